@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything from outside. All of it is packaged by Debian 12.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(PMIX REQUIRED IMPORTED_TARGET pmix>=4)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2)
+pkg_check_modules(FABRIC REQUIRED IMPORTED_TARGET libfabric>=1.17)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Threads REQUIRED)

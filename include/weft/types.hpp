@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// types.hpp - the small words of the public interface: ranks, element types, operations, statuses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+/// Index of a member of a team, 0..size-1.
+using Rank = std::int32_t;
+
+/// Element types. Sizes are those of the C++ types of the same name.
+enum class Type : std::uint8_t {
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    float32,
+    float64,
+    user,  ///< elements that only a user operation understands; the call says how large they are
+};
+inline constexpr int kBuiltinTypes = 10;
+
+/// Reduction operations. Logical ones read an element as (x != 0) and give 0 or 1; bitwise ones
+/// exist for integer types only. min and max: a NaN operand wins, and -0.0 is less than +0.0.
+enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, bxor, user };
+inline constexpr int kBuiltinOps = 10;
+
+/// A user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
+/// contributions of the lower ranks. Called on the thread that drives the runtime.
+using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
+
+/// How a call ended. Values are those of weft_status in the C interface.
+enum class Status : std::int32_t {
+    ok = 0,
+    argument,     ///< unusable arguments, or ranks that disagree about them
+    memory,       ///< not enough memory of the kind that was asked for
+    environment,  ///< no provider, no launcher, a refused system call
+    peer,         ///< another rank died or reported a failure
+    timeout,
+    unsupported,
+};
+
+}  // namespace weft

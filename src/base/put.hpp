@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// put.hpp - the one thing that crosses between ranks: data into a peer's memory, then its signal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/region.hpp"
+#include "weft/types.hpp"
+
+namespace weft::base {
+
+struct PutPart {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+};
+
+/// Writes the parts, packed, into the peer's segment and then raises the flag of a cell there. All
+/// offsets are into the peer's segment, which has the same layout on every rank.
+struct Put {
+    static constexpr std::uint64_t kInCell = ~std::uint64_t{0};
+
+    Rank peer = 0;  ///< rank in the job
+    std::span<const PutPart> parts;
+    std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
+    std::uint64_t target = kInCell;  ///< where the payload goes; kInCell: into the cell itself
+    std::uint64_t cell = 0;          ///< the cell whose flag is raised
+    FlagWord flag = 0;
+    std::uint32_t* pending = nullptr;  ///< raised by one for each transfer that still reads a part,
+                                       ///< lowered on its local completion
+};
+
+/// Outcome of an attempt to post.
+enum class Post : std::uint8_t {
+    posted,
+    again,  ///< no room now: drive progress and call again with the same arguments
+};
+
+}  // namespace weft::base

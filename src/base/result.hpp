@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// result.hpp - what set-up code returns: a value, or a status with a text that says what to do.
+//
+// Idea     The first function that knows what went wrong writes the message; callers add context in
+//          front of it. The hot path never makes one (it returns enums).
+// Next     check.hpp for our own bugs; include/weft/error.hpp for what users see thrown.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.hpp"
+#include "weft/types.hpp"
+
+namespace weft::base {
+
+/// Why something could not be done: a status to act on and a sentence for a person.
+struct Failure {
+    Status status = Status::environment;
+    std::string text;
+
+    /// The same failure with "context: " in front of its text.
+    [[nodiscard]] Failure within(std::string_view context) const {
+        return {status, fmt::format("{}: {}", context, text)};
+    }
+};
+
+template <class... Arguments>
+[[nodiscard]] Failure fail(Status status, fmt::format_string<Arguments...> format,
+                           Arguments&&... arguments) {
+    return {status, fmt::format(format, std::forward<Arguments>(arguments)...)};
+}
+
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+    Result(Failure failure) : held_(std::in_place_index<1>, std::move(failure)) {}
+
+    [[nodiscard]] bool ok() const noexcept { return held_.index() == 0; }
+    explicit operator bool() const noexcept { return ok(); }
+
+    T& value() & {
+        WEFT_CHECK(ok(), failure().text);
+        return std::get<0>(held_);
+    }
+    const T& value() const& {
+        WEFT_CHECK(ok(), failure().text);
+        return std::get<0>(held_);
+    }
+    T&& value() && {
+        WEFT_CHECK(ok(), failure().text);
+        return std::get<0>(std::move(held_));
+    }
+    T& operator*() & { return value(); }
+    const T& operator*() const& { return value(); }
+    T&& operator*() && { return std::move(*this).value(); }
+    T* operator->() { return &value(); }
+    const T* operator->() const { return &value(); }
+
+    [[nodiscard]] const Failure& failure() const { return std::get<1>(held_); }
+
+  private:
+    std::variant<T, Failure> held_;
+};
+
+/// Success without a value.
+struct Done {};
+
+template <>
+class [[nodiscard]] Result<void> {
+  public:
+    Result() = default;
+    Result(Done) {}
+    Result(Failure failure) : failure_(std::move(failure)), ok_(false) {}
+
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+    explicit operator bool() const noexcept { return ok_; }
+    [[nodiscard]] const Failure& failure() const { return failure_; }
+
+  private:
+    Failure failure_;
+    bool ok_ = true;
+};
+
+}  // namespace weft::base

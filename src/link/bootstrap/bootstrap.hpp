@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bootstrap.hpp - how the ranks of a job find each other before they can put.
+//
+// Idea     A rank publishes one business card (bytes), waits in a collecting fence, and reads the cards
+//          of the others. After start-up only the non-blocking fence is used, and polled.
+// Next     pmix_bootstrap.cpp for jobs under any PMIx host; loopback_bootstrap.cpp for one rank
+//          without a launcher.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::link {
+
+class Bootstrap {
+  public:
+    virtual ~Bootstrap() = default;
+
+    [[nodiscard]] virtual Rank rank() const = 0;
+    [[nodiscard]] virtual Rank size() const = 0;
+
+    /// Publishes `card` under `key` and waits until every rank has published its own under it
+    /// (start-up only).
+    [[nodiscard]] virtual base::Result<void> publish(std::string_view key,
+                                                     std::span<const std::byte> card) = 0;
+    /// The card that `rank` published under `key`.
+    [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
+                                                                    Rank rank) = 0;
+
+    /// Starts a fence over all ranks that does not block; ended() is true once it is over.
+    virtual base::Result<void> start_fence() = 0;
+    [[nodiscard]] virtual bool fence_ended() = 0;
+
+    /// Ends the whole job with this exit status; the text reaches the launcher.
+    [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
+    /// Leaves the job in good order. Called once, last.
+    virtual base::Result<void> finalize() = 0;
+};
+
+/// Joins the job that started this process: PMIx if its environment is there, else a job of one.
+[[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
+
+}  // namespace weft::link

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric.hpp - the factory header of the network: puts with an immediate over libfabric.
+//
+// Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of more
+//          than one node load (loading and opening libfabric costs a third of a second). This header
+//          is all that the rest of the code sees of it.
+// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`.
+// Next     link/wire for how immediates become flags; providers/ for what a provider can promise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/put.hpp"
+#include "base/result.hpp"
+
+namespace weft::link {
+
+/// The memory that peers may write: this rank's segment.
+struct FabricMemory {
+    std::byte* base = nullptr;
+    std::size_t bytes = 0;
+};
+
+struct FabricOptions {
+    std::string provider;          ///< libfabric provider name; empty: the best that fits
+    Rank rank = 0;                 ///< of this process in the job
+    Rank size = 1;                 ///< ranks in the job
+    std::size_t puts_in_flight = 256;           ///< bound over all peers
+    std::size_t puts_in_flight_per_peer = 64;
+};
+
+/// What the port was granted, for `weft info` and for choosing how to notify.
+struct FabricFacts {
+    std::string provider;
+    std::string version;
+    std::string domain;
+    std::size_t inject_bytes = 0;       ///< puts up to this size never read their source later
+    std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
+    std::size_t immediate_bytes = 0;
+    bool target_must_progress = true;
+};
+
+class FabricPort {
+  public:
+    virtual ~FabricPort() = default;
+
+    [[nodiscard]] virtual const FabricFacts& facts() const = 0;
+    /// What peers need to reach this port: endpoint address, memory key, base address. Opaque.
+    [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
+    /// Tells the port how to reach a rank; `address` is that rank's address(), copied. The endpoint is
+    /// resolved at the first put to it.
+    virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
+
+    /// Posts one write of `bytes` bytes to `target` bytes behind the start of the peer's memory. The
+    /// peer's poll() returns `immediate` once, after all of the data is in its memory.
+    /// bytes <= message_bytes_max. pending: see base::Put; not touched for injected puts.
+    /// bytes may be 0 (data unused): only the immediate arrives.
+    [[nodiscard]] virtual base::Post try_put(Rank peer, const std::byte* data, std::size_t bytes,
+                                             std::uint64_t target, std::uint32_t immediate,
+                                             std::uint32_t* pending) noexcept = 0;
+
+    /// Drives progress; stores immediates of puts that have landed here; returns how many.
+    [[nodiscard]] virtual std::size_t poll(std::span<std::uint32_t> immediates) noexcept = 0;
+
+    /// Puts posted whose local completion is outstanding.
+    [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
+
+    /// The first failure of the endpoint, in words (peer, operation, provider's text); else nullptr.
+    [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
+};
+
+/// Opens an endpoint and registers the memory. Environment failures name the provider, what it
+/// lacks, and what to set.
+[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
+                                                                  const FabricOptions& options);
+
+/// Loads weft_fabric.so (from the folder of the library or executable, then the usual search path)
+/// and calls its open_port. For processes that do not link the module.
+[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
+                                                                  const FabricOptions& options);
+
+}  // namespace weft::link

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/schedule/builder.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+std::uint32_t units_of(std::span<const Block> list) {
+    std::uint32_t units = 0;
+    for (const Block& block : list) units += block.count;
+    return units;
+}
+
+}  // namespace
+
+Builder::Builder(Program header) : program_(std::move(header)) {
+    program_.steps.clear();
+    program_.lanes.clear();
+    program_.blocks.clear();
+}
+
+BlockList Builder::intern(std::span<const Block> list) {
+    if (list.empty()) return {};
+    for (const Block& block : list) {
+        if (block.buffer == Buffer::scratch)
+            program_.scratch = std::max(program_.scratch, block.index + 1);
+    }
+    std::vector<Block>& all = program_.blocks;
+    const auto found = std::search(all.begin(), all.end(), list.begin(), list.end());
+    const auto start = static_cast<std::uint32_t>(found - all.begin());
+    if (found == all.end()) all.insert(all.end(), list.begin(), list.end());
+    return {start, static_cast<std::uint32_t>(list.size())};
+}
+
+Step& Builder::add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags) {
+    reserve_slots(signal + 1);
+    return program_.steps.emplace_back(
+        Step{.kind = kind, .flags = flags, .peer = peer, .signal = signal});
+}
+
+void Builder::put(Rank peer, std::uint32_t signal, Block source, std::uint8_t flags) {
+    put(peer, signal, std::span(&source, 1), flags);
+}
+
+void Builder::put(Rank peer, std::uint32_t signal, std::span<const Block> source,
+                  std::uint8_t flags) {
+    const BlockList list = intern(source);
+    reserve_slot_units(units_of(source));
+    add(StepKind::put, peer, signal, flags).source = list;
+}
+
+void Builder::put_mapped(Rank peer, std::uint32_t signal, Block target, Block source) {
+    WEFT_CHECK(target.buffer == Buffer::mapped && target.peer == peer, target.peer, peer);
+    const BlockList to = intern(std::span(&target, 1));
+    const BlockList from = intern(std::span(&source, 1));
+    Step& step = add(StepKind::put, peer, signal, 0);
+    step.target = to;
+    step.source = from;
+}
+
+void Builder::signal(Rank peer, std::uint32_t signal, std::uint8_t flags, std::uint16_t lag) {
+    add(StepKind::signal, peer, signal, flags).lag = lag;
+}
+
+void Builder::expose(Rank peer, std::uint32_t signal, Block block) {
+    const BlockList list = intern(std::span(&block, 1));
+    add(StepKind::expose, peer, signal, 0).source = list;
+}
+
+void Builder::publish(std::uint32_t signal, Block source) {
+    const BlockList list = intern(std::span(&source, 1));
+    reserve_slot_units(source.count);
+    add(StepKind::publish, kNoRank, signal, 0).source = list;
+}
+
+void Builder::publish(std::uint32_t signal) { add(StepKind::publish, kNoRank, signal, 0); }
+
+void Builder::wait(Rank peer, std::uint32_t signal, std::uint8_t flags, std::uint16_t lag) {
+    add(StepKind::wait, peer, signal, flags).lag = lag;
+}
+
+void Builder::local() { program_.steps.push_back(Step{.kind = StepKind::local}); }
+
+void Builder::reduce(Block target, std::initializer_list<Block> operands) {
+    reduce(target, std::span(operands.begin(), operands.size()));
+}
+
+void Builder::reduce(Block target, std::span<const Block> operands) {
+    WEFT_CHECK(!operands.empty());
+    const BlockList to = intern(std::span(&target, 1));
+    const BlockList from = intern(operands);
+    program_.steps.push_back(Step{.kind = StepKind::reduce,
+                                  .operands = static_cast<std::uint32_t>(operands.size()),
+                                  .target = to,
+                                  .source = from});
+}
+
+void Builder::copy(Block target, Block source) {
+    copy(std::span(&target, 1), std::span(&source, 1));
+}
+
+void Builder::copy(std::span<const Block> target, std::span<const Block> source) {
+    WEFT_CHECK(units_of(target) == units_of(source), units_of(target), units_of(source));
+    const BlockList to = intern(target);
+    const BlockList from = intern(source);
+    program_.steps.push_back(Step{.kind = StepKind::copy, .target = to, .source = from});
+}
+
+void Builder::begin_loop() {
+    WEFT_CHECK(open_loop_ < 0, open_loop_);
+    open_loop_ = static_cast<std::int64_t>(program_.steps.size());
+    program_.steps.push_back(Step{.kind = StepKind::loop});
+}
+
+void Builder::end_loop() {
+    WEFT_CHECK(open_loop_ >= 0);
+    const auto start = static_cast<std::size_t>(open_loop_);
+    program_.steps[start].signal = static_cast<std::uint32_t>(program_.steps.size() - start - 1);
+    open_loop_ = -1;
+}
+
+void Builder::begin_lane() {
+    WEFT_CHECK(open_loop_ < 0, open_loop_);
+    const auto end = static_cast<std::uint32_t>(program_.steps.size());
+    if (end > lane_first_) program_.lanes.push_back({lane_first_, end - lane_first_});
+    lane_first_ = end;
+}
+
+void Builder::reserve_slots(std::uint32_t slots) {
+    program_.slots = std::max(program_.slots, slots);
+}
+
+void Builder::reserve_slot_units(std::uint32_t units) {
+    program_.slot_units = std::max(program_.slot_units, units);
+}
+
+Program Builder::finish() && {
+    begin_lane();
+    return std::move(program_);
+}
+
+}  // namespace weft::plan

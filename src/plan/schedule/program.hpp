@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program.hpp - a collective as a value: what one rank does, in steps.
+//
+// Idea     A generator makes one program per rank; everything else (verifier, engine, simulator,
+//          cost) reads it. Size is proportional to the rank's own steps: no table over all ranks.
+// Holds    The fields of the header that are marked "alike" have the same value in the programs of
+//          all ranks of one call; the engine and the bank rule rely on that.
+// Next     step.hpp; contract.hpp for what a set of programs must achieve; text.hpp to print them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/schedule/partition.hpp"
+#include "plan/schedule/step.hpp"
+
+namespace weft::plan {
+
+/// A lane is an independent sequence of steps: one that waits does not stop another.
+struct Lane {
+    std::uint32_t first = 0;  ///< index into Program::steps
+    std::uint32_t count = 0;
+
+    friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+struct Program {
+    std::string collective;  ///< a label; alike
+    std::string algorithm;   ///< the spec it was generated from; alike
+    Rank rank = 0;
+    Rank size = 1;         ///< ranks in the team; alike
+    Rank root = kNoRank;   ///< alike
+    std::uint32_t units = 1;     ///< pieces that each vector is cut into; alike
+    std::uint32_t segments = 1;  ///< iterations of every loop (1: no loop); alike
+    std::uint32_t depth = 1;     ///< copies of each slot; segment s uses copy s mod depth; alike
+    std::uint32_t slots = 0;     ///< slot, signal and published-cell numbers are below this; alike
+    std::uint32_t slot_units = 0;  ///< most units that any put carries; alike
+    std::uint32_t scratch = 0;     ///< number of scratch vectors
+    bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; alike
+    std::vector<std::uint64_t> unit_counts;  ///< elements per unit if ragged; else empty
+
+    std::vector<Step> steps;
+    std::vector<Lane> lanes;
+    std::vector<Block> blocks;
+
+    /// How a vector of `elements` elements is cut (elements is ignored if the program is ragged).
+    [[nodiscard]] Partition partition(std::uint64_t elements) const {
+        return unit_counts.empty() ? Partition(elements, units) : Partition(unit_counts);
+    }
+    /// Put, signal, expose and publish steps; loop bodies counted once.
+    [[nodiscard]] std::uint32_t descriptors() const;
+
+    friend bool operator==(const Program&, const Program&) = default;
+};
+
+}  // namespace weft::plan

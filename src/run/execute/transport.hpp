@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transport.hpp - what the engine needs from a wire.
+//
+// Idea     An interface belongs to its user. The real wire (link/wire) and the virtual wire of the
+//          tests both fit; the engine is compiled once for each, with no virtual call in its loop.
+// Holds    try_put is all or nothing to its caller: on `again` the caller repeats it with the same
+//          put and the same `resume`. Nothing blocks.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "base/put.hpp"
+#include "base/result.hpp"
+
+namespace weft::run {
+
+template <class T>
+concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
+                             unsigned failures) {
+    /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
+    { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
+    /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
+    { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
+    /// Lets data land and completions arrive.
+    { wire.progress() } noexcept;
+    /// Called after each failed poll of everything, with how many failed in a row: pause or yield.
+    { wire.relax(failures) } noexcept;
+    /// A failure of the network or of a peer, or nullptr.
+    { wire.failure() } noexcept -> std::same_as<const base::Failure*>;
+};
+
+}  // namespace weft::run

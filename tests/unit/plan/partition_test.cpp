@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: units tile a vector exactly, whatever the sizes. Method: sums and bounds over small cases.
+#include "plan/schedule/partition.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::plan {
+namespace {
+
+TEST(Partition, UniformUnitsTileTheVectorAndDifferByOneAtMost) {
+    for (std::uint64_t elements = 0; elements < 40; ++elements) {
+        for (std::uint32_t units = 1; units < 12; ++units) {
+            const Partition partition(elements, units);
+            std::uint64_t sum = 0;
+            for (std::uint32_t u = 0; u < units; ++u) {
+                EXPECT_EQ(partition.begin(u), sum);
+                EXPECT_GE(partition.size(u), elements / units);
+                EXPECT_LE(partition.size(u), partition.unit_max());
+                sum += partition.size(u);
+            }
+            EXPECT_EQ(sum, elements);
+            EXPECT_LE(partition.unit_max(), elements / units + 1);
+        }
+    }
+}
+
+TEST(Partition, LargeVectorsDoNotOverflow) {
+    const Partition partition(std::uint64_t{1} << 62, 1000);
+    EXPECT_EQ(partition.begin(1000), std::uint64_t{1} << 62);
+    EXPECT_EQ(partition.begin(500), std::uint64_t{1} << 61);
+}
+
+TEST(Partition, RaggedUnitsHaveTheGivenSizes) {
+    const Partition partition(std::vector<std::uint64_t>{3, 0, 5});
+    EXPECT_EQ(partition.elements(), 8U);
+    EXPECT_EQ(partition.begin(1), 3U);
+    EXPECT_EQ(partition.size(1), 0U);
+    EXPECT_EQ(partition.size(0, 3), 8U);
+    EXPECT_EQ(partition.unit_max(), 5U);
+}
+
+}  // namespace
+}  // namespace weft::plan
