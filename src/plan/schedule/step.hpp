@@ -78,8 +78,10 @@ enum StepFlags : std::uint8_t {
 struct Step {
     StepKind kind = StepKind::local;
     std::uint8_t flags = 0;
-    std::uint16_t lag = 0;     ///< in a loop: of segment s - lag (nothing to do while s < lag);
-                               ///< wait, signal and put of credits
+    std::uint16_t lag = 0;     ///< credits in a loop: what a signal with lag L raises in segment s, a
+                               ///< wait with lag L awaits in segment s + L. wait: for the signal of
+                               ///< segment s - lag, nothing while s < lag. signal: for segment s, but
+                               ///< nothing once s + lag >= segments (nobody would await it)
     Rank peer = kNoRank;       ///< put, signal, expose: to whom; wait: from whom
     std::uint32_t signal = 0;  ///< number of slot and signal; loop: number of steps in the body
     std::uint32_t operands = 0;  ///< reduce: number of operands, each source.count / operands blocks
