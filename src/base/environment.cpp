@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/environment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/random.hpp"
+#include "base/units.hpp"
+
+namespace weft::base {
+namespace {
+
+constexpr std::string_view kPrefix = "WEFT_";
+
+// ---- Values that are one of a few words --------------------------------------------------------
+
+constexpr std::array<std::string_view, 6> kNotifyWords{"auto",     "cells", "immediate",
+                                                       "delivery", "fence", "ordered"};
+constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
+constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
+constexpr std::array<std::string_view, 4> kLogWords{"error", "warning", "info", "debug"};
+
+/// Reads and prints an enumeration whose values are the indices of its words.
+template <auto Field, const auto& Words>
+struct Choice {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto found = std::find(Words.begin(), Words.end(), value);
+        if (found == Words.end()) return fail(Status::argument, "is not one of the words");
+        using Enum = std::remove_reference_t<decltype(settings.*Field)>;
+        settings.*Field = static_cast<Enum>(found - Words.begin());
+        return Done{};
+    }
+    static std::string print(const Settings& settings) {
+        return std::string(Words.at(static_cast<std::size_t>(settings.*Field)));
+    }
+};
+
+// ---- Other values ------------------------------------------------------------------------------
+
+template <auto Field>
+struct Text {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        settings.*Field = value;
+        return Done{};
+    }
+    static std::string print(const Settings& settings) { return settings.*Field; }
+};
+
+template <auto Field, std::uint64_t Multiple>
+struct Bytes {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto bytes = parse_bytes(value);
+        if (!bytes) return bytes.failure();
+        if (*bytes == 0 || *bytes % Multiple != 0)
+            return fail(Status::argument, "{} is not a positive multiple of {}", *bytes, Multiple);
+        settings.*Field = *bytes;
+        return Done{};
+    }
+    static std::string print(const Settings& settings) { return format_bytes(settings.*Field); }
+};
+
+struct Banks {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto count = parse_count(value, {.min = 4, .max = 65536});
+        if (!count) return count.failure();
+        if (!std::has_single_bit(*count))
+            return fail(Status::argument, "{} is not a power of two", *count);
+        settings.banks = static_cast<std::uint32_t>(*count);
+        return Done{};
+    }
+    static std::string print(const Settings& settings) { return fmt::format("{}", settings.banks); }
+};
+
+struct Timeout {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto nanoseconds = parse_seconds(value);
+        if (!nanoseconds) return nanoseconds.failure();
+        settings.timeout_ns = *nanoseconds;
+        return Done{};
+    }
+    static std::string print(const Settings& settings) {
+        return format_seconds(settings.timeout_ns);
+    }
+};
+
+constexpr CountRange kNodeRange{.min = 0, .max = 0x7fffffff};
+
+struct Nodes {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto count = parse_count(value, {.min = 1, .max = kNodeRange.max});
+        if (!count) return count.failure();
+        settings.nodes = static_cast<std::uint32_t>(*count);
+        return Done{};
+    }
+    static std::string print(const Settings& settings) {
+        return settings.nodes == 0 ? std::string() : fmt::format("{}", settings.nodes);
+    }
+};
+
+struct NodeId {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto number = parse_count(value, kNodeRange);
+        if (!number) return number.failure();
+        settings.node_id = static_cast<std::uint32_t>(*number);
+        return Done{};
+    }
+    static std::string print(const Settings& settings) {
+        return settings.node_id ? fmt::format("{}", *settings.node_id) : std::string();
+    }
+};
+
+// ---- The table ---------------------------------------------------------------------------------
+
+struct Line {
+    std::string_view name, fallback, form, meaning;
+    bool agreed;
+};
+
+template <class Access>
+constexpr Variable variable(const Line& line) {
+    return {line.name,   line.fallback, line.form,     line.meaning,
+            line.agreed, &Access::read, &Access::print};
+}
+
+constexpr std::array kVariables{
+    variable<Text<&Settings::provider>>(
+        {"WEFT_PROVIDER", "", "a libfabric provider name", "network provider to use", true}),
+    variable<Choice<&Settings::notify, kNotifyWords>>(
+        {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence or ordered",
+         "how data is made to arrive before its flag on a network", true}),
+    variable<Bytes<&Settings::heap_bytes, 4096>>(
+        {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K", "symmetric heap of each rank", true}),
+    variable<Banks>({"WEFT_BANKS", "128", "a power of two from 4 to 65536",
+                     "banks of cells of a team, used in turn", true}),
+    variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "1M", "bytes, a multiple of 64",
+                                                "one bank for bulk data of a team", true}),
+    variable<Timeout>({"WEFT_TIMEOUT", "30", "seconds, such as 30 or 0.25; 0 means never",
+                       "how long a wait may last before it is reported", false}),
+    variable<Choice<&Settings::timeout_action, kTimeoutActionWords>>(
+        {"WEFT_TIMEOUT_ACTION", "report", "report or abort",
+         "whether a wait that was reported also ends the job", false}),
+    variable<Choice<&Settings::progress, kProgressWords>>(
+        {"WEFT_PROGRESS", "calls", "calls or thread",
+         "who drives communication: calls into weft, or a thread of its own", false}),
+    variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
+                     "regroups the ranks of any launcher into so many virtual nodes", true}),
+    variable<NodeId>({"WEFT_NODE_ID", "", "a whole number",
+                      "the virtual node of this rank; set by `weft run`", false}),
+    variable<Text<&Settings::reduce_isa>>({"WEFT_REDUCE_ISA", "", "an instruction set's name",
+                                           "instruction set of the reduction kernels", false}),
+    variable<Text<&Settings::fabric_module>>(
+        {"WEFT_FABRIC_MODULE", "", "a file name", "where weft_fabric.so lies", false}),
+    variable<Text<&Settings::fabric_address>>(
+        {"WEFT_FABRIC_ADDRESS", "", "an address of this machine",
+         "the network interface that the provider shall use", false}),
+    variable<Choice<&Settings::log, kLogWords>>(
+        {"WEFT_LOG", "warning", "error, warning, info or debug", "what is reported", false}),
+};
+
+struct Entry {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// The WEFT_* entry in NAME=VALUE; an empty name if the text is another one.
+Entry split_entry(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || !text.starts_with(kPrefix)) return {};
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The value after "NAME=" in the lines of an agreement text; nothing if it has no such line.
+std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        const Entry entry = split_entry(text.substr(0, end));
+        if (entry.name == name) return entry.value;
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + 1);
+    }
+    return std::nullopt;
+}
+
+std::string quoted(std::optional<std::string_view> value) {
+    return value && !value->empty() ? fmt::format("\"{}\"", *value) : std::string("not set");
+}
+
+/// Puts the entry where it belongs.
+Result<void> read_entry(Settings& settings, const Entry& entry,
+                        std::span<const std::string_view> call_names) {
+    for (const Variable& candidate : kVariables) {
+        if (candidate.name != entry.name) continue;
+        if (const Result<void> read = candidate.read(settings, entry.value); !read)
+            return fail(Status::argument, "{}={}: expected {} ({})", entry.name, entry.value,
+                        candidate.form, read.failure().text);
+        settings.given.emplace_back(entry.name);
+        return Done{};
+    }
+    for (const std::string_view call : call_names) {
+        if (algorithm_variable(call) != entry.name) continue;
+        settings.algorithms.push_back({std::string(call), std::string(entry.value)});
+        settings.given.emplace_back(entry.name);
+        return Done{};
+    }
+    settings.unknown.emplace_back(entry.name);
+    return Done{};
+}
+
+}  // namespace
+
+std::span<const Variable> variables() {
+    return kVariables;
+}
+
+std::string algorithm_variable(std::string_view call_name) {
+    std::string name(kPrefix);
+    for (const char c : call_name)
+        name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return name;
+}
+
+Result<Settings> read_settings(const char* const* environment,
+                               std::span<const std::string_view> call_names) {
+    Settings settings;
+    std::vector<std::string_view> seen;
+    for (; environment != nullptr && *environment != nullptr; ++environment) {
+        const Entry entry = split_entry(*environment);
+        if (entry.name.empty()) continue;
+        // The first of two entries with one name counts, as with getenv.
+        if (std::find(seen.begin(), seen.end(), entry.name) != seen.end()) continue;
+        seen.push_back(entry.name);
+        if (entry.value.empty()) continue;
+        if (const Result<void> read = read_entry(settings, entry, call_names); !read)
+            return read.failure();
+    }
+    std::sort(settings.algorithms.begin(), settings.algorithms.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    return settings;
+}
+
+std::string report_unknown(const Settings& settings) {
+    if (settings.unknown.empty()) return {};
+    std::string names;
+    for (const std::string& name : settings.unknown) names += (names.empty() ? "" : ", ") + name;
+    return fmt::format(
+        "{} in the environment: no such variable (`weft info --environment` lists them)", names);
+}
+
+std::string agreement_text(const Settings& settings) {
+    std::string text;
+    for (const Variable& variable : kVariables)
+        if (variable.agreed)
+            text += fmt::format("{}={}\n", variable.name, variable.print(settings));
+    for (const ForcedAlgorithm& forced : settings.algorithms)
+        text += fmt::format("{}={}\n", algorithm_variable(forced.name), forced.spec);
+    return text;
+}
+
+std::uint64_t settings_hash(const Settings& settings) {
+    std::uint64_t hash = 0;
+    for (const char c : agreement_text(settings))
+        hash = mix(hash + static_cast<unsigned char>(c) + 1);
+    return hash;
+}
+
+std::string first_difference(std::string_view here, std::string_view there) {
+    for (const auto& [lines, other] : {std::pair{here, there}, std::pair{there, here}}) {
+        std::string_view rest = lines;
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            const Entry entry = split_entry(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+            if (entry.name.empty() || value_in(other, entry.name) == entry.value) continue;
+            return fmt::format("{} is {} here and {} there", entry.name,
+                               quoted(value_in(here, entry.name)),
+                               quoted(value_in(there, entry.name)));
+        }
+    }
+    return {};
+}
+
+}  // namespace weft::base

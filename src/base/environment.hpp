@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// environment.hpp - every WEFT_* variable: one table of names, defaults and meanings, and its
+// reader.
+//
+// Idea     The table is the only place that knows a variable's name. It reads a text into a field
+// of
+//          Settings and prints the field back, so the manual, `weft info --environment`, the report
+//          of what is unknown and the agreement check of start-up all come from it.
+// Why      Nothing deep inside calls getenv: whoever builds a runtime reads an environment once and
+//          hands plain Settings down, so many runtimes with different settings fit in one process.
+// Holds    A variable that is set to nothing counts as not set. A value that cannot be used is a
+//          Failure that names variable, value and expected form. Algorithm specs and names that
+//          only upper rooms know (providers, instruction sets) are kept as text; their room judges
+//          them.
+// Next     units.hpp for the forms of sizes and times; run/runtime for who uses which setting.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::base {
+
+/// How data is made to arrive before its flag, if the user wants one way.
+enum class NotifyChoice : std::uint8_t { automatic, cells, immediate, delivery, fence, ordered };
+/// What happens after a wait has been reported.
+enum class TimeoutAction : std::uint8_t { report, abort };
+/// Who drives the engine: the user's calls, or a thread of our own.
+enum class ProgressMode : std::uint8_t { calls, thread };
+enum class LogLevel : std::uint8_t { error, warning, info, debug };
+
+/// An algorithm that the user forces for one kind of call.
+struct ForcedAlgorithm {
+    std::string name;  ///< of the kind of call, as the command line writes it
+    std::string spec;
+    bool operator==(const ForcedAlgorithm&) const = default;
+};
+
+/// All settings, at their defaults unless read.
+struct Settings {
+    std::string provider;  ///< empty: the best that fits
+    NotifyChoice notify = NotifyChoice::automatic;
+    std::uint64_t heap_bytes = std::uint64_t{256} << 20;
+    std::uint32_t banks = 128;
+    std::uint64_t bank_bytes = std::uint64_t{1} << 20;
+    std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: waits are never reported
+    TimeoutAction timeout_action = TimeoutAction::report;
+    ProgressMode progress = ProgressMode::calls;
+    std::uint32_t nodes = 0;               ///< virtual nodes; 0: as the launcher says
+    std::optional<std::uint32_t> node_id;  ///< set by our launcher for each rank
+    std::string reduce_isa;                ///< empty: the best of this processor
+    std::string fabric_module;             ///< empty: looked for next to the library
+    std::string fabric_address;            ///< empty: the provider chooses
+    LogLevel log = LogLevel::warning;
+    std::vector<ForcedAlgorithm> algorithms;  ///< sorted by name
+
+    std::vector<std::string> given;    ///< names that were set, in order of the environment
+    std::vector<std::string> unknown;  ///< WEFT_* names that nothing reads, likewise
+};
+
+/// One line of the table.
+struct Variable {
+    std::string_view name;
+    std::string_view fallback;  ///< what an unset variable means, in the form that could be set
+    std::string_view form;      ///< what a value must look like
+    std::string_view meaning;
+    bool agreed;  ///< all ranks of a job must have the same value
+
+    Result<void> (*read)(Settings& settings, std::string_view value);
+    std::string (*print)(const Settings& settings);  ///< empty: none
+};
+[[nodiscard]] std::span<const Variable> variables();
+
+/// The variable that forces an algorithm for calls of this name: WEFT_ and the name in capitals.
+[[nodiscard]] std::string algorithm_variable(std::string_view call_name);
+
+/// Reads a null-terminated array of NAME=VALUE texts as `environ` is. `call_names` are the names
+/// that an algorithm can be forced for.
+[[nodiscard]] Result<Settings> read_settings(const char* const* environment,
+                                             std::span<const std::string_view> call_names);
+
+/// One sentence for the log about names that nothing reads; empty if there are none.
+[[nodiscard]] std::string report_unknown(const Settings& settings);
+
+/// The settings that must be the same on all ranks, one NAME=VALUE a line, independent of how the
+/// values were written.
+[[nodiscard]] std::string agreement_text(const Settings& settings);
+/// Hash of agreement_text(): what ranks compare at start-up.
+[[nodiscard]] std::uint64_t settings_hash(const Settings& settings);
+/// The first line that differs, as "NAME is A here and B there"; empty if the texts are equal.
+[[nodiscard]] std::string first_difference(std::string_view here, std::string_view there);
+
+}  // namespace weft::base

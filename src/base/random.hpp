@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// random.hpp - a small seeded generator, and a seed from the system for nonces.
+//
+// Idea     Counter-based: draw k of seed s is a mixing function (splitmix64's finaliser) of s and
+// k, so
+//          a stream is two words, any draw can be found again from a printed seed, and streams of
+//          ranks or trials are made by number, not by drawing.
+// Holds    The same seed gives the same draws on every machine. Not for secrets.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/result.hpp"
+
+namespace weft::base {
+
+/// A bijection of 64-bit words that leaves no visible pattern of its argument.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t word) noexcept {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
+    return word ^ (word >> 31);
+}
+
+/// One stream of draws. Fits the standard's UniformRandomBitGenerator.
+class Random {
+  public:
+    using result_type = std::uint64_t;
+
+    explicit constexpr Random(std::uint64_t seed) noexcept : key_(mix(seed + kStride)) {}
+
+    static constexpr result_type min() { return 0; }
+    static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+    constexpr result_type operator()() noexcept { return mix(key_ + kStride * ++drawn_); }
+
+    /// Uniform in 0..bound-1, without bias. bound > 0.
+    [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept;
+    /// Uniform in [0, 1), a multiple of 2^-53.
+    [[nodiscard]] constexpr double unit() noexcept {
+        return static_cast<double>((*this)() >> 11) * 0x1.0p-53;
+    }
+    /// True in numerator of denominator cases.
+    [[nodiscard]] bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
+        return below(denominator) < numerator;
+    }
+    /// An independent stream; depends on this one's seed and the number, not on draws made so far.
+    [[nodiscard]] constexpr Random stream(std::uint64_t number) const noexcept {
+        return Random(key_ ^ mix(number));
+    }
+
+  private:
+    static constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15U;  // odd: visits every word
+
+    std::uint64_t key_;
+    std::uint64_t drawn_ = 0;
+};
+
+/// 64 bits from the system's entropy source, for nonces and for seeds that are then printed.
+[[nodiscard]] Result<std::uint64_t> system_entropy();
+
+}  // namespace weft::base

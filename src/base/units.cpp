@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/units.hpp"
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+namespace weft::base {
+namespace {
+
+constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Value of a text of digits only; nothing if it is empty, has another character, or is too large.
+std::optional<std::uint64_t> digits(std::string_view text) {
+    if (text.empty() || !is_digit(text.front())) return std::nullopt;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// How far a suffix shifts; nothing if it is none.
+std::optional<unsigned> suffix_shift(char c) {
+    switch (c) {
+        case 'K':
+        case 'k':
+            return 10;
+        case 'M':
+        case 'm':
+            return 20;
+        case 'G':
+        case 'g':
+            return 30;
+        default:
+            return std::nullopt;
+    }
+}
+
+template <class Parse>
+Result<std::vector<std::uint64_t>> parse_list(std::string_view text, const char* what,
+                                              const Parse& parse) {
+    const auto parts = split_list(text);
+    if (parts.empty())
+        return fail(Status::argument, "the list is empty; expected {} separated by commas", what);
+    std::vector<std::uint64_t> values;
+    values.reserve(parts.size());
+    for (const auto part : parts) {
+        Result<std::uint64_t> value = parse(part);
+        if (!value)
+            return value.failure().within(
+                fmt::format("entry {} of \"{}\"", values.size() + 1, text));
+        values.push_back(*value);
+    }
+    return values;
+}
+
+}  // namespace
+
+std::vector<std::string_view> split_list(std::string_view text) {
+    std::vector<std::string_view> parts;
+    if (text.empty()) return parts;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        parts.push_back(text.substr(0, comma));
+        if (comma == std::string_view::npos) return parts;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+    std::string_view number = text;
+    unsigned shift = 0;
+    if (!text.empty()) {
+        if (const auto found = suffix_shift(text.back())) {
+            shift = *found;
+            number.remove_suffix(1);
+        }
+    }
+    const auto value = digits(number);
+    if (!value || *value > (kLargest >> shift))
+        return fail(Status::argument,
+                    "\"{}\" is not a size; expected bytes below 16 EiB such as 8, 64K, 1M or 2G "
+                    "(K, M, G are 1024-based)",
+                    text);
+    return *value << shift;
+}
+
+Result<std::vector<std::uint64_t>> parse_bytes_list(std::string_view text) {
+    return parse_list(text, "sizes such as 8,64K,1M", parse_bytes);
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+    for (const char suffix : {'G', 'M', 'K'}) {
+        const unsigned shift = *suffix_shift(suffix);
+        if (bytes != 0 && (bytes & ((std::uint64_t{1} << shift) - 1)) == 0)
+            return fmt::format("{}{}", bytes >> shift, suffix);
+    }
+    return fmt::format("{}", bytes);
+}
+
+Result<std::uint64_t> parse_count(std::string_view text, CountRange range) {
+    const auto value = digits(text);
+    if (value && *value >= range.min && *value <= range.max) return *value;
+    if (range.max == kLargest)
+        return fail(Status::argument, "\"{}\" is not a whole number of {} or more", text,
+                    range.min);
+    return fail(Status::argument, "\"{}\" is not a whole number from {} to {}", text, range.min,
+                range.max);
+}
+
+Result<std::vector<std::uint64_t>> parse_count_list(std::string_view text, CountRange range) {
+    return parse_list(text, "whole numbers such as 2,4,8",
+                      [range](std::string_view part) { return parse_count(part, range); });
+}
+
+Result<std::uint64_t> parse_seconds(std::string_view text) {
+    const std::size_t point = text.find('.');
+    const auto whole = digits(text.substr(0, point));
+    std::optional<std::uint64_t> rest = 0;
+    if (point != std::string_view::npos) {
+        const std::string_view decimals = text.substr(point + 1);
+        rest = decimals.size() <= 9 ? digits(decimals) : std::nullopt;
+        for (std::size_t i = decimals.size(); rest && i < 9; ++i) *rest *= 10;
+    }
+    if (!whole || !rest || *whole > kLargest / kSecond - 1)
+        return fail(Status::argument, "\"{}\" is not a time in seconds such as 30 or 0.25", text);
+    return *whole * kSecond + *rest;
+}
+
+std::string format_seconds(std::uint64_t nanoseconds) {
+    std::string text = fmt::format("{}", nanoseconds / kSecond);
+    if (nanoseconds % kSecond == 0) return text;
+    std::string decimals = fmt::format("{:09}", nanoseconds % kSecond);
+    while (decimals.back() == '0') decimals.pop_back();
+    return text + "." + decimals;
+}
+
+}  // namespace weft::base

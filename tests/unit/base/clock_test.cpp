@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the clock counts nanoseconds and never goes back. Method: compare it with the system's own
+// monotonic clock read before and after.
+#include "base/clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace weft::base {
+namespace {
+
+std::uint64_t reference_ns() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+TEST(Clock, AgreesWithTheSystemsMonotonicClock) {
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t before = reference_ns();
+        const std::uint64_t ours = monotonic_ns();
+        const std::uint64_t after = reference_ns();
+        EXPECT_LE(before, ours);
+        EXPECT_LE(ours, after);
+    }
+}
+
+}  // namespace
+}  // namespace weft::base

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: settings are read from an environment as the table says, bad values are named, and ranks
+// can tell whether and where they disagree. Method: environments by hand; the table against its own
+// words.
+#include "base/environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+
+namespace weft::base {
+namespace {
+
+constexpr std::array<std::string_view, 2> kCalls{"gossip", "neighbor_gossip"};
+
+Result<Settings> read(std::initializer_list<const char*> entries) {
+    std::vector<const char*> environment(entries);
+    environment.push_back(nullptr);
+    return read_settings(environment.data(), kCalls);
+}
+
+Settings settings_of(std::initializer_list<const char*> entries) {
+    Result<Settings> settings = read(entries);
+    EXPECT_TRUE(settings.ok()) << settings.failure().text;
+    return settings.ok() ? *settings : Settings{};
+}
+
+TEST(Environment, NothingSetGivesTheDefaultsOfTheTable) {
+    for (const Settings& settings : {*read_settings(nullptr, kCalls), settings_of({"HOME=/"})})
+        for (const Variable& variable : variables())
+            EXPECT_EQ(variable.print(settings), variable.fallback) << variable.name;
+}
+
+TEST(Environment, EveryLineOfTheTableIsWholeAndItsDefaultCanBeSet) {
+    std::set<std::string_view> names;
+    for (const Variable& variable : variables()) {
+        EXPECT_TRUE(variable.name.starts_with("WEFT_"));
+        EXPECT_TRUE(names.insert(variable.name).second) << variable.name << " stands twice";
+        EXPECT_FALSE(variable.form.empty());
+        EXPECT_FALSE(variable.meaning.empty());
+        if (variable.fallback.empty()) continue;
+        Settings settings;
+        EXPECT_TRUE(variable.read(settings, variable.fallback).ok()) << variable.name;
+        EXPECT_EQ(variable.print(settings), variable.fallback) << variable.name;
+    }
+}
+
+TEST(Environment, ValuesReachTheirFields) {
+    const Settings settings = settings_of(
+        {"WEFT_PROVIDER=abc", "WEFT_NOTIFY=fence", "WEFT_HEAP_SIZE=64M", "WEFT_BANKS=256",
+         "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
+         "WEFT_PROGRESS=thread", "WEFT_NODES=3", "WEFT_NODE_ID=0", "WEFT_REDUCE_ISA=scalar",
+         "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=debug",
+         "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
+    EXPECT_EQ(settings.provider, "abc");
+    EXPECT_EQ(settings.notify, NotifyChoice::fence);
+    EXPECT_EQ(settings.heap_bytes, 64U << 20);
+    EXPECT_EQ(settings.banks, 256U);
+    EXPECT_EQ(settings.bank_bytes, 128U << 10);
+    EXPECT_EQ(settings.timeout_ns, 500'000'000U);
+    EXPECT_EQ(settings.timeout_action, TimeoutAction::abort);
+    EXPECT_EQ(settings.progress, ProgressMode::thread);
+    EXPECT_EQ(settings.nodes, 3U);
+    EXPECT_EQ(settings.node_id, 0U);
+    EXPECT_EQ(settings.reduce_isa, "scalar");
+    EXPECT_EQ(settings.fabric_module, "/x/y.so");
+    EXPECT_EQ(settings.fabric_address, "127.0.0.1");
+    EXPECT_EQ(settings.log, LogLevel::debug);
+    EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
+    EXPECT_EQ(settings.given.size(), variables().size() + 1);
+    EXPECT_TRUE(settings.unknown.empty());
+}
+
+TEST(Environment, BadValuesNameVariableValueAndForm) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"WEFT_NOTIFY=sometimes", "cells, immediate"},
+        {"WEFT_HEAP_SIZE=1T", "multiple of 4K"},
+        {"WEFT_HEAP_SIZE=0", "multiple of 4K"},
+        {"WEFT_HEAP_SIZE=4095", "multiple of 4K"},
+        {"WEFT_BANKS=100", "power of two"},
+        {"WEFT_BANKS=2", "from 4 to"},
+        {"WEFT_BANKS=1e2", "power of two"},
+        {"WEFT_BANK_BYTES=65", "multiple of 64"},
+        {"WEFT_TIMEOUT=-1", "seconds"},
+        {"WEFT_TIMEOUT_ACTION=Abort", "report or abort"},
+        {"WEFT_PROGRESS=2", "calls or thread"},
+        {"WEFT_NODES=0", "1 or more"},
+        {"WEFT_NODE_ID=a", "whole number"},
+        {"WEFT_LOG=loud", "debug"},
+    };
+    for (const auto& [entry, form] : cases) {
+        const Result<Settings> settings = read({entry});
+        ASSERT_FALSE(settings.ok()) << entry;
+        EXPECT_EQ(settings.failure().status, Status::argument);
+        EXPECT_TRUE(settings.failure().text.starts_with(entry)) << settings.failure().text;
+        EXPECT_NE(settings.failure().text.find(form), std::string::npos) << settings.failure().text;
+    }
+}
+
+TEST(Environment, EmptyMeansUnsetAndTheFirstOfTwoCounts) {
+    const Settings settings =
+        settings_of({"WEFT_NODES=", "WEFT_NODES=7", "WEFT_BANKS=64", "WEFT_BANKS=what"});
+    EXPECT_EQ(settings.nodes, 0U);
+    EXPECT_EQ(settings.banks, 64U);
+    EXPECT_EQ(settings.given, std::vector<std::string>{"WEFT_BANKS"});
+}
+
+TEST(Environment, UnknownNamesAreReportedTogetherOnce) {
+    EXPECT_EQ(report_unknown(settings_of({"WEFT_BANKS=64", "PATH=/bin"})), "");
+    const Settings settings =
+        settings_of({"WEFT_BANK=64", "WEFT_GOSSIPS=a2", "WEFT_BANK=65", "weft_banks=1"});
+    EXPECT_EQ(settings.unknown, (std::vector<std::string>{"WEFT_BANK", "WEFT_GOSSIPS"}));
+    const std::string report = report_unknown(settings);
+    EXPECT_NE(report.find("WEFT_BANK, WEFT_GOSSIPS in"), std::string::npos) << report;
+}
+
+TEST(Environment, HashIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
+    const std::uint64_t plain = settings_hash(Settings{});
+    EXPECT_EQ(settings_hash(settings_of({"WEFT_BANKS=128", "WEFT_BANK_BYTES=1024K"})), plain);
+    EXPECT_EQ(settings_hash(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=debug", "WEFT_TIMEOUT=1"})),
+              plain);
+    EXPECT_EQ(settings_hash(settings_of({"WEFT_GOSSIP=a2", "WEFT_NEIGHBOR_GOSSIP=a4"})),
+              settings_hash(settings_of({"WEFT_NEIGHBOR_GOSSIP=a4", "WEFT_GOSSIP=a2"})));
+}
+
+TEST(Environment, HashAndDifferenceSeeEveryAgreedSetting) {
+    const Settings plain;
+    const std::pair<const char*, const char*> cases[] = {
+        {"WEFT_PROVIDER=abc", "WEFT_PROVIDER is not set here and \"abc\" there"},
+        {"WEFT_NOTIFY=cells", "WEFT_NOTIFY is \"auto\" here and \"cells\" there"},
+        {"WEFT_HEAP_SIZE=8M", "WEFT_HEAP_SIZE is \"256M\" here and \"8M\" there"},
+        {"WEFT_BANKS=64", "WEFT_BANKS is \"128\" here and \"64\" there"},
+        {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"1M\" here and \"64\" there"},
+        {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
+        {"WEFT_GOSSIP=a2", "WEFT_GOSSIP is not set here and \"a2\" there"},
+    };
+    std::set<std::uint64_t> hashes{settings_hash(plain)};
+    for (const auto& [entry, difference] : cases) {
+        const Settings other = settings_of({entry});
+        EXPECT_TRUE(hashes.insert(settings_hash(other)).second) << entry;
+        EXPECT_EQ(first_difference(agreement_text(plain), agreement_text(other)), difference);
+        EXPECT_EQ(first_difference(agreement_text(other), agreement_text(other)), "");
+    }
+    const auto agreed = std::count_if(variables().begin(), variables().end(),
+                                      [](const Variable& variable) { return variable.agreed; });
+    EXPECT_EQ(hashes.size(), static_cast<std::size_t>(agreed) + 2) << "a case for each of them";
+}
+
+}  // namespace
+}  // namespace weft::base

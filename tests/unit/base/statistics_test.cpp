@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: medians and percentiles are those of the definition. Method: small cases by hand, larger
+// ones against the definition by counting.
+#include "base/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/random.hpp"
+
+namespace weft::base {
+namespace {
+
+TEST(Statistics, MedianIsTheMiddleOrTheMeanOfTwo) {
+    EXPECT_DOUBLE_EQ(median(std::vector{5.0}), 5.0);
+    EXPECT_DOUBLE_EQ(median(std::vector{9.0, 1.0, 5.0}), 5.0);
+    EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 100.0, 2.0}), 3.0);
+}
+
+TEST(Statistics, SamplesKeepTheirOrder) {
+    const std::vector<double> samples{3.0, 1.0, 2.0};
+    (void)summarize(samples);
+    EXPECT_EQ(samples, (std::vector{3.0, 1.0, 2.0}));
+}
+
+TEST(Statistics, PercentileIsTheSmallestSampleWithEnoughBelow) {
+    Random random(11);
+    for (std::size_t count = 1; count < 60; ++count) {
+        std::vector<double> samples;
+        for (std::size_t i = 0; i < count; ++i)
+            samples.push_back(static_cast<double>(random.below(20)));
+        for (const double percent : {0.0, 1.0, 25.0, 50.0, 99.0, 100.0}) {
+            const auto enough = [&](double limit) {
+                const auto under = std::count_if(samples.begin(), samples.end(),
+                                                 [&](double x) { return x <= limit; });
+                return static_cast<double>(under) * 100 >= percent * static_cast<double>(count);
+            };
+            double expected = *std::max_element(samples.begin(), samples.end());
+            for (const double x : samples)
+                if (enough(x)) expected = std::min(expected, x);
+            EXPECT_EQ(percentile(samples, percent), expected) << count << " at " << percent;
+        }
+    }
+}
+
+TEST(Statistics, SummaryOfAKnownSeries) {
+    std::vector<double> samples;
+    for (int i = 200; i >= 1; --i) samples.push_back(i);
+    const Summary summary = summarize(samples);
+    EXPECT_EQ(summary.count, 200U);
+    EXPECT_DOUBLE_EQ(summary.min, 1);
+    EXPECT_DOUBLE_EQ(summary.median, 100.5);
+    EXPECT_DOUBLE_EQ(summary.p99, 198);
+    EXPECT_DOUBLE_EQ(summary.max, 200);
+}
+
+TEST(Statistics, SpreadIgnoresScaleAndOutliers) {
+    EXPECT_DOUBLE_EQ(relative_spread(std::vector{7.0, 7.0, 7.0}), 0);
+    EXPECT_DOUBLE_EQ(relative_spread(std::vector{8.0, 10.0, 10.0, 12.0}), 0.1);
+    const std::vector<double> samples{6.0, 8.0, 10.0, 12.0, 1000.0};
+    EXPECT_DOUBLE_EQ(relative_spread(samples), 0.2);
+    std::vector<double> scaled;
+    for (const double x : samples) scaled.push_back(3 * x);
+    EXPECT_DOUBLE_EQ(relative_spread(scaled), 0.2);
+}
+
+}  // namespace
+}  // namespace weft::base
