@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reduce.hpp - combining operands: the kernel of a type and operation, and many operands in one
+// pass.
+//
+// Idea     A kernel combines two buffers element by element. It is looked up when a plan is bound,
+//          never in a loop. Several operands are combined tile by tile, with the partial result in
+//          a buffer that stays in the first-level cache, so memory is passed over once.
+// Why      The table of the best instruction set is chosen once; results do not depend on which one
+//          (kernels.hpp says what holds bit by bit).
+// Next     kernels.hpp for the loops; run/bind for who asks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "run/reduce/kernel_table.hpp"
+#include "weft/types.hpp"
+
+namespace weft::run {
+
+/// The kernels of one instruction set. A value: copies are free.
+class ReduceTable {
+  public:
+    explicit ReduceTable(const KernelTable& kernels) : kernels_(&kernels) {}
+
+    /// "x86-64", "x86-64-v3", "x86-64-v4"; "baseline" on other processors.
+    [[nodiscard]] std::string_view name() const noexcept { return kernels_->name; }
+    /// nullptr where the operation does not exist: bitwise ones on floating point, user ones.
+    [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
+
+  private:
+    const KernelTable* kernels_;
+};
+
+/// Names of the instruction sets that this processor runs, the plainest first.
+[[nodiscard]] std::vector<std::string_view> runnable_isas();
+
+/// The table of the instruction set named `wanted`; empty or "auto": the best that runs here.
+/// Fails on names that are unknown or that this processor cannot run.
+[[nodiscard]] base::Result<ReduceTable> select_isa(std::string_view wanted);
+
+/// The kernel of the best instruction set that runs here; nullptr where the operation does not
+/// exist.
+[[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
+
+/// Bytes of an element of a built-in type.
+[[nodiscard]] std::size_t bytes_of(Type type) noexcept;
+
+struct UserOperation {
+    UserFunction function = nullptr;
+    void* argument = nullptr;
+    bool commutative = false;
+    std::size_t element_bytes = 0;
+};
+
+/// How to combine: exactly one of `kernel` and `user` is set.
+struct Reducer {
+    ReduceFn kernel = nullptr;
+    const UserOperation* user = nullptr;
+    std::size_t element_bytes = 0;
+};
+
+/// target = operands[0] (op) operands[1] (op) ..., associated from the left. At least one operand.
+/// Any operands may be exactly the target, else they do not overlap it; operands may be the same as
+/// each other. Any alignment: a user function only sees buffers aligned to the largest power of two
+/// (at most 16) that divides its element. Allocates only for user elements of more than 4 KiB.
+void reduce_many(const Reducer& reducer, std::byte* target,
+                 std::span<const std::byte* const> operands, std::size_t elements) noexcept;
+
+}  // namespace weft::run

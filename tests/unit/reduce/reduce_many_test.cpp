@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: many operands are combined from the left, in order, whichever of them is the target, with
+// built-in kernels and with user operations of any element size. Method: against a fold, element by
+// element, with non-commutative matrices and with floating point (whose sums show the order).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "run/reduce/reduce.hpp"
+
+namespace weft::run {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Operand vectors of bytes at a chosen misalignment. Operand `target_is` (if >= 0) is the target.
+class Case {
+  public:
+    Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is)
+        : bytes_(bytes), shift_(shift), memory_(operands + 1, Bytes(bytes + 64)) {
+        for (std::size_t i = 0; i < operands; ++i) pointers_.push_back(at(i));
+        target_ = target_is >= 0 ? at(static_cast<std::size_t>(target_is)) : at(operands);
+    }
+
+    [[nodiscard]] std::byte* at(std::size_t i) { return memory_[i].data() + shift_; }
+    [[nodiscard]] std::byte* target() { return target_; }
+    [[nodiscard]] std::span<const std::byte* const> operands() const { return pointers_; }
+    [[nodiscard]] Bytes result() const { return {target_, target_ + bytes_}; }
+
+  private:
+    std::size_t bytes_;
+    std::size_t shift_;
+    std::vector<Bytes> memory_;
+    std::vector<const std::byte*> pointers_;
+    std::byte* target_ = nullptr;
+};
+
+TEST(ReduceMany, SumsOfDoublesAssociateFromTheLeftWhicheverOperandIsTheTarget) {
+    const Reducer reducer{.kernel = reduce_kernel(Type::float64, Op::sum), .element_bytes = 8};
+    std::mt19937_64 random(3);
+    for (const std::size_t operands : {1, 2, 3, 4, 7})
+        for (const std::size_t elements : {0, 1, 5, 511, 512, 513, 2000})
+            for (const std::size_t shift : {0, 3})
+                for (int alias = -1; alias < static_cast<int>(operands); ++alias) {
+                    Case state(operands, elements * 8, shift, alias);
+                    std::vector<double> expected(elements);
+                    for (std::size_t k = 0; k < operands; ++k)
+                        for (std::size_t i = 0; i < elements; ++i) {
+                            const double x = std::ldexp(static_cast<double>(random()),
+                                                        -(static_cast<int>(random() % 60)));
+                            std::memcpy(state.at(k) + i * 8, &x, 8);
+                            expected[i] = k == 0 ? x : expected[i] + x;
+                        }
+                    reduce_many(reducer, state.target(), state.operands(), elements);
+                    ASSERT_EQ(state.result(),
+                              Bytes(reinterpret_cast<std::byte*>(expected.data()),
+                                    reinterpret_cast<std::byte*>(expected.data() + elements)))
+                        << operands << " operands, " << elements << " elements, alias " << alias;
+                }
+}
+
+TEST(ReduceMany, OneBufferMayBeSeveralOperandsAndTheTarget) {
+    const Reducer reducer{.kernel = reduce_kernel(Type::int32, Op::sum), .element_bytes = 4};
+    std::vector<std::int32_t> x(3000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i);
+    auto* const data = reinterpret_cast<std::byte*>(x.data());
+    const std::byte* const operands[] = {data, data, data, data};
+    reduce_many(reducer, data, operands, x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x[i], static_cast<std::int32_t>(4 * i));
+}
+
+/// A square matrix over the integers mod 2^64; the product of matrices is not commutative.
+template <std::size_t N>
+struct Matrix {
+    std::uint64_t entry[N][N];
+};
+
+template <std::size_t N>
+Matrix<N> product(const Matrix<N>& a, const Matrix<N>& b) {
+    Matrix<N> c{};
+    for (std::size_t i = 0; i < N; ++i)
+        for (std::size_t k = 0; k < N; ++k)
+            for (std::size_t j = 0; j < N; ++j) c.entry[i][j] += a.entry[i][k] * b.entry[k][j];
+    return c;
+}
+
+struct Calls {
+    std::size_t elements = 0;
+    bool misaligned = false;
+};
+
+template <std::size_t N>
+void multiply(const void* in, void* inout, std::size_t count, void* argument) {
+    auto& calls = *static_cast<Calls*>(argument);
+    calls.elements += count;
+    calls.misaligned |=
+        (reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(inout)) % 8 != 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        Matrix<N> left;
+        Matrix<N> right;
+        std::memcpy(&left, static_cast<const Matrix<N>*>(in) + i, sizeof left);
+        std::memcpy(&right, static_cast<Matrix<N>*>(inout) + i, sizeof right);
+        right = product(left, right);
+        std::memcpy(static_cast<Matrix<N>*>(inout) + i, &right, sizeof right);
+    }
+}
+
+template <std::size_t N>
+void check_matrices(std::size_t elements) {
+    using M = Matrix<N>;
+    std::mt19937_64 random(11);
+    for (const std::size_t operands : {1, 2, 3, 6})
+        for (const std::size_t shift : {0, 5})
+            for (int alias = -1; alias < static_cast<int>(operands); ++alias) {
+                Calls calls;
+                const UserOperation user{&multiply<N>, &calls, false, sizeof(M)};
+                Case state(operands, elements * sizeof(M), shift, alias);
+                std::vector<M> expected(elements);
+                for (std::size_t k = 0; k < operands; ++k)
+                    for (std::size_t i = 0; i < elements; ++i) {
+                        M x;
+                        for (auto& line : x.entry)
+                            for (auto& entry : line) entry = random();
+                        std::memcpy(state.at(k) + i * sizeof(M), &x, sizeof x);
+                        expected[i] = k == 0 ? x : product(expected[i], x);
+                    }
+                const Reducer reducer{.user = &user, .element_bytes = sizeof(M)};
+                reduce_many(reducer, state.target(), state.operands(), elements);
+                ASSERT_EQ(std::memcmp(state.target(), expected.data(), elements * sizeof(M)), 0)
+                    << operands << " operands, shift " << shift << ", alias " << alias;
+                ASSERT_EQ(calls.elements, (operands - 1) * elements);
+                ASSERT_FALSE(calls.misaligned);
+            }
+}
+
+TEST(ReduceMany, UserOperationsKeepTheOrderOfRanks) {
+    check_matrices<2>(1);
+    check_matrices<2>(127);
+    check_matrices<2>(128);
+    check_matrices<2>(1000);
+    check_matrices<3>(200);  // 72 bytes: a tile is not a whole number of lines
+}
+
+TEST(ReduceMany, UserElementsMayBeLargerThanATile) {
+    static_assert(sizeof(Matrix<23>) == 4232);
+    check_matrices<23>(3);
+}
+
+}  // namespace
+}  // namespace weft::run
