@@ -22,6 +22,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
+    /// Bytes of every rank's segment.
+    { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Lets data land and completions arrive.
     { wire.progress() } noexcept;
     /// Called after each failed poll of everything, with how many failed in a row: pause or yield.

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/bind/bind.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace weft::run {
+
+namespace {
+
+using plan::Block;
+using plan::Buffer;
+using plan::Partition;
+using plan::StepKind;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+bool is_payload(Buffer buffer) {
+    return buffer == Buffer::slot || buffer == Buffer::published || buffer == Buffer::mapped;
+}
+
+/// Cuts lists of blocks into pieces of consecutive units.
+class Binder {
+  public:
+    Binder(BoundProgram& bound, const Partition& partition)
+        : bound_(bound), partition_(partition) {}
+
+    void add_steps() {
+        for (const plan::Step& step : bound_.program.steps) {
+            BoundStep& out = bound_.steps.emplace_back(BoundStep{.kind = step.kind,
+                                                                 .flags = step.flags,
+                                                                 .lag = step.lag,
+                                                                 .peer = step.peer,
+                                                                 .number = step.signal,
+                                                                 .operands = step.operands});
+            out.target = cut(step.target);
+            out.source = cut(step.source);
+            bound_.pieces_max =
+                std::max({bound_.pieces_max, out.target.count, out.source.count});
+            if (step.kind == StepKind::reduce || step.kind == StepKind::copy) check_shape(out);
+        }
+    }
+
+  private:
+    PieceList cut(plan::BlockList list) {
+        const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
+        std::uint64_t packed = 0;
+        for (std::uint32_t i = 0; i < list.count; ++i) {
+            const Block& block = bound_.program.blocks[list.start + i];
+            if (block.stride == 1 || block.count <= 1) {
+                packed = add_piece(block, block.first, block.count, packed);
+                continue;
+            }
+            for (std::uint32_t k = 0; k < block.count; ++k)
+                packed = add_piece(block, block.first + k * block.stride, 1, packed);
+        }
+        return {start, static_cast<std::uint32_t>(bound_.pieces.size()) - start};
+    }
+
+    /// Returns where the next piece of a packed payload starts.
+    std::uint64_t add_piece(const Block& block, std::uint32_t first, std::uint32_t count,
+                            std::uint64_t packed) {
+        Piece piece{.buffer = block.buffer,
+                    .moving = block.advance != 0,
+                    .peer = block.peer,
+                    .index = block.index,
+                    .origin = block.stride == 1 ? block.origin : first,
+                    .first = first,
+                    .count = count,
+                    .advance = block.advance};
+        const std::uint64_t element = bound_.element_bytes;
+        piece.bytes = partition_.size(first, count) * element;
+        if (is_payload(block.buffer)) {
+            const std::uint64_t inside = partition_.begin(first) - partition_.begin(piece.origin);
+            piece.offset = packed + inside * element;
+        } else {
+            piece.offset = partition_.begin(first) * element;
+        }
+        bound_.pieces.push_back(piece);
+        return packed + piece.bytes;
+    }
+
+    /// A payload that is read by several operands starts anew at each of them.
+    void check_shape(BoundStep& step) {
+        if (step.kind == StepKind::copy) return;
+        WEFT_CHECK(step.operands * step.target.count == step.source.count, step.operands,
+                   step.target.count, step.source.count);
+        for (std::uint32_t operand = 0; operand < step.operands; ++operand) {
+            std::uint64_t packed = 0;
+            for (std::uint32_t i = 0; i < step.target.count; ++i) {
+                Piece& piece = bound_.pieces[step.source.start + operand * step.target.count + i];
+                const Piece& target = bound_.pieces[step.target.start + i];
+                WEFT_CHECK(piece.count == target.count, piece.count, target.count);
+                if (!is_payload(piece.buffer)) continue;
+                const std::uint64_t inside =
+                    partition_.begin(piece.first) - partition_.begin(piece.origin);
+                piece.offset = packed + inside * bound_.element_bytes;
+                packed += piece.bytes;
+            }
+        }
+    }
+
+    BoundProgram& bound_;
+    const Partition& partition_;
+};
+
+}  // namespace
+
+std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
+                                std::uint32_t element_bytes) {
+    return program.slot_units * program.partition(elements).unit_max() * element_bytes;
+}
+
+std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
+                              const BindOptions& options) {
+    const std::uint64_t payload =
+        payload_bytes_max(whole, options.elements, options.element_bytes);
+    if (payload <= base::kCellPayload || whole.slots == 0) return 1;
+    if (whole.slots * whole.depth * round_up(payload, 64) <= options.shape.bulk_bytes) return 1;
+    const std::uint64_t slots = std::uint64_t{segmented.slots} * segmented.depth;
+    const std::uint64_t slot_bytes = options.shape.bulk_bytes / slots / 64 * 64;
+    const std::uint64_t slot_elements =
+        std::max<std::uint64_t>(1, slot_bytes / options.element_bytes / whole.slot_units);
+    const std::uint64_t unit = whole.partition(options.elements).unit_max();
+    return static_cast<std::uint32_t>((unit + slot_elements - 1) / slot_elements);
+}
+
+base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options) {
+    BoundProgram bound{};
+    const Partition partition = program.partition(options.elements);
+    const std::uint64_t payload =
+        payload_bytes_max(program, options.elements, options.element_bytes);
+    bound.partition = partition;
+    bound.description = options.description;
+    bound.call_hash = options.call_hash;
+    bound.elements = options.elements;
+    bound.element_bytes = options.element_bytes;
+    bound.synchronizing = program.synchronizing;
+    bound.bulk = payload > base::kCellPayload;
+    bound.segments = program.segments;
+    bound.depth = program.depth;
+    bound.slot_bytes = round_up(payload, 64);
+    bound.scratch_bytes = program.scratch * round_up(partition.elements() * options.element_bytes, 64);
+    bound.lanes = program.lanes;
+    if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
+        return base::fail(Status::memory,
+                          "{} {} needs {} put targets per bank, the team has {} (WEFT_CELLS sets it)",
+                          program.collective, program.algorithm, program.slots * program.depth,
+                          options.shape.cells);
+    if (bound.bulk && program.slots * program.depth * bound.slot_bytes > options.shape.bulk_bytes)
+        return base::fail(
+            Status::memory,
+            "{} {} needs {} bytes of put targets per bank, the team has {} (WEFT_BANK_BYTES sets it)",
+            program.collective, program.algorithm,
+            program.slots * program.depth * bound.slot_bytes, options.shape.bulk_bytes);
+    bound.program = std::move(program);
+    Binder(bound, partition).add_steps();
+    if (options.fuse) bound.fused = fuse(bound);
+    return bound;
+}
+
+}  // namespace weft::run

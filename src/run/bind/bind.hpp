@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bind.hpp - joins a program to the sizes of a call and to the put targets of a team.
+#pragma once
+
+#include <cstdint>
+
+#include "base/region.hpp"
+#include "base/result.hpp"
+#include "run/bind/bound_program.hpp"
+
+namespace weft::run {
+
+struct BindOptions {
+    std::uint64_t elements = 0;
+    std::uint32_t element_bytes = 1;
+    std::uint16_t call_hash = 0;
+    std::string description;
+    base::RegionShape shape;
+    bool fuse = true;  ///< also make the fused form where the steps allow it
+};
+
+/// Bytes of the largest payload that any put of the program carries.
+[[nodiscard]] std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
+                                              std::uint32_t element_bytes);
+
+/// How many segments a call must be cut into so that its payloads fit a bulk bank: `whole` is the
+/// program generated with one segment; `segmented` one with two (its depth and slots count). 1 if
+/// the payloads fit as they are. Alike on all ranks.
+[[nodiscard]] std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
+                                            const BindOptions& options);
+
+/// Refuses programs that need more put targets than the team has, naming both figures.
+[[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
+
+/// The fused form of a bound program's steps; empty if they do not have it.
+[[nodiscard]] FusedProgram fuse(const BoundProgram& bound);
+
+}  // namespace weft::run

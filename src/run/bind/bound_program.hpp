@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bound_program.hpp - a program joined to sizes: what the engine steps through.
+//
+// Idea     Binding turns units into bytes and numbers of slots into offsets of put targets, once per
+//          shape of call. What stays open is what differs from call to call: the caller's buffers
+//          (registers), the bank, the tick. So nothing is looked up, hashed or allocated per call.
+// Holds    A bound program is immutable and shared by all calls of its shape on its team.
+// Next     bind.hpp makes one; run/execute/engine.hpp runs it; fused.hpp is its shortest form.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/region.hpp"
+#include "plan/schedule/program.hpp"
+#include "run/bind/fused.hpp"
+
+namespace weft::run {
+
+/// A run of consecutive units of one buffer. Bytes are known at once unless it moves with the
+/// segment of a loop.
+struct Piece {
+    plan::Buffer buffer = plan::Buffer::input;
+    bool moving = false;
+    Rank peer = plan::kNoRank;  ///< published, mapped: team rank
+    std::uint32_t index = 0;    ///< scratch, slot, published, mapped: number
+    std::uint32_t origin = 0;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t advance = 0;
+    std::uint64_t offset = 0;  ///< bytes behind the start of the buffer (of the payload: slot, ...)
+    std::uint64_t bytes = 0;
+};
+
+struct PieceList {
+    std::uint32_t start = 0;
+    std::uint32_t count = 0;
+};
+
+struct BoundStep {
+    plan::StepKind kind = plan::StepKind::local;
+    std::uint8_t flags = 0;
+    std::uint16_t lag = 0;
+    Rank peer = plan::kNoRank;    ///< team rank
+    std::uint32_t number = 0;     ///< slot, signal or cell number; loop: steps of the body
+    std::uint32_t operands = 0;   ///< reduce
+    PieceList target = {};
+    PieceList source = {};         ///< reduce: operands one after the other, equally many pieces each
+};
+
+struct BoundProgram {
+    plan::Program program;        ///< what it was bound from, for reports
+    std::string description;      ///< the call in words, for ranks that disagree about it
+    std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about
+    plan::Partition partition{0, 1};
+    std::uint64_t elements = 0;
+    std::uint32_t element_bytes = 1;
+    bool synchronizing = false;
+    bool bulk = false;            ///< payloads go to bulk banks, not into cells
+    std::uint32_t segments = 1;
+    std::uint32_t depth = 1;
+    std::uint64_t slot_bytes = 0;     ///< distance of two slots in a bulk bank
+    std::uint64_t scratch_bytes = 0;  ///< all scratch vectors together
+    std::vector<BoundStep> steps;
+    std::vector<plan::Lane> lanes;
+    std::vector<Piece> pieces;
+    std::uint32_t pieces_max = 0;  ///< longest list of one step
+    FusedProgram fused;  ///< empty if the steps do not have that form
+};
+
+}  // namespace weft::run

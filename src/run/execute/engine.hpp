@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine.hpp - drives every operation of every team of one runtime.
+//
+// Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire, all
+//          running operations, all queues whose front may start by the bank rule. So ranks may start
+//          calls of different teams in different orders without a deadlock.
+// Holds    One thread at a time. Nothing blocks but wait() and run(). A call that runs alone on a node
+//          takes the fused path: no queue, no operation object, no decoding.
+// Next     window.hpp for the bank rule; stepper.hpp for steps; vigil.hpp for waits that take long.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "run/execute/fused_runner.hpp"
+#include "run/execute/operation.hpp"
+#include "run/execute/stepper.hpp"
+#include "run/execute/team_state.hpp"
+#include "run/execute/transport.hpp"
+#include "run/execute/vigil.hpp"
+
+namespace weft::run {
+
+template <Transport Wire>
+class Engine {
+  public:
+    Engine(Wire& wire, Rank job_rank, VigilOptions vigil)
+        : wire_(wire), stepper_(wire, job_rank), vigil_(wire, job_rank, std::move(vigil)) {}
+
+    /// Adds a team; its region must be clear of flags with ticks from first_tick on.
+    TeamState& add_team(TeamSetup setup) {
+        TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
+        for (const Rank rank : team.setup.job_ranks) {
+            std::byte* base = wire_.near(rank);
+            team.near_regions.push_back(base == nullptr ? nullptr : base + team.setup.region);
+        }
+        team.own_region = team.near_regions[static_cast<std::size_t>(team.setup.rank)];
+        return team;
+    }
+
+    /// Removes a team that has no call in flight.
+    void remove_team(TeamState& team) {
+        std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
+    }
+
+    /// Numbers and queues a call; never waits. The operation is the caller's until release().
+    Operation& issue(TeamState& team, const BoundProgram& program, Registers registers,
+                     const Reducer& reducer) {
+        insert_barrier(team, program);
+        return enqueue(team, program, registers, reducer);
+    }
+
+    /// Lets go of an operation; it is recycled once it has ended.
+    void release(Operation& op) {
+        op.forgotten = true;
+        if (op.ended()) recycle(op);
+    }
+
+    /// Moves everything that can move. True if anything did.
+    bool poll() {
+        wire_.progress();
+        bool moved = advance_running();
+        moved = start_queued() || moved;
+        return moved;
+    }
+
+    /// Drives everything until the operation has ended.
+    void wait(Operation& op) {
+        Patience patience;
+        while (!op.ended()) {
+            if (poll()) {
+                patience.failures = 0;
+            } else if (!vigil_.endure(patience, teams_, [&] { return describe_running(); })) {
+                fail_all(vigil_.failure());
+            }
+        }
+    }
+
+    /// One blocking call. False: failure() says why.
+    bool run(TeamState& team, const BoundProgram& program, Registers registers,
+             const Reducer& reducer) {
+        if (may_run_fused(team, program)) return run_fused(team, program, registers, reducer);
+        Operation& op = issue(team, program, registers, reducer);
+        wait(op);
+        const bool succeeded = op.state == Operation::State::complete;
+        if (!succeeded) failure_ = op.failure;
+        release(op);
+        return succeeded;
+    }
+
+    /// Polls until nothing is in flight and, with a deadline of the vigil, no put is pending.
+    void drain() {
+        Patience patience;
+        while (busy()) {
+            if (poll()) continue;
+            if (!vigil_.endure(patience, teams_, [&] { return describe_running(); }))
+                fail_all(vigil_.failure());
+        }
+    }
+
+    [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
+    [[nodiscard]] const base::Failure& failure() const { return failure_; }
+    /// One line for each lane that waits, as INTERFACES has it.
+    [[nodiscard]] std::vector<Stuck> describe_running() const {
+        std::vector<Stuck> lines;
+        for (const Operation* op : running_) {
+            for (const LaneState& lane : op->lanes) {
+                if (lane.at < lane.end) lines.push_back(describe(*op, lane));
+            }
+        }
+        return lines;
+    }
+
+  private:
+    void insert_barrier(TeamState& team, const BoundProgram& program) {
+        if (program.synchronizing) return;
+        const bool cells = team.cells->needs_barrier();
+        const bool bulk = program.bulk && team.bulk->needs_barrier();
+        if (!cells && !bulk) return;
+        Operation& op = enqueue(team, *team.setup.barrier, {}, {}, program.bulk);
+        release(op);
+    }
+
+    Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
+                       const Reducer& reducer, bool counts_as_bulk = false) {
+        Operation& op = fresh();
+        op.team = &team;
+        op.program = &program;
+        op.registers = registers;
+        op.reducer = reducer;
+        number(op, counts_as_bulk || program.bulk);
+        stepper_.reserve(program);
+        if (team.failed) {
+            op.state = Operation::State::failed;
+            op.failure = team.failure;
+            return op;
+        }
+        team.queue.push_back(&op);
+        ++queued_;
+        return op;
+    }
+
+    void number(Operation& op, bool bulk) {
+        TeamState& team = *op.team;
+        op.epoch = team.cells->issue(op.program->synchronizing);
+        op.bank = team.cell_bank(op.epoch);
+        op.bulk_epoch = bulk ? team.bulk->issue(op.program->synchronizing) : -1;
+        op.bulk_bank = bulk ? team.bulk_bank(op.bulk_epoch) : 0;
+        op.tick = team.next_tick;
+        team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
+        team.remember(op.epoch, op.program);
+    }
+
+    // --- running -------------------------------------------------------------------------------
+
+    bool advance_running() {
+        bool moved = false;
+        for (std::size_t i = 0; i < running_.size();) {
+            Operation& op = *running_[i];
+            moved = stepper_.advance(op) || moved;
+            if (!op.ended()) {
+                ++i;
+                continue;
+            }
+            running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+            end(op);
+        }
+        return moved;
+    }
+
+    void end(Operation& op) {
+        if (op.state == Operation::State::failed) {
+            fail_team(*op.team, op.failure);
+        } else {
+            op.team->cells->complete(op.epoch, op.program->synchronizing);
+            if (op.bulk_epoch >= 0) op.team->bulk->complete(op.bulk_epoch, op.program->synchronizing);
+        }
+        if (op.forgotten) recycle(op);
+    }
+
+    bool start_queued() {
+        if (queued_ == 0) return false;
+        bool started = false;
+        for (const auto& team : teams_) {
+            while (!team->queue.empty() && may_start(*team->queue.front())) {
+                Operation& op = *team->queue.front();
+                team->queue.pop_front();
+                --queued_;
+                start(op);
+                started = true;
+            }
+        }
+        return started;
+    }
+
+    [[nodiscard]] static bool may_start(const Operation& op) {
+        return op.team->cells->may_start(op.epoch) &&
+               (op.bulk_epoch < 0 || op.team->bulk->may_start(op.bulk_epoch));
+    }
+
+    void start(Operation& op) {
+        op.state = Operation::State::running;
+        op.lanes.clear();
+        for (const plan::Lane& lane : op.program->lanes)
+            op.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
+        if (op.scratch.size() < op.program->scratch_bytes) op.scratch.resize(op.program->scratch_bytes);
+        running_.push_back(&op);
+    }
+
+    // --- the short way -------------------------------------------------------------------------
+
+    [[nodiscard]] bool may_run_fused(const TeamState& team, const BoundProgram& program) const {
+        return !program.fused.empty() && !busy() && !team.failed && team.cells->idle() &&
+               (program.synchronizing || !team.cells->needs_barrier());
+    }
+
+    bool run_fused(TeamState& team, const BoundProgram& program, Registers registers,
+                   const Reducer& reducer) {
+        const base::Tick tick = team.next_tick;
+        team.next_tick = (tick + 1) & base::kTickMask;
+        const Epoch epoch = team.cells->pass(program.synchronizing);
+        team.remember(epoch, &program);
+        FusedCall call{team, program, registers, reducer, epoch,
+                       team.cell_bank(epoch), base::flag_word(tick, program.call_hash)};
+        const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
+            return vigil_.endure(patience, teams_,
+                                 [&] { return std::vector<Stuck>{describe(call, wait)}; });
+        });
+        if (!done) {
+            failure_ = vigil_.failure();
+            fail_team(team, failure_);
+        }
+        return done;
+    }
+
+    // --- failures ------------------------------------------------------------------------------
+
+    /// Nothing of this team can be trusted any more: its calls end as failed.
+    void fail_team(TeamState& team, const base::Failure& why) {
+        if (!team.failed) team.failure = why;
+        team.failed = true;
+        const auto fail_one = [&](Operation* op) {
+            op->state = Operation::State::failed;
+            op->failure = why;
+            if (op->forgotten) recycle(*op);
+        };
+        for (Operation* op : team.queue) fail_one(op);
+        queued_ -= team.queue.size();
+        team.queue.clear();
+        std::erase_if(running_, [&](Operation* op) {
+            if (op->team != &team) return false;
+            fail_one(op);
+            return true;
+        });
+    }
+
+    void fail_all(const base::Failure& why) {
+        for (const auto& team : teams_) {
+            if (vigil_.blames(*team)) fail_team(*team, why);
+        }
+    }
+
+    [[nodiscard]] Stuck describe(const Operation& op, const LaneState& lane) const {
+        const BoundStep& step = op.program->steps[lane.at];
+        Stuck stuck{.team = op.team,
+                    .program = op.program,
+                    .epoch = op.epoch,
+                    .step = lane.at,
+                    .peer = step.peer};
+        if (step.kind == plan::StepKind::wait) {
+            const auto awaited = stepper_.awaited(op, lane);
+            stuck.have = awaited.have;
+            stuck.want = awaited.want;
+        } else {
+            stuck.waits_for_local = true;
+        }
+        return stuck;
+    }
+
+    [[nodiscard]] static Stuck describe(const FusedCall& call, const FusedWait& wait) {
+        return {.team = &call.team,
+                .program = &call.program,
+                .epoch = call.epoch,
+                .step = wait.stage,
+                .peer = wait.peer,
+                .have = wait.cell->flag.load(std::memory_order_relaxed),
+                .want = call.flag};
+    }
+
+    // --- operations are recycled ---------------------------------------------------------------
+
+    Operation& fresh() {
+        if (free_.empty()) {
+            free_.push_back(&pool_.emplace_back());
+        }
+        Operation& op = *free_.back();
+        free_.pop_back();
+        op.state = Operation::State::queued;
+        op.forgotten = false;
+        op.pending = 0;
+        return op;
+    }
+
+    /// An operation whose transfers never completed is not used again: the wire still knows it.
+    void recycle(Operation& op) {
+        if (op.pending == 0) free_.push_back(&op);
+    }
+
+    Wire& wire_;
+    Stepper<Wire> stepper_;
+    Vigil<Wire> vigil_;
+    std::vector<std::unique_ptr<TeamState>> teams_;
+    std::vector<Operation*> running_;
+    std::size_t queued_ = 0;
+    std::deque<Operation> pool_;
+    std::vector<Operation*> free_;
+    base::Failure failure_;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// inquiry.hpp - how ranks that disagree about a call find out.
+//
+// Idea     Flags carry a hash of the call, so a rank that disagrees never satisfies a wait. A rank that
+//          has waited for long writes what it believes the call to be into a mailbox of the peer it
+//          waits for. A rank that finds such an inquiry compares it with its own history; if they
+//          differ it answers, and both report both sides.
+// Holds    Only the slow path of a wait touches this. Mailboxes lie at the start of every segment; one
+//          entry may be overwritten by another writer: a torn entry fails its checksum, is ignored,
+//          and is sent again a second later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/region.hpp"
+#include "weft/types.hpp"
+
+namespace weft::run {
+
+/// What one rank believes a call to be.
+struct Inquiry {
+    Rank rank = 0;  ///< who says so, in the job
+    std::uint32_t team = 0;
+    std::int64_t epoch = 0;
+    std::uint32_t checksum = 0;
+    std::uint16_t call_hash = 0;
+    char text[170] = {};  ///< the call in words, zero-terminated
+};
+static_assert(sizeof(Inquiry) == 192);
+
+void set_text(Inquiry& inquiry, std::string_view text);
+[[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);
+
+/// The mailboxes at the start of a segment: an entry is a cell followed by the inquiry.
+struct Mailboxes {
+    static constexpr std::uint64_t kOffset = 4096;
+    static constexpr std::uint32_t kEntries = 64;
+    static constexpr std::uint64_t kEntryBytes = sizeof(base::Cell) + sizeof(Inquiry);
+    static constexpr std::uint64_t kEnd = kOffset + kEntries * kEntryBytes;
+
+    /// Where a rank's inquiries go, in the peer's segment.
+    [[nodiscard]] static constexpr std::uint64_t entry(Rank writer) {
+        return kOffset + (static_cast<std::uint32_t>(writer) % kEntries) * kEntryBytes;
+    }
+};
+
+}  // namespace weft::run

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation.hpp - one call in flight: a bound program plus what differs from call to call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.hpp"
+#include "run/bind/bound_program.hpp"
+#include "run/execute/window.hpp"
+#include "run/reduce/reduce.hpp"
+
+namespace weft::run {
+
+/// The memory of one call. input and output may be the same.
+struct Registers {
+    const std::byte* input = nullptr;
+    std::byte* output = nullptr;
+};
+
+/// How far one lane has come.
+struct LaneState {
+    std::uint32_t at = 0;
+    std::uint32_t end = 0;
+    std::uint32_t segment = 0;
+    std::uint32_t loop_body = 0;  ///< first step of the open loop
+    std::uint32_t loop_end = 0;   ///< step behind it; 0: no loop is open
+    std::uint64_t resume = 0;     ///< belongs to the wire while a put is half posted
+};
+
+struct TeamState;
+
+struct Operation {
+    enum class State : std::uint8_t { queued, running, complete, failed };
+
+    TeamState* team = nullptr;
+    const BoundProgram* program = nullptr;
+    Registers registers;
+    Reducer reducer;
+    State state = State::queued;
+    bool forgotten = false;  ///< nobody will ask for it: recycled when it ends
+    Epoch epoch = 0;
+    Epoch bulk_epoch = -1;
+    base::Tick tick = 0;
+    std::uint32_t bank = 0;
+    std::uint32_t bulk_bank = 0;
+    std::uint32_t pending = 0;  ///< transfers that still read their source
+    std::vector<LaneState> lanes;
+    std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
+    base::Failure failure;           ///< if state is failed
+
+    [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }
+};
+
+}  // namespace weft::run

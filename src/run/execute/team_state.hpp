@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// team_state.hpp - what the engine keeps for one team: its put targets, its numbering, its queue.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/region.hpp"
+#include "run/bind/bound_program.hpp"
+#include "run/execute/operation.hpp"
+#include "run/execute/window.hpp"
+
+namespace weft::run {
+
+/// What a team is made from; all but `rank` alike on its members.
+struct TeamSetup {
+    std::uint32_t id = 0;  ///< index of its region; names the team in reports
+    Rank rank = 0;         ///< of this process in the team
+    std::vector<Rank> job_ranks;  ///< by team rank
+    std::uint64_t region = 0;     ///< offset of its region in every member's segment
+    base::RegionShape shape;
+    base::Tick first_tick = 1;  ///< above every tick that the region has seen
+    /// What is run when the bank rule asks for a barrier. Outlives the team.
+    const BoundProgram* barrier = nullptr;
+    /// The bank rules; made from the shape if not given.
+    std::unique_ptr<Window> cell_window;
+    std::unique_ptr<Window> bulk_window;
+};
+
+struct TeamState {
+    static constexpr std::size_t kHistory = 256;  ///< calls that can still be told apart
+
+    explicit TeamState(TeamSetup made_from);
+
+    [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
+    /// Start of a member's region if loads and stores reach it, else nullptr.
+    [[nodiscard]] std::byte* near(Rank rank) const { return near_regions[rank]; }
+    [[nodiscard]] base::Cell* cell(std::uint32_t bank, std::uint32_t number) const {
+        return reinterpret_cast<base::Cell*>(own_region + setup.shape.cell(bank, number));
+    }
+    [[nodiscard]] base::Cell* published(Rank rank, std::uint32_t bank, std::uint32_t number) const {
+        return reinterpret_cast<base::Cell*>(near_regions[rank] +
+                                             setup.shape.published(bank, number));
+    }
+    [[nodiscard]] std::uint32_t cell_bank(Epoch epoch) const {
+        return cells->bank(epoch) & (setup.shape.banks - 1);
+    }
+    [[nodiscard]] std::uint32_t bulk_bank(Epoch epoch) const {
+        return bulk->bank(epoch) & (setup.shape.bulk_banks - 1);
+    }
+    /// Remembers what call `epoch` was, for ranks that ask.
+    void remember(Epoch epoch, const BoundProgram* program) {
+        history[static_cast<std::size_t>(epoch) % kHistory] = program;
+    }
+    /// What call `epoch` was here; nullptr if it is not made yet or too long ago.
+    [[nodiscard]] const BoundProgram* recall(Epoch epoch) const;
+
+    TeamSetup setup;
+    std::unique_ptr<Window> cells;  ///< numbers every call
+    std::unique_ptr<Window> bulk;   ///< numbers the calls whose payloads go to bulk banks
+    base::Tick next_tick;
+    std::byte* own_region = nullptr;
+    std::vector<std::byte*> near_regions;  ///< by team rank
+    std::deque<Operation*> queue;          ///< issued, not yet started, in call order
+    std::array<const BoundProgram*, kHistory> history{};
+    bool failed = false;
+    base::Failure failure;  ///< why no further call of this team can succeed
+};
+
+}  // namespace weft::run

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vigil.hpp - how a wait waits, and what it does when it takes too long.
+//
+// Idea     After each failed poll the wire pauses or yields. Now and then (not at each poll) the vigil
+//          looks at the clock: after a second it asks the peer whether both mean the same call
+//          (inquiry.hpp), after WEFT_TIMEOUT it reports who waits for whom. Failures of the wire and
+//          answers of peers end the wait.
+// Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a wait
+//          unless the user asked for that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "run/execute/inquiry.hpp"
+#include "run/execute/team_state.hpp"
+#include "run/execute/transport.hpp"
+
+namespace weft::run {
+
+/// How long one wait has been going on.
+struct Patience {
+    unsigned failures = 0;  ///< polls in a row without effect
+    std::uint64_t started_ns = 0;
+    std::uint64_t next_inquiry_ns = 0;
+    std::uint64_t next_report_ns = 0;
+};
+
+/// One lane that waits, for reports and inquiries.
+struct Stuck {
+    TeamState* team = nullptr;
+    const BoundProgram* program = nullptr;
+    Epoch epoch = 0;
+    std::uint32_t step = 0;
+    Rank peer = 0;  ///< team rank; < 0 where no peer is meant
+    base::FlagWord have = 0;
+    base::FlagWord want = 0;
+    bool waits_for_local = false;  ///< for local completion or room, not for a signal
+};
+
+/// "rank 3: allreduce a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
+[[nodiscard]] std::string to_text(const Stuck& stuck, Rank job_rank);
+/// Both sides of a disagreement, in words.
+[[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const BoundProgram& mine,
+                                            Rank job_rank);
+[[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& program,
+                                   Rank job_rank);
+
+struct VigilOptions {
+    std::uint64_t inquiry_ns = 1'000'000'000;
+    std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
+    bool abort_on_timeout = false;
+    std::function<void(const std::string&)> report;  ///< one line for a person
+};
+
+template <Transport Wire>
+class Vigil {
+  public:
+    using Teams = std::vector<std::unique_ptr<TeamState>>;
+    static constexpr unsigned kLookEvery = 256;
+    static constexpr unsigned kProgressEvery = 16;
+
+    Vigil(Wire& wire, Rank job_rank, VigilOptions options)
+        : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
+
+    /// Passes the time after a poll without effect. False: the wait cannot succeed, see failure()
+    /// and blames(). `stuck` gives the waiting lanes; called only when they are needed.
+    template <class StuckLanes>
+    bool endure(Patience& patience, const Teams& teams, StuckLanes stuck) {
+        wire_.relax(++patience.failures);
+        if (patience.failures % kProgressEvery == 0) wire_.progress();
+        if (patience.failures % kLookEvery != 0) return true;
+        return look(patience, teams, stuck);
+    }
+
+    [[nodiscard]] const base::Failure& failure() const { return failure_; }
+    /// Whether the failure concerns this team.
+    [[nodiscard]] bool blames(const TeamState& team) const {
+        return blamed_team_ == nullptr || blamed_team_ == &team;
+    }
+
+    /// Reads what peers asked or answered. False if one of them disagrees about a call.
+    bool read_inquiries(const Teams& teams) {
+        for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
+            const std::byte* entry =
+                wire_.near(job_rank_) + Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
+            const auto* cell = reinterpret_cast<const base::Cell*>(entry);
+            const base::FlagWord flag = cell->flag.load(std::memory_order_acquire);
+            if (flag == seen_[i]) continue;
+            seen_[i] = flag;
+            Inquiry inquiry;
+            std::memcpy(&inquiry, entry + sizeof(base::Cell), sizeof inquiry);
+            inquiry.text[sizeof inquiry.text - 1] = '\0';
+            if (inquiry.checksum != checksum_of(inquiry)) continue;
+            if (!judge(inquiry, teams)) return false;
+        }
+        return true;
+    }
+
+  private:
+    template <class StuckLanes>
+    bool look(Patience& patience, const Teams& teams, StuckLanes stuck) {
+        const std::uint64_t now = base::monotonic_ns();
+        if (patience.started_ns == 0) {
+            patience.started_ns = now;
+            patience.next_inquiry_ns = now + options_.inquiry_ns;
+            patience.next_report_ns = now + options_.timeout_ns;
+        }
+        if (const base::Failure* failure = wire_.failure()) return give_up(*failure, nullptr);
+        if (!read_inquiries(teams)) return false;
+        if (now >= patience.next_inquiry_ns) {
+            patience.next_inquiry_ns = now + options_.inquiry_ns;
+            for (const Stuck& lane : stuck()) ask(lane);
+        }
+        if (options_.timeout_ns != 0 && now >= patience.next_report_ns) {
+            patience.next_report_ns = now + options_.timeout_ns;
+            return report(stuck(), now - patience.started_ns);
+        }
+        return true;
+    }
+
+    bool report(const std::vector<Stuck>& lanes, std::uint64_t waited_ns) {
+        for (const Stuck& lane : lanes) options_.report("weft: " + to_text(lane, job_rank_));
+        if (!options_.abort_on_timeout) return true;
+        return give_up(base::fail(Status::timeout, "waited {} s{}{}", waited_ns / 1'000'000'000,
+                                  lanes.empty() ? "" : ": ",
+                                  lanes.empty() ? "" : to_text(lanes.front(), job_rank_)),
+                       nullptr);
+    }
+
+    bool give_up(base::Failure why, const TeamState* team) {
+        failure_ = std::move(why);
+        blamed_team_ = team;
+        return false;
+    }
+
+    void ask(const Stuck& lane) {
+        if (lane.peer < 0 || lane.waits_for_local) return;
+        send(make_inquiry(*lane.team, lane.epoch, *lane.program, job_rank_),
+             lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
+    }
+
+    /// Compares an inquiry with what this rank called under that number.
+    bool judge(const Inquiry& inquiry, const Teams& teams) {
+        for (const auto& team : teams) {
+            if (team->setup.id != inquiry.team) continue;
+            const BoundProgram* mine = team->recall(inquiry.epoch);
+            if (mine == nullptr || mine->call_hash == inquiry.call_hash) return true;
+            if (team->failed) return true;
+            send(make_inquiry(*team, inquiry.epoch, *mine, job_rank_), inquiry.rank);
+            const std::string text = disagreement_text(inquiry, *mine, job_rank_);
+            options_.report("weft: " + text);
+            return give_up({Status::argument, text}, team.get());
+        }
+        return true;
+    }
+
+    void send(const Inquiry& inquiry, Rank peer) {
+        base::Put put;
+        outgoing_ = inquiry;
+        const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};
+        put.peer = peer;
+        put.parts = {&part, 1};
+        put.bytes = sizeof outgoing_;
+        put.cell = Mailboxes::entry(job_rank_);
+        put.target = put.cell + sizeof(base::Cell);
+        put.flag = base::flag_word(++sent_, static_cast<std::uint16_t>(job_rank_));
+        put.pending = &pending_;
+        // A full wire drops the inquiry; it is asked again as long as the wait lasts.
+        std::uint64_t resume = 0;
+        for (int attempt = 0; attempt < 1000; ++attempt) {
+            if (wire_.try_put(put, resume) == base::Post::posted) break;
+            wire_.progress();
+        }
+    }
+
+    Wire& wire_;
+    Rank job_rank_;
+    VigilOptions options_;
+    base::Failure failure_;
+    const TeamState* blamed_team_ = nullptr;
+    base::FlagWord seen_[Mailboxes::kEntries] = {};
+    Inquiry outgoing_;
+    std::uint32_t pending_ = 0;
+    base::Tick sent_ = 0;
+};
+
+}  // namespace weft::run
