@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// allreduce.hpp - the entries of the registry: every rank gets the reduction of all vectors.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& allreduce_contract();
+
+[[nodiscard]] Algorithm allreduce_multiplying();
+[[nodiscard]] Algorithm allreduce_recursive_doubling();
+
+}  // namespace weft::collectives

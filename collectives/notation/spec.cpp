@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/notation/spec.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "collectives/notation/cursor.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// Deep enough for any sensible spec, shallow enough for any stack.
+constexpr int kNestingMax = 32;
+
+bool belongs_to_name(char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '-';
+}
+bool belongs_to_value(char c) {
+    return belongs_to_name(c) || c == '.' || c == '+';
+}
+
+base::Result<AlgorithmSpec> parse_spec(Cursor& cursor, int depth);
+
+base::Result<std::string> parse_name(Cursor& cursor, std::string_view what) {
+    if (!is_letter(cursor.peek()))
+        return fail_at(cursor.position(), "expected {} (it begins with a letter), found {}", what,
+                       cursor.found());
+    return std::string(cursor.take_while(belongs_to_name));
+}
+
+base::Result<SpecParameter> parse_parameter(Cursor& cursor, int depth) {
+    base::Result<std::string> key = parse_name(cursor, "the name of a parameter");
+    if (!key) return key.failure();
+    if (!cursor.accept('='))
+        return fail_at(cursor.position(), "expected '=' after the parameter {}, found {}", *key,
+                       cursor.found());
+    SpecParameter parameter{.key = *key};
+    if (cursor.accept('(')) {
+        parameter.position = cursor.position();
+        base::Result<AlgorithmSpec> nested = parse_spec(cursor, depth + 1);
+        if (!nested) return nested.failure();
+        if (!cursor.accept(')'))
+            return fail_at(cursor.position(), "expected ')' after the nested spec, found {}",
+                           cursor.found());
+        parameter.nested.push_back(*std::move(nested));
+        return parameter;
+    }
+    parameter.position = cursor.position();
+    parameter.value = cursor.take_while(belongs_to_value);
+    if (parameter.value.empty())
+        return fail_at(cursor.position(), "expected a value for {}, found {}", *key,
+                       cursor.found());
+    return parameter;
+}
+
+base::Result<AlgorithmSpec> parse_spec(Cursor& cursor, int depth) {
+    AlgorithmSpec spec{.position = cursor.position()};
+    if (depth > kNestingMax)
+        return fail_at(cursor.position(), "specs nest deeper than {}", kNestingMax);
+    if (schedule_begins(cursor)) {
+        base::Result<Schedule> schedule = parse_schedule(cursor);
+        if (!schedule) return schedule.failure();
+        spec.schedule = *std::move(schedule);
+        return spec;
+    }
+    base::Result<std::string> name = parse_name(cursor, "an algorithm or a stage");
+    if (!name) return name.failure();
+    spec.name = *std::move(name);
+    if (!cursor.accept(':')) return spec;
+    do {
+        const std::size_t position = cursor.position();
+        base::Result<SpecParameter> parameter = parse_parameter(cursor, depth);
+        if (!parameter) return parameter.failure();
+        if (spec.find(parameter->key) != nullptr)
+            return fail_at(position, "the parameter {} is given twice", parameter->key);
+        spec.parameters.push_back(*std::move(parameter));
+    } while (cursor.accept(','));
+    return spec;
+}
+
+}  // namespace
+
+const SpecParameter* AlgorithmSpec::find(std::string_view key) const {
+    const auto found = std::ranges::find(parameters, key, &SpecParameter::key);
+    return found == parameters.end() ? nullptr : &*found;
+}
+
+bool operator==(const AlgorithmSpec& a, const AlgorithmSpec& b) {
+    return a.name == b.name && a.schedule == b.schedule && a.parameters == b.parameters;
+}
+
+base::Result<AlgorithmSpec> parse_spec(std::string_view text) {
+    Cursor cursor(text);
+    base::Result<AlgorithmSpec> spec = parse_spec(cursor, 0);
+    if (!spec || cursor.at_end()) return spec;
+    const char* expected = spec->is_schedule()        ? "',' or the end after a stage"
+                           : spec->parameters.empty() ? "':' or the end after the algorithm"
+                                                      : "',' or the end after a value";
+    return fail_at(cursor.position(), "expected {}, found {}", expected, cursor.found());
+}
+
+std::string print(const AlgorithmSpec& spec) {
+    if (spec.is_schedule()) return print(spec.schedule);
+    std::string text = spec.name;
+    char separator = ':';
+    for (const SpecParameter& parameter : spec.parameters) {
+        text += separator;
+        text += parameter.key;
+        text += '=';
+        text += parameter.nested.empty() ? parameter.value
+                                         : '(' + print(parameter.nested.front()) + ')';
+        separator = ',';
+    }
+    return text;
+}
+
+base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec, std::string_view key,
+                                            NumberRange range) {
+    const SpecParameter* parameter = spec.find(key);
+    if (parameter == nullptr) return range.fallback;
+    const std::string& text = parameter->value;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
+        return fail_at(parameter->position, "{} is not a whole number",
+                       text.empty() ? std::string(key) : fmt::format("{}={}", key, text));
+    if (value < range.least || value > range.most)
+        return fail_at(parameter->position, "{}={} is not in {}..{}", key, value, range.least,
+                       range.most);
+    return value;
+}
+
+}  // namespace weft::collectives

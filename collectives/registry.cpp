@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/registry.hpp"
+
+#include <array>
+
+#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/notation/cursor.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+struct Collective {
+    std::string_view name;
+    const plan::Contract& (*contract)();
+};
+
+// One line for each collective.
+constexpr std::array kCollectives = {
+    Collective{"allreduce", &allreduce_contract},
+};
+
+// One line for each algorithm.
+std::vector<Algorithm> list_algorithms() {
+    return {
+        allreduce_multiplying(),
+        allreduce_recursive_doubling(),
+    };
+}
+
+base::Failure unknown_collective(std::string_view name) {
+    std::string known;
+    for (const Collective& collective : kCollectives)
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", collective.name);
+    return base::fail(Status::argument, "collective '{}' is not known; there are {}", name, known);
+}
+
+base::Result<void> check_request(const Algorithm& algorithm, const GenerateRequest& request) {
+    if (request.size < 1)
+        return base::fail(Status::argument, "ranks: {} given, at least 1 is needed", request.size);
+    if (request.rank < 0 || request.rank >= request.size)
+        return base::fail(Status::argument, "rank: {} is not in 0..{}", request.rank,
+                          request.size - 1);
+    if (request.segments < 1) return base::fail(Status::argument, "segments: 0 is less than 1");
+    if (algorithm.properties.rooted && (request.root < 0 || request.root >= request.size))
+        return base::fail(Status::argument, "root: {} is not in 0..{}", request.root,
+                          request.size - 1);
+    return base::Done{};
+}
+
+base::Result<void> check_parameters(const Algorithm& algorithm, const AlgorithmSpec& spec) {
+    for (const SpecParameter& given : spec.parameters) {
+        if (std::ranges::find(algorithm.parameters, given.key, &Parameter::name) !=
+            algorithm.parameters.end())
+            continue;
+        std::string known;
+        for (const Parameter& parameter : algorithm.parameters)
+            known += fmt::format("{}{}", known.empty() ? "" : ", ", parameter.name);
+        return fail_at(given.position, "{} has no parameter '{}'; it has {}", algorithm.name,
+                       given.key, known.empty() ? "none" : known);
+    }
+    return base::Done{};
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() {
+    static const std::vector<Algorithm> list = list_algorithms();
+    return list;
+}
+
+std::span<const std::string_view> collectives() {
+    static const auto names = [] {
+        std::array<std::string_view, kCollectives.size()> list;
+        std::ranges::transform(kCollectives, list.begin(), &Collective::name);
+        return list;
+    }();
+    return names;
+}
+
+const plan::Contract* find_contract(std::string_view collective) {
+    const auto found = std::ranges::find(kCollectives, collective, &Collective::name);
+    return found == kCollectives.end() ? nullptr : &found->contract();
+}
+
+const plan::Contract& contract(std::string_view collective) {
+    const plan::Contract* found = find_contract(collective);
+    WEFT_CHECK(found != nullptr, collective);
+    return *found;
+}
+
+base::Result<const Algorithm*> find_algorithm(std::string_view collective,
+                                              const AlgorithmSpec& spec) {
+    if (find_contract(collective) == nullptr) return unknown_collective(collective);
+    std::string known;
+    for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.collective != collective) continue;
+        if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
+            return &algorithm;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm.name);
+    }
+    if (spec.is_schedule())
+        return fail_at(spec.position, "{} has no algorithm in the notation '{}'; it has {}",
+                       collective, print(spec), known);
+    return fail_at(spec.position, "{} has no algorithm '{}'; it has {}", collective, spec.name,
+                   known);
+}
+
+base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
+                                     const GenerateRequest& request) {
+    const base::Result<const Algorithm*> found = find_algorithm(collective, spec);
+    if (!found) return found.failure();
+    const Algorithm& algorithm = **found;
+    const base::Result<void> usable = check_request(algorithm, request);
+    if (!usable) return usable.failure();
+    const base::Result<void> known = check_parameters(algorithm, spec);
+    if (!known) return known.failure();
+    return algorithm.generate(spec, request);
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// registry.hpp - every collective and algorithm there is, in one visible list.
+//
+// Idea     generate() turns (collective, spec, request) into the program of one rank; contract()
+// says
+//          what the programs of all ranks must achieve. Nothing registers itself.
+// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own
+// steps. Next     algorithm.hpp for requests; README.md for how to add an algorithm.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+/// All algorithms, those of one collective next to each other.
+[[nodiscard]] std::span<const Algorithm> algorithms();
+
+/// The names of the collectives, in the order of the list.
+[[nodiscard]] std::span<const std::string_view> collectives();
+
+/// What the named collective must achieve; nullptr if there is none of that name.
+[[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
+/// The same for a name that is known to exist.
+[[nodiscard]] const plan::Contract& contract(std::string_view collective);
+
+/// The entry that a spec names. A failure says which algorithms there are.
+[[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,
+                                                            const AlgorithmSpec& spec);
+
+/// The program of rank request.rank.
+[[nodiscard]] base::Result<plan::Program> generate(std::string_view collective,
+                                                   const AlgorithmSpec& spec,
+                                                   const GenerateRequest& request);
+
+}  // namespace weft::collectives
