@@ -2,8 +2,33 @@
 # weft_test(<name> [TIMEOUT <seconds>] [LABELS <label>...] [USES <room>...] [LINKS <target>...])
 #
 # Every *_test.cpp of the current folder becomes one GoogleTest program, run as one ctest entry.
+#
+# Labels say what a test needs, and so where it runs (the test presets filter by them):
+#   unit      one process, no launcher           every preset, tsan too
+#   virtual   many ranks in one process          every preset, tsan too
+#   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
+#   lint      reads the sources                  not the sanitizers
+# weft_tests_<label> builds the test programs of one label.
 find_package(GTest REQUIRED)
-set(CMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE PRE_TEST)
+
+function(weft_label_tests name target labels)
+  set_property(TEST ${name} PROPERTY LABELS ${labels})
+  if("ranks" IN_LIST labels)
+    set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
+  endif()
+  foreach(label IN LISTS labels)
+    if(NOT TARGET weft_tests_${label})
+      add_custom_target(weft_tests_${label})
+    endif()
+    if(TARGET "${target}")
+      add_dependencies(weft_tests_${label} ${target})
+    endif()
+  endforeach()
+endfunction()
+
+# The tsan preset builds these two, whether or not a test has the label yet.
+add_custom_target(weft_tests_unit)
+add_custom_target(weft_tests_virtual)
 
 function(weft_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "USES;LINKS;LABELS" ${ARGN})
@@ -16,5 +41,6 @@ function(weft_test name)
   target_link_libraries(weft_${name}_test PRIVATE weft_options ${TEST_USES} ${TEST_LINKS} GTest::gtest GTest::gtest_main)
   target_include_directories(weft_${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   add_test(NAME ${name} COMMAND weft_${name}_test)
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT})
+  weft_label_tests(${name} weft_${name}_test "${TEST_LABELS}")
 endfunction()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# prepare.sh - from a bare Debian to a built tree; sourced by tests/run, perf/quickstart and perf/compare.
+#
+# Idea     Each step looks first and acts only if something is missing, so a second run costs nothing.
+# Holds    Needs bash and coreutils only. What cannot be done here is said with the command that would
+#          do it, and ends the script with status 3 (the environment failed).
+
+weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+weft_say() { printf '== %s\n' "$*" >&2; }
+weft_give_up() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 3; }
+
+# The machine has what no package brings.
+weft_need_machine() {
+    [[ -r /proc/self/status ]] ||
+        weft_give_up "/proc is not mounted here; as root: mount -t proc proc /proc"
+    [[ -c /dev/null && -r /dev/urandom ]] ||
+        weft_give_up "/dev is not populated here; from outside a chroot, as root: mount --bind /dev ROOT/dev"
+}
+
+# weft_packages GROUP: names of the packages of one group.
+weft_packages() {
+    local group package _
+    while read -r group package _; do
+        [[ $group == "$1" ]] && printf '%s\n' "$package"
+    done <"$weft_root/cmake/debian-packages.txt"
+    return 0
+}
+
+# weft_need_packages GROUP...: installs what is missing of these groups.
+weft_need_packages() {
+    local group package missing=()
+    if ! command -v dpkg-query >/dev/null; then
+        weft_say "not a Debian system: install what cmake/debian-packages.txt names by hand"
+        return 0
+    fi
+    for group in "$@"; do
+        for package in $(weft_packages "$group"); do
+            [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+                missing+=("$package")
+        done
+    done
+    ((${#missing[@]})) || return 0
+    local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+    ((EUID == 0)) || weft_give_up "packages are missing; run: sudo apt-get update && sudo ${install[*]}"
+    weft_say "installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -q && "${install[@]}" -q; } >&2 ||
+        weft_give_up "apt-get failed; by hand: apt-get update && ${install[*]}"
+}
+
+# weft_build PRESET [TARGET...]: configures and builds build/PRESET.
+weft_build() {
+    local preset=$1 target targets=()
+    for target in "${@:2}"; do targets+=(--target "$target"); done
+    cd "$weft_root" || weft_give_up "cannot enter $weft_root"
+    weft_say "configuring $preset"
+    cmake --preset "$preset" -DWEFT_TESTS=ON >&2 || weft_give_up "configuring build/$preset failed"
+    weft_say "building $preset on $(nproc) cores"
+    cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}" >&2
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""quickstart_table.py - schedules of an 8-byte allreduce: what they cost on paper and what they take here.
+
+Idea     Rounds and messages come from the verifier, times from the real ranks, both for the same
+         specs. One launch measures all schedules of a layout, so they share the machine's mood.
+Holds    Nothing is shown that was not verified, and no time whose result was not checked.
+
+usage: quickstart_table.py WEFT
+"""
+import json
+import subprocess
+import sys
+
+BYTES = 8
+SECONDS_PER_LAUNCH = 30
+SCHEDULES = {
+    8: ["a2,a2,a2", "a2,a4", "a8", "c8m2,a2,a2,e8m2", "m2g3a2,n2g2a3"],
+    4: ["a2,a2", "a4", "c4m2,a2,e4m2"],
+}
+# (ranks, nodes, iterations): on one node a call takes microseconds, between nodes of this machine
+# hundreds of them when ranks outnumber cores.
+LAYOUTS = [(4, 1, 10000), (4, 4, 1000), (8, 1, 10000), (8, 4, 1000)]
+
+
+class Failed(Exception):
+    pass
+
+
+def run_json(command):
+    """The JSON object that a weft command prints; its stderr goes straight to ours."""
+    try:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
+                               timeout=SECONDS_PER_LAUNCH + 10)
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"no end after {error.timeout} s: {' '.join(command)}") from error
+    try:
+        answer = json.loads(ended.stdout)
+    except ValueError as error:
+        raise Failed(f"status {ended.returncode}, no JSON: {' '.join(command)}") from error
+    if ended.returncode not in (0, 1):
+        raise Failed(f"status {ended.returncode}: {' '.join(command)}")
+    return answer
+
+
+def verify(weft, spec, ranks):
+    facts = run_json([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
+                      "--bytes", str(BYTES), "--json"])
+    if not facts["valid"]:
+        raise Failed(f"{spec} on {ranks} ranks: {facts['error']}")
+    return facts
+
+
+def measure(weft, specs, ranks, nodes, iterations):
+    """Results by spec, and the calibrator of that launch in ns."""
+    command = [weft, "run", "-n", str(ranks), "--timeout", str(SECONDS_PER_LAUNCH)]
+    command += ["--nodes", str(nodes)] if nodes > 1 else []
+    command += ["--", weft, "bench", "allreduce", "--bytes", str(BYTES)]
+    for spec in specs:
+        command += ["--algorithm", spec]
+    command += ["--iterations", str(iterations), "--json"]
+    answer = run_json(command)
+    results = {result["algorithm"]: result for result in answer["results"]}
+    for spec in specs:
+        if spec not in results:
+            raise Failed(f"no result for {spec} on {ranks} ranks, {nodes} node(s)")
+        if not results[spec]["checked"]:
+            raise Failed(f"wrong result of {spec} on {ranks} ranks, {nodes} node(s)")
+    return results, answer["calibrator_ns"]
+
+
+ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10}"
+
+
+def print_layout(weft, ranks, nodes, iterations):
+    specs = SCHEDULES[ranks]
+    facts = {spec: verify(weft, spec, ranks) for spec in specs}
+    results, calibrator = measure(weft, specs, ranks, nodes, iterations)
+    for spec in specs:
+        print(ROW.format(ranks, nodes, spec, facts[spec]["rounds"], facts[spec]["messages"],
+                         f"{results[spec]['min_us']:.2f}", f"{results[spec]['median_us']:.2f}"))
+    print(f"{'':>14}one cache line between two cores took {calibrator:.0f} ns meanwhile\n", flush=True)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: quickstart_table.py WEFT")
+    print(f"allreduce of {BYTES} bytes, sum of double; times of a call in us, slowest rank\n")
+    print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us"))
+    try:
+        for layout in LAYOUTS:
+            print_layout(sys.argv[1], *layout)
+    except Failed as error:
+        print(f"perf/quickstart: {error}", file=sys.stderr)
+        return 1
+    print("Nodes are virtual: parts of this machine that reach each other over libfabric only.\n"
+          "Ranks that outnumber cores take turns, which costs more than the messages; compare\n"
+          "schedules within one block, and blocks only if their cache-line times are close.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
