@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""compile_headers.py - every header compiles alone: the public ones always, all with WEFT_TESTS_FULL=1.
+
+usage: compile_headers.py ROOT COMPILER [FLAG...]     (flags: where foreign headers lie)
+"""
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+STRICT = ["-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+ROOTS = ("include", "src", "")
+
+
+def compile_alone(root, compiler, flags, header, language):
+    """The compiler's complaint about a file that includes this header only, or None."""
+    name = header.relative_to(root).as_posix()
+    for prefix in ("include/", "src/"):
+        name = name.removeprefix(prefix)
+    command = [compiler, "-x", language[0], f"-std={language[1]}", *STRICT,
+               *[f"-I{root / folder}" for folder in ROOTS], *flags, "-"]
+    ended = subprocess.run(command, input=f'#include "{name}"\n', capture_output=True, text=True,
+                           timeout=120, check=False)
+    return None if ended.returncode == 0 else f"{name} as {language[1]}:\n{ended.stderr}"
+
+
+def headers_to_check(root, full):
+    jobs = []
+    folders = ["include", "src", "collectives", "providers"] if full else ["include"]
+    for folder in folders:
+        for header in sorted((root / folder).rglob("*.h*")):
+            if header.suffix in (".h", ".hpp"):
+                jobs.append((header, ("c++", "c++20")))
+            if header.suffix == ".h" and folder == "include":
+                jobs.append((header, ("c", "c11")))
+    return jobs
+
+
+def main():
+    root, compiler, flags = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
+    jobs = headers_to_check(root, os.environ.get("WEFT_TESTS_FULL") == "1")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        complaints = [text for text in pool.map(
+            lambda job: compile_alone(root, compiler, flags, *job), jobs) if text]
+    for text in complaints:
+        print(text)
+    print(f"{len(jobs)} headers, {len(complaints)} do not compile alone")
+    return 1 if complaints or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""lint.py - checks the whole tree; prints `file:line: rule: what and what to do`; status 1 if any.
+
+Next     rules.py and rooms.py for the rules; lint_test.py for the files that each must report.
+"""
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import rooms  # noqa: E402
+import rules  # noqa: E402
+from source import read_tree  # noqa: E402
+
+
+def check_tree(root):
+    sources = read_tree(root)
+    files = {source.path.as_posix() for source in sources}
+    table = next((source for source in sources if source.path == rooms.TABLE), None)
+    if table is None:
+        raise ValueError(f"{rooms.TABLE} is missing under {root}")
+    room_list = rooms.read_table(table.text)
+    findings = list(rooms.check_table(table, room_list))
+    for source in sources:
+        findings += rooms.check_includes(source, files, room_list)
+        findings += rules.head_comment(source, files)
+        findings += rules.broken_links(source, root)
+        for rule in rules.RULES:
+            findings += rule(source)
+    return sorted(set(findings)), len(sources)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: lint.py ROOT")
+    try:
+        findings, count = check_tree(Path(sys.argv[1]).resolve())
+    except ValueError as error:
+        print(error)
+        return 2
+    for finding in findings:
+        print(finding)
+    print(f"{count} files, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""lint_test.py - goal: no rule is blind, none cries wolf. Method: each gets a file that it must report
+and one beside it that it must not.
+
+usage: lint_test.py [C++ COMPILER]
+"""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import compile_headers  # noqa: E402
+import rooms  # noqa: E402
+import rules  # noqa: E402
+from source import Source  # noqa: E402
+
+COMPILER = "c++"
+ROOT = Path(__file__).resolve().parents[2]
+SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
+
+
+def lines_of(rule, path, text, *more):
+    return [finding.line for finding in rule(Source(path, text), *more)]
+
+
+class Rules(unittest.TestCase):
+    def test_collective_names_are_banned_where_any_program_runs(self):
+        rule = rules.collective_names
+        for word in ("allreduce", "AllreduceStep", "kReduceScatter", "is_broadcast", "alltoallv",
+                     "barrier_epoch", "iallgather", "neighbor_alltoall"):
+            self.assertEqual(lines_of(rule, "src/run/execute/a.cpp", f"\nint {word};\n"), [2], word)
+        self.assertEqual(lines_of(rule, "src/plan/a.hpp", "// as allreduce does\n"), [1])
+        self.assertEqual(lines_of(rule, "src/base/a.hpp", 'auto a = "exscan";\n'), [1])
+        for fine in ("// scatter and gather are words\n", "int reduce, scanned;\n", "int gathered;\n",
+                     "int allreduce;  // lint: allow(collective-name): the name is data here\n"):
+            self.assertEqual(lines_of(rule, "src/link/wire/a.cpp", fine), [], fine)
+        self.assertEqual(lines_of(rule, "src/run/runtime/a.cpp", "int allreduce;\n"), [])
+        self.assertEqual(lines_of(rule, "collectives/allreduce/a.cpp", "int allreduce;\n"), [])
+
+    def test_provider_names_are_banned_outside_providers(self):
+        rule = rules.provider_names
+        for text in ('open("tcp;ofi_rxm");', "// verbs needs this", 'if (name == "shm") {', "int efa;"):
+            self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", text), [1], text)
+        for fine in ("int shm_bytes;", "// a socket, a verb and the net\n"):
+            self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", fine), [], fine)
+        self.assertEqual(lines_of(rule, "providers/tcp.cpp", '"tcp"'), [])
+
+    def test_plan_and_collectives_read_no_clock(self):
+        for text in ("auto t = std::chrono::steady_clock::now();", "getenv(name);", "std::thread t;"):
+            self.assertEqual(lines_of(rules.purity, "src/plan/simulate/a.cpp", text), [1], text)
+            self.assertEqual(lines_of(rules.purity, "src/run/runtime/a.cpp", text), [])
+        self.assertEqual(lines_of(rules.purity, "collectives/a.cpp", "// like getenv()\n"), [])
+
+    def test_head_comment_is_there(self):
+        rule = rules.head_comment
+        good = SPDX + "// a.hpp - what it is.\n"
+        self.assertEqual(lines_of(rule, "src/base/a.hpp", good), [])
+        self.assertEqual(lines_of(rule, "src/base/b.hpp", good), [2])
+        self.assertEqual(lines_of(rule, "src/base/a.hpp", "// a.hpp - what it is.\n"), [1])
+        self.assertEqual(lines_of(rule, "src/base/a.cpp", SPDX + "int x;\n"), [2])
+        self.assertEqual(lines_of(rule, "src/base/a.cpp", SPDX + "int x;\n", {"src/base/a.hpp"}), [])
+        self.assertEqual(lines_of(rule, "tests/unit/x/a_test.cpp", SPDX + "#include <a>\n"), [])
+        self.assertEqual(lines_of(rule, "tests/unit/x/a_test.cpp", SPDX + "int x;\n"), [2])
+        self.assertEqual(lines_of(rule, "tests/run", "#!/bin/sh\necho\n"), [1])
+        self.assertEqual(lines_of(rule, "tests/run", "#!/bin/sh\n" + SPDX.replace("//", "#") + "x\n"), [2])
+
+    def test_headers_have_pragma_once(self):
+        self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "// #pragma once\n"), [1])
+        self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "#pragma once\n"), [])
+
+    def test_long_files_are_reported(self):
+        self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 500), [])
+        self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 501), [501])
+
+    def test_leftovers_are_reported(self):
+        self.assertEqual(lines_of(rules.leftovers, "src/a.cpp", "// TO" "DO: later\n"), [1])
+        self.assertEqual(lines_of(rules.leftovers, "docs/a.md", "\nFIX" "ME\n"), [2])
+        self.assertEqual(lines_of(rules.leftovers, "docs/a.md", "to do, fixed\n"), [])
+
+    def test_paths_of_one_machine_are_reported(self):
+        self.assertEqual(lines_of(rules.machine_paths, "docs/a.md", "see /ho" "me/me/notes\n"), [1])
+        self.assertEqual(lines_of(rules.machine_paths, "docs/a.md", "a/work/b ${X}/home/y\n"), [])
+
+    def test_the_top_of_the_tree_stays_as_it_is(self):
+        self.assertEqual(lines_of(rules.root_entries, "notes.txt", ""), [1])
+        self.assertEqual(lines_of(rules.root_entries, "src/notes.txt", ""), [])
+
+    def test_broken_links_are_reported(self):
+        with tempfile.TemporaryDirectory() as root:
+            (Path(root) / "there.md").touch()
+            text = "[a](there.md) [b](https://example.org) [c](there.md#part)\n[d](gone.md)\n"
+            self.assertEqual(lines_of(rules.broken_links, "a.md", text, root), [2])
+
+
+class FunctionLength(unittest.TestCase):
+    BODY = "    x();\n"
+
+    def lines(self, head, body_lines, tail="}\n"):
+        return lines_of(rules.function_length, "src/a.cpp", head + self.BODY * body_lines + tail)
+
+    def test_the_limit_is_seventy_lines_with_head_and_brace(self):
+        self.assertEqual(self.lines("void f() {\n", 68), [])
+        self.assertEqual(self.lines("void f() {\n", 69), [1])
+
+    def test_all_kinds_of_functions_count(self):
+        for head in ("namespace a {\ntemplate <class T>\nauto f(T t) const noexcept -> int {\n",
+                     "namespace a {\nclass C : public B {\n    C() : a_{1}, b_(2) {\n",
+                     "namespace a {\nTEST(Suite, Name) {\n",
+                     "namespace a {\nbool operator==(const A& a, const A& b) {\n"):
+            self.assertEqual(len(self.lines(head, 80)), 1, head)
+
+    def test_what_is_no_function_does_not_count(self):
+        for head in ("namespace a {\n", "struct alignas(64) S {\n", "enum class E : int {\n",
+                     "constexpr std::array<int, size(3)> kTable = {\n"):
+            self.assertEqual(self.lines(head, 80, "};\n"), [], head)
+
+    def test_braces_in_comments_strings_and_macros_do_not_confuse(self):
+        tricky = 'void f() {\n    // }\n    s = "}"; c = \'}\';\n    n = 1\'000;\n    r = R"(})";\n'
+        self.assertEqual(self.lines(tricky, 80), [1])
+        self.assertEqual(self.lines("#define M(x) \\\n    do { x\nvoid f() {\n", 80), [3])
+
+
+class Includes(unittest.TestCase):
+    TABLE = f"""text\n{rooms.MARK}\n| Room | May include | Foreign headers |\n|---|---|---|
+| `include/weft` | none | none |
+| `base` | `include/weft` | `posix` |
+| `plan/schedule` | `base` | `pure` |
+| `link/fabric` | `base` | `rdma/*`, `pmix*.h` in `pmix_*` |
+| `link/wire` | `base`, `link/fabric/fabric.hpp` | none |
+| `run/runtime` | `base`, `plan/*`, `link/*` | none |
+"""
+    FILES = {"include/weft/types.hpp", "include/weft/team.hpp", "src/base/put.hpp",
+             "src/plan/schedule/step.hpp", "src/link/fabric/fabric.hpp", "src/link/fabric/port.hpp"}
+
+    def lines(self, path, text, table=TABLE):
+        return lines_of(rooms.check_includes, path, text, self.FILES, rooms.read_table(table))
+
+    def test_forbidden_rooms_are_reported(self):
+        self.assertEqual(self.lines("src/plan/schedule/a.cpp", '\n#include "link/fabric/fabric.hpp"\n'), [2])
+        self.assertEqual(self.lines("src/link/fabric/a.cpp", '#include "plan/schedule/step.hpp"\n'), [1])
+        self.assertEqual(self.lines("src/base/a.cpp", '#include "plan/schedule/step.hpp"\n'), [1])
+        self.assertEqual(self.lines("src/link/wire/a.cpp", '#include "link/fabric/port.hpp"\n'), [1])
+        self.assertEqual(self.lines("src/plan/schedule/a.cpp", '#include "../../link/fabric/port.hpp"\n'), [1])
+        self.assertEqual(self.lines("src/link/wire/a.cpp", '#include "weft/team.hpp"\n'), [1])
+
+    def test_allowed_rooms_pass(self):
+        for path, name in (("src/link/wire/a.cpp", "link/fabric/fabric.hpp"),
+                           ("src/link/wire/a.cpp", "weft/types.hpp"),
+                           ("src/run/runtime/a.cpp", "link/fabric/port.hpp"),
+                           ("src/run/runtime/a.cpp", "plan/schedule/step.hpp"),
+                           ("src/base/a.cpp", "weft/team.hpp"),
+                           ("src/base/a.cpp", "base/put.hpp")):
+            self.assertEqual(self.lines(path, f'#include "{name}"\n'), [], name)
+
+    def test_foreign_headers_go_by_the_table(self):
+        self.assertEqual(self.lines("src/link/fabric/a.cpp", "#include <rdma/fabric.h>\n"), [])
+        self.assertEqual(self.lines("src/link/wire/a.cpp", "#include <rdma/fabric.h>\n"), [1])
+        self.assertEqual(self.lines("src/link/fabric/pmix_a.cpp", "#include <pmix.h>\n"), [])
+        self.assertEqual(self.lines("src/link/fabric/a.cpp", "#include <pmix.h>\n"), [1])
+        self.assertEqual(self.lines("src/base/a.cpp", "#include <sys/mman.h>\n#include <vector>\n"), [])
+        self.assertEqual(self.lines("src/link/wire/a.cpp", "#include <sys/mman.h>\n"), [1])
+
+    def test_pure_rooms_get_no_clock_and_no_thread(self):
+        for name in ("chrono", "thread", "mutex", "sys/mman.h", "fstream"):
+            self.assertEqual(self.lines("src/plan/schedule/a.cpp", f"#include <{name}>\n"), [1], name)
+        self.assertEqual(self.lines("src/plan/schedule/a.cpp", "#include <vector>\n"), [])
+
+    def test_unknown_rooms_and_files_are_reported(self):
+        self.assertEqual(self.lines("src/attic/a.cpp", ""), [1])
+        self.assertEqual(self.lines("src/base/a.cpp", '#include "base/gone.hpp"\n'), [1])
+        self.assertEqual(self.lines("src/base/a.cpp", '// #include "base/gone.hpp"\n'), [])
+
+    def test_the_table_itself_is_checked(self):
+        table = Source(rooms.TABLE, self.TABLE)
+        self.assertEqual(list(rooms.check_table(table, rooms.read_table(self.TABLE))), [])
+        circle = self.TABLE + "| `x` | `y` | none |\n| `y` | `x`, `nowhere` | none |\n"
+        found = [f.message for f in rooms.check_table(table, rooms.read_table(circle))]
+        self.assertTrue(any("circle: x -> y -> x" in text for text in found), found)
+        self.assertTrue(any("unknown room nowhere" in text for text in found), found)
+        with self.assertRaises(ValueError):
+            rooms.read_table("no table")
+
+    def test_the_project_keeps_its_halves_apart(self):
+        """The table of the project says what the picture says: plan and link never meet."""
+        table = rooms.read_table((ROOT / rooms.TABLE).read_text(encoding="utf-8"))
+        for room in table:
+            for half, other in (("plan/", "link/"), ("link/", "plan/"), ("collectives", "link/")):
+                if room.name.startswith(half):
+                    self.assertFalse([item for item in room.rooms if item.startswith(other)], room.name)
+
+
+class Headers(unittest.TestCase):
+    def test_a_header_that_leans_on_others_is_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "include/weft").mkdir(parents=True)
+            (root / "include/weft/good.hpp").write_text("#pragma once\n#include <vector>\nstd::vector<int> f();\n")
+            (root / "include/weft/bad.hpp").write_text("#pragma once\nstd::vector<int> f();\n")
+            (root / "include/weft/bad.h").write_text("namespace not_c {}\n")
+            jobs = compile_headers.headers_to_check(root, full=False)
+            complaints = [compile_headers.compile_alone(root, COMPILER, [], *job) for job in jobs]
+            said = " ".join(text.split(":")[0] for text in complaints if text)
+            self.assertEqual(said, "weft/bad.h as c11 weft/bad.hpp as c++20")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        COMPILER = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rooms.py - the dependency table of docs/architecture.md, and the check of every #include.
+
+Holds    The table is the only description: a room that it does not name is a finding, and so is a
+         circle in it.
+"""
+import re
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+TABLE = Path("docs/architecture.md")
+MARK = "<!-- lint: rooms -->"
+IN_SRC = {"base", "topology", "plan", "link", "run", "front"}
+FOR_ALL = "include/weft/types.hpp"
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
+EXTENSIONS = (".hpp", ".h", ".inc")
+
+STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv
+ chrono cinttypes climits clocale cmath codecvt compare complex concepts condition_variable coroutine
+ csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype deque
+ exception execution filesystem format forward_list fstream functional future initializer_list iomanip
+ ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new
+ numbers numeric optional ostream queue random ranges ratio regex scoped_allocator semaphore set
+ shared_mutex source_location span sstream stack stdexcept stop_token streambuf string string_view
+ syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set
+ utility valarray variant vector version
+ assert.h ctype.h errno.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h stdatomic.h stdbool.h
+ stddef.h stdint.h stdio.h stdlib.h string.h time.h""".split())
+POSIX = set("""arpa/inet.h dirent.h dlfcn.h elf.h fcntl.h grp.h ifaddrs.h linux/* net/if.h netdb.h
+ netinet/* poll.h pthread.h pwd.h sched.h signal.h spawn.h strings.h sys/* syslog.h termios.h
+ unistd.h wait.h""".split())
+IMPURE = set("""barrier chrono condition_variable csetjmp csignal cstdio ctime filesystem fstream future
+ iostream latch mutex semaphore shared_mutex stdio.h stop_token syncstream thread time.h""".split())
+
+
+@dataclass
+class Room:
+    name: str
+    line: int
+    rooms: list = field(default_factory=list)    # rooms, `room/*` patterns and single headers
+    foreign: list = field(default_factory=list)  # (header pattern, file pattern)
+    pure: bool = False
+    any_room: bool = False
+
+    @property
+    def folder(self):
+        return f"src/{self.name}" if self.name.split("/")[0] in IN_SRC else self.name
+
+
+def _items(cell):
+    items = [item.strip() for item in cell.replace("`", "").split(",")]
+    return [item for item in items if item and item != "none"]
+
+
+def read_table(text):
+    """The rooms of the table behind the mark, in order."""
+    if MARK not in text:
+        raise ValueError(f"{TABLE}: no line `{MARK}` in front of the dependency table")
+    rooms = []
+    before, _, after = text.partition(MARK)
+    for offset, line in enumerate(after.splitlines()):
+        if not line.startswith("|"):
+            if rooms:
+                break
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 3 or cells[0] == "Room" or set(cells[0]) <= set("-:"):
+            continue
+        room = Room(cells[0].replace("`", ""), before.count("\n") + 1 + offset)
+        room.rooms = _items(cells[1])
+        room.any_room = "any" in room.rooms
+        for item in _items(cells[2]):
+            header, _, only_in = item.partition(" in ")
+            if header == "pure":
+                room.pure = True
+            elif header == "posix":
+                room.foreign += [(name, only_in or "*") for name in POSIX]
+            else:
+                room.foreign.append(("*" if header == "any" else header, only_in or "*"))
+        rooms.append(room)
+    return rooms
+
+
+def room_of(path, rooms):
+    """The most specific room that a file lies in, or None."""
+    path = path.as_posix()
+    inside = [room for room in rooms if path.startswith(room.folder + "/")]
+    return max(inside, key=lambda room: len(room.folder), default=None)
+
+
+def resolve(name, quoted_from, files):
+    """The project file that an #include means, or None if it is foreign."""
+    beside = Path(quoted_from).parent / name
+    for candidate in (Path("include") / name, Path("src") / name, Path(name), beside):
+        if candidate.as_posix() in files:
+            return candidate
+    return None
+
+
+def _may_include(room, target, target_room):
+    if room.any_room or target_room is room or target.as_posix() == FOR_ALL:
+        return True
+    without_src = target.as_posix().removeprefix("src/")
+    for item in room.rooms:
+        if item.endswith(EXTENSIONS):
+            if item == without_src:
+                return True
+        elif target_room is not None and fnmatch(target_room.name, item):
+            return True
+    return False
+
+
+def _foreign_problem(room, path, name):
+    if name in STANDARD:
+        if room.pure and name in IMPURE:
+            return f"{room.name} is pure: no clock, thread or file, hence no <{name}>"
+        return None
+    fits = [files for header, files in room.foreign if fnmatch(name, header)]
+    if any(fnmatch(path.name, files) for files in fits):
+        return None
+    if fits:
+        return f"<{name}> may be included only in {' or '.join(fits)} of {room.name}"
+    return f"{room.name} may not include <{name}>: it is not among its foreign headers in {TABLE}"
+
+
+def _include_problem(source, room, bracket, name, files, rooms):
+    target = resolve(name, source.path, files)
+    if target is None:
+        if bracket == '"' and name not in STANDARD:
+            return f'"{name}" is no file of the project; foreign headers stand in <>'
+        return _foreign_problem(room, source.path, name)
+    target_room = room_of(target, rooms)
+    if _may_include(room, target, target_room):
+        return None
+    where = target_room.name if target_room else target.as_posix()
+    return f'{room.name} may not include {where} ("{name}"); {TABLE} has the table'
+
+
+def check_includes(source, files, rooms):
+    if not source.is_cpp:
+        return
+    room = room_of(source.path, rooms)
+    if room is None:
+        yield source.finding(1, "include", f"lies in no room of the table in {TABLE}")
+        return
+    for match in INCLUDE.finditer(source.without_comments):
+        line = source.line_of(match.start(1))
+        problem = _include_problem(source, room, match[1], match[2], files, rooms)
+        if problem and not source.allows(line, "include"):
+            yield source.finding(line, "include", problem)
+
+
+def find_circle(rooms):
+    """A list of rooms that may include each other in a circle, or None."""
+    edges = {room.name: [other.name for other in rooms if other is not room and not room.any_room
+                         and any(fnmatch(other.name, item) for item in room.rooms)]
+             for room in rooms}
+    done = set()
+
+    def visit(name, path):
+        if name in path:
+            return path[path.index(name):] + [name]
+        if name in done:
+            return None
+        done.add(name)
+        for other in edges[name]:
+            if circle := visit(other, path + [name]):
+                return circle
+        return None
+
+    for name in edges:
+        if circle := visit(name, []):
+            return circle
+    return None
+
+
+def check_table(table, rooms):
+    known = {room.name for room in rooms}
+    for room in rooms:
+        for item in room.rooms:
+            known_item = item == "any" or item.endswith(EXTENSIONS) or any(
+                fnmatch(name, item) for name in known)
+            if not known_item:
+                yield table.finding(room.line, "include", f"row {room.name} names unknown room {item}")
+    if circle := find_circle(rooms):
+        yield table.finding(1, "include", "rooms in a circle: " + " -> ".join(circle))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rules.py - the rules that look at one file: words, heads, lengths.
+
+Idea     A rule is a generator: it takes a Source and yields findings. RULES is the visible list of
+         those that need nothing else; head_comment and broken_links also look at other files.
+Next     rooms.py for the rule about #include; lint_test.py shows each rule a file it must report.
+"""
+import re
+from pathlib import Path
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 500
+
+NAMELESS = ("src/base", "src/topology", "src/plan", "src/link", "src/run/bind", "src/run/execute",
+            "src/run/reduce")
+PURE = ("src/plan", "collectives")
+PRODUCT = ("src", "include", "collectives", "providers")
+
+# `reduce` is a step and `scan` a verb, so these two pass. Scatter, gather and barrier are ordinary
+# words too: they may stand in comments.
+COLLECTIVES = re.compile(r"(?:^|_)(i?(?:allreduce|broadcast|bcast|allgather|alltoall|exscan|reduce_scatter"
+                         r"|all_reduce|all_gather|neighbor_allgather|neighbor_alltoall)v?)(?:_|$)")
+COLLECTIVES_IN_CODE = re.compile(r"(?:^|_)(?<!reduce_)((?:scatter|gather|barrier)v?)(?:_|$)")
+PROVIDERS = {"tcp", "udp", "verbs", "efa", "cxi", "gni", "psm", "psm2", "psm3", "opx", "usnic",
+             "rxm", "rxd", "ofi_rxm", "ofi_rxd"}
+PROVIDER_LITERAL = re.compile(r'"(?:shm|net|sockets|ucx|lpp|sm2|bgq|mrail)"')
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+IMPURE_CODE = re.compile(r"std::chrono|std::thread|std::j?thread|std::random_device|std::[io]?fstream"
+                         r"|\b(?:clock_gettime|gettimeofday|getenv|fopen|rdtsc|__rdtsc)\b")
+LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
+MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
+SPDX = "SPDX-License-Identifier: BSD-3-Clause"
+ROOT_ENTRIES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md",
+                "CONTRIBUTING.md", "src", "include", "providers", "collectives", "tests", "perf", "docs",
+                "cmake"}
+
+
+def snake(word):
+    """ReduceScatter and reduce_scatter are one word."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", word).lower()
+
+
+def _in_lines(source, rule, text, problem_of):
+    for number, line in enumerate(text.split("\n"), start=1):
+        problem = problem_of(line)
+        if problem and not source.allows(number, rule):
+            yield source.finding(number, rule, problem)
+
+
+def collective_names(source):
+    if not (source.is_cpp and source.under(*NAMELESS)):
+        return
+
+    def search(pattern):
+        def problem_of(line):
+            for word in WORD.findall(line):
+                if found := pattern.search(snake(word)):
+                    return (f"names the collective {found[1]}; this room works on any program "
+                            "(say what the step or property is)")
+            return None
+        return problem_of
+
+    yield from _in_lines(source, "collective-name", source.text, search(COLLECTIVES))
+    yield from _in_lines(source, "collective-name", source.without_comments,
+                         search(COLLECTIVES_IN_CODE))
+
+
+def provider_names(source):
+    if not (source.is_cpp and source.under(*PRODUCT)) or source.under("providers"):
+        return
+
+    def problem_of(line):
+        names = [word for word in WORD.findall(line) if word in PROVIDERS]
+        names += PROVIDER_LITERAL.findall(line)
+        return names and f"names the provider {names[0]}; put what is special about it in providers/"
+
+    yield from _in_lines(source, "provider-name", source.text, problem_of)
+
+
+def purity(source):
+    if not (source.is_cpp and source.under(*PURE)):
+        return
+
+    def problem_of(line):
+        found = IMPURE_CODE.search(line)
+        return found and f"{found[0]}: plan/ and collectives/ depend on their arguments alone"
+
+    yield from _in_lines(source, "pure", source.bare_code, problem_of)
+
+
+def head_comment(source, files=()):
+    """A .cpp beside a header of its name may leave the head to that."""
+    if not (source.is_cpp or source.is_script or source.is_cmake):
+        return
+    lines = source.lines[1:] if source.text.startswith("#!") else source.lines
+    if not lines or SPDX not in lines[0]:
+        yield source.finding(1, "head-comment", f"the first line is not the comment `{SPDX}`")
+        return
+    if source.is_cmake:
+        return
+    second = lines[1] if len(lines) > 1 else ""
+    name = source.path.name
+    if source.is_cpp and source.under(*PRODUCT):
+        if source.path.with_suffix(".hpp").as_posix() in files and not source.path.suffix == ".hpp":
+            return
+        if not second.startswith(f"// {name} - "):
+            yield source.finding(2, "head-comment", f"the second line is not `// {name} - what it is`")
+    elif not re.match(r"//|/\*|#|\"\"\"", second):
+        yield source.finding(2, "head-comment", "no comment that says what this file is for")
+
+
+def pragma_once(source):
+    if source.path.suffix == ".hpp" and "#pragma once" not in source.without_comments:
+        yield source.finding(1, "pragma-once", "a header without #pragma once")
+
+
+def file_length(source):
+    if (source.is_cpp or source.is_script or source.is_cmake) and len(source.lines) > FILE_LINES_MAX:
+        yield source.finding(len(source.lines), "file-length",
+                             f"{len(source.lines)} lines, more than {FILE_LINES_MAX}: split it")
+
+
+def _opens_function(head):
+    """Whether the text in front of a brace at namespace or class level is a function's head."""
+    head = re.sub(r"alignas\s*\([^()]*\)|\[\[.*?\]\]", "", head).strip()
+    if not head:  # the body behind a constructor's list of members: A() : a_{1} {
+        return True
+    if re.search(r"\b(?:namespace|class|struct|union|enum|concept|extern)\b[^()]*$", head):
+        return False
+    if re.search(r"(?:^|[^=!<>])=\s*(?:\{?\s*)$", head) or re.search(r"[(,]\s*$", head):
+        return False
+    return ")" in head
+
+
+def function_length(source):
+    if not source.is_cpp:
+        return
+    code = source.bare_code
+    stack = []  # (is function, line of its head)
+    functions = 0
+    head_start = 0
+    for match in re.finditer(r"[{};]", code):
+        mark, at = match[0], match.start()
+        if mark == "{":
+            head = code[head_start:at]
+            is_function = functions == 0 and _opens_function(head)
+            first = head_start + len(head) - len(head.lstrip())
+            stack.append((is_function, source.line_of(first)))
+            functions += is_function
+        elif mark == "}" and stack:
+            is_function, first = stack.pop()
+            functions -= is_function
+            lines = source.line_of(at) - first + 1
+            if is_function and lines > FUNCTION_LINES_MAX and not source.allows(first, "function-length"):
+                yield source.finding(first, "function-length",
+                                     f"{lines} lines, more than {FUNCTION_LINES_MAX}: split it")
+        head_start = at + 1
+
+
+def leftovers(source):
+    def problem_of(line):
+        found = LEFTOVER.search(line)
+        return found and f"{found[0]} left over: do it, or open an issue"
+
+    yield from _in_lines(source, "leftover", source.text, problem_of)
+
+
+def machine_paths(source):
+    def problem_of(line):
+        found = MACHINE_PATH.search(line)
+        return found and f"{found[0]}... exists on somebody's machine only"
+
+    yield from _in_lines(source, "machine-path", source.text, problem_of)
+
+
+def root_entries(source):
+    first = source.path.parts[0]
+    if first not in ROOT_ENTRIES and not first.startswith("."):
+        yield source.finding(1, "root", f"{first} does not belong at the top of the tree")
+
+
+def broken_links(source, root):
+    """Links of a page to files of the project."""
+    if source.path.suffix != ".md":
+        return
+    for match in re.finditer(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", source.text):
+        if re.match(r"[a-z]+:", match[1]):
+            continue
+        if not (Path(root) / source.path.parent / match[1]).exists():
+            line = source.line_of(match.start())
+            yield source.finding(line, "link", f"{match[1]} does not exist")
+
+
+RULES = [collective_names, provider_names, purity, pragma_once, file_length, function_length,
+         leftovers, machine_paths, root_entries]

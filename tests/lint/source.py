@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""source.py - one file of the tree as the rules see it, and what a finding is.
+
+Idea     Rules want to know where they look: at the text, at the code without comments, or at the
+         code without comments and strings. All three keep their line numbers.
+"""
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+CPP = {".hpp", ".cpp", ".h", ".c"}
+SCRIPTS = {".py", ".sh"}
+SKIPPED = {"build", ".git", ".cache", "__pycache__"}
+
+COMMENT_OR_LITERAL = re.compile(
+    r'(?P<comment>//[^\n]*|/\*.*?\*/)'
+    r'|(?P<raw>R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)")'
+    r'|(?P<string>"(?:\\.|[^"\\\n])*")'
+    r"|(?P<char>(?<!\w)'(?:\\.|[^'\\\n])*')",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
+
+
+def _blank(text):
+    return re.sub(r"[^\n]", " ", text)
+
+
+class Source:
+    def __init__(self, path, text):
+        self.path = Path(path)
+        self.text = text
+        self.lines = text.splitlines()
+
+    @cached_property
+    def is_cpp(self):
+        return self.path.suffix in CPP
+
+    @cached_property
+    def is_script(self):
+        return self.path.suffix in SCRIPTS or self.text.startswith("#!")
+
+    @cached_property
+    def is_cmake(self):
+        return self.path.name == "CMakeLists.txt" or self.path.suffix == ".cmake"
+
+    @cached_property
+    def without_comments(self):
+        return COMMENT_OR_LITERAL.sub(
+            lambda m: _blank(m[0]) if m["comment"] else m[0], self.text)
+
+    @cached_property
+    def bare_code(self):
+        """Without comments, strings and preprocessor lines (their continuations included)."""
+        text = COMMENT_OR_LITERAL.sub(lambda m: _blank(m[0]), self.text)
+        return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: _blank(m[0]), text, flags=re.M)
+
+    def line_of(self, offset):
+        return self.text.count("\n", 0, offset) + 1
+
+    def under(self, *folders):
+        path = self.path.as_posix()
+        return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+    def allows(self, line, rule):
+        """A line, or the one above it, may say `lint: allow(rule): reason`."""
+        pattern = re.compile(r"lint: allow\(" + re.escape(rule) + r"\): \S")
+        return any(pattern.search(text) for text in self.lines[max(0, line - 2):line])
+
+    def finding(self, line, rule, message):
+        return Finding(self.path.as_posix(), line, rule, message)
+
+
+def read_tree(root):
+    """Every text file of the project, in order."""
+    sources = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(set(files) - SKIPPED):
+            path = Path(folder) / name
+            try:
+                sources.append(Source(path.relative_to(root), path.read_text(encoding="utf-8")))
+            except (UnicodeDecodeError, FileNotFoundError):
+                continue
+    return sources
