@@ -23,9 +23,9 @@ std::string describe_values(const Values&... values) {
 }  // namespace weft::base
 
 /// WEFT_CHECK(condition, value...): aborts with the values if the condition does not hold.
-#define WEFT_CHECK(condition, ...)                                                      \
-    do {                                                                                \
-        if (!(condition)) [[unlikely]]                                                  \
-            ::weft::base::check_failed(#condition, __FILE__, __LINE__,                  \
-                                       ::weft::base::describe_values(__VA_ARGS__));     \
+#define WEFT_CHECK(condition, ...)                                                  \
+    do {                                                                            \
+        if (!(condition)) [[unlikely]]                                              \
+            ::weft::base::check_failed(#condition, __FILE__, __LINE__,              \
+                                       ::weft::base::describe_values(__VA_ARGS__)); \
     } while (false)

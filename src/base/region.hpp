@@ -29,7 +29,7 @@ struct alignas(64) Cell {
     std::byte payload[kCellPayload];
 };
 static_assert(sizeof(Cell) == 64);
-inline constexpr std::size_t kCellLanded = 8;         ///< offset of Cell::landed
+inline constexpr std::size_t kCellLanded = 8;          ///< offset of Cell::landed
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
 
 /// Flag words: a 48-bit tick (which use of the cell) above a 16-bit hash of the call.
@@ -39,7 +39,9 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
 [[nodiscard]] constexpr FlagWord flag_word(Tick tick, std::uint16_t call_hash) {
     return (tick << 16) | call_hash;
 }
-[[nodiscard]] constexpr Tick tick_of(FlagWord word) { return word >> 16; }
+[[nodiscard]] constexpr Tick tick_of(FlagWord word) {
+    return word >> 16;
+}
 [[nodiscard]] constexpr std::uint16_t hash_of(FlagWord word) {
     return static_cast<std::uint16_t>(word);
 }
@@ -58,7 +60,8 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
         return (std::uint64_t{number} * banks + bank) * sizeof(Cell);
     }
-    [[nodiscard]] constexpr std::uint64_t published(std::uint32_t bank, std::uint32_t number) const {
+    [[nodiscard]] constexpr std::uint64_t published(std::uint32_t bank,
+                                                    std::uint32_t number) const {
         return area_bytes() + cell(bank, number);
     }
     [[nodiscard]] constexpr std::uint64_t bulk(std::uint32_t bank) const {

@@ -77,13 +77,17 @@ void Builder::publish(std::uint32_t signal, Block source) {
     add(StepKind::publish, kNoRank, signal, 0).source = list;
 }
 
-void Builder::publish(std::uint32_t signal) { add(StepKind::publish, kNoRank, signal, 0); }
+void Builder::publish(std::uint32_t signal) {
+    add(StepKind::publish, kNoRank, signal, 0);
+}
 
 void Builder::wait(Rank peer, std::uint32_t signal, std::uint8_t flags, std::uint16_t lag) {
     add(StepKind::wait, peer, signal, flags).lag = lag;
 }
 
-void Builder::local() { program_.steps.push_back(Step{.kind = StepKind::local}); }
+void Builder::local() {
+    program_.steps.push_back(Step{.kind = StepKind::local});
+}
 
 void Builder::reduce(Block target, std::initializer_list<Block> operands) {
     reduce(target, std::span(operands.begin(), operands.size()));

@@ -29,7 +29,8 @@ namespace weft::plan {
 /// The whole payload of a slot that carries the units first .. first+count-1.
 [[nodiscard]] constexpr Block slot(std::uint32_t index, std::uint32_t first = 0,
                                    std::uint32_t count = 1) {
-    return {.buffer = Buffer::slot, .index = index, .origin = first, .first = first, .count = count};
+    return {
+        .buffer = Buffer::slot, .index = index, .origin = first, .first = first, .count = count};
 }
 [[nodiscard]] constexpr Block mapped(Rank peer, std::uint32_t index, std::uint32_t first = 0,
                                      std::uint32_t count = 1) {
@@ -53,7 +54,8 @@ class Builder {
     explicit Builder(Program header);
 
     void put(Rank peer, std::uint32_t signal, Block source, std::uint8_t flags = 0);
-    void put(Rank peer, std::uint32_t signal, std::span<const Block> source, std::uint8_t flags = 0);
+    void put(Rank peer, std::uint32_t signal, std::span<const Block> source,
+             std::uint8_t flags = 0);
     /// Into the block that `peer` exposed to this rank (target.buffer is mapped).
     void put_mapped(Rank peer, std::uint32_t signal, Block target, Block source);
     void signal(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);

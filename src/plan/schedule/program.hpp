@@ -29,8 +29,8 @@ struct Program {
     std::string collective;  ///< a label; alike
     std::string algorithm;   ///< the spec it was generated from; alike
     Rank rank = 0;
-    Rank size = 1;         ///< ranks in the team; alike
-    Rank root = kNoRank;   ///< alike
+    Rank size = 1;               ///< ranks in the team; alike
+    Rank root = kNoRank;         ///< alike
     std::uint32_t units = 1;     ///< pieces that each vector is cut into; alike
     std::uint32_t segments = 1;  ///< iterations of every loop (1: no loop); alike
     std::uint32_t depth = 1;     ///< copies of each slot; segment s uses copy s mod depth; alike

@@ -63,28 +63,28 @@ enum class StepKind : std::uint8_t {
     publish,  ///< store the small payload `source` with its flag into my published cell `signal`
     wait,     ///< until `signal` was raised here by `peer` (or published by it) for this segment
     local,    ///< until the sources of this lane's earlier puts may be overwritten
-    reduce,   ///< `target` = operand 0 (op) operand 1 (op) ...; `source` holds the operands in order
-    copy,     ///< `target` = `source`
-    loop,     ///< run the next `body` steps once for each segment 0 .. segments-1
+    reduce,  ///< `target` = operand 0 (op) operand 1 (op) ...; `source` holds the operands in order
+    copy,    ///< `target` = `source`
+    loop,    ///< run the next `body` steps once for each segment 0 .. segments-1
 };
 
 enum StepFlags : std::uint8_t {
-    kShared = 1,         ///< put, signal: every put of this rank under this number (and segment) has
-                         ///< the same payload, and each receiver knows so: near peers may read it in
-                         ///< place from one published cell. wait: the sender's puts are shared
+    kShared = 1,  ///< put, signal: every put of this rank under this number (and segment) has
+                  ///< the same payload, and each receiver knows so: near peers may read it in
+                  ///< place from one published cell. wait: the sender's puts are shared
     kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal raised here
 };
 
 struct Step {
     StepKind kind = StepKind::local;
     std::uint8_t flags = 0;
-    std::uint16_t lag = 0;     ///< credits in a loop: what a signal with lag L raises in segment s, a
-                               ///< wait with lag L awaits in segment s + L. wait: for the signal of
-                               ///< segment s - lag, nothing while s < lag. signal: for segment s, but
-                               ///< nothing once s + lag >= segments (nobody would await it)
-    Rank peer = kNoRank;       ///< put, signal, expose: to whom; wait: from whom
-    std::uint32_t signal = 0;  ///< number of slot and signal; loop: number of steps in the body
-    std::uint32_t operands = 0;  ///< reduce: number of operands, each source.count / operands blocks
+    std::uint16_t lag = 0;  ///< credits in a loop: what a signal with lag L raises in segment s, a
+                            ///< wait with lag L awaits in segment s + L. wait: for the signal of
+                            ///< segment s - lag, nothing while s < lag. signal: for segment s, but
+                            ///< nothing once s + lag >= segments (nobody would await it)
+    Rank peer = kNoRank;    ///< put, signal, expose: to whom; wait: from whom
+    std::uint32_t signal = 0;    ///< number of slot and signal; loop: number of steps in the body
+    std::uint32_t operands = 0;  ///< reduce: how many, of source.count / operands blocks each
     BlockList target = {};
     BlockList source = {};
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// fuse.cpp - lowering: reads the steps of a bound program as stages, if they all fit (fused.hpp).
 #include <algorithm>
 #include <optional>
 

@@ -15,6 +15,8 @@
 
 namespace weft::run {
 
+// Version 14 tears compound requirements apart.
+// clang-format off
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
                              unsigned failures) {
@@ -31,5 +33,6 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// A failure of the network or of a peer, or nullptr.
     { wire.failure() } noexcept -> std::same_as<const base::Failure*>;
 };
+// clang-format on
 
 }  // namespace weft::run

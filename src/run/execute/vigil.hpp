@@ -43,7 +43,7 @@ struct Stuck {
     bool waits_for_local = false;  ///< for local completion or room, not for a signal
 };
 
-/// "rank 3: allreduce a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
+/// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
 [[nodiscard]] std::string to_text(const Stuck& stuck, Rank job_rank);
 /// Both sides of a disagreement, in words.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const BoundProgram& mine,
