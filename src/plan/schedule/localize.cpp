@@ -25,8 +25,10 @@ class Localizer {
         for (Lane& lane : result_.lanes) {
             const auto first = static_cast<std::uint32_t>(result_.steps.size());
             for (std::uint32_t i = lane.first; i < lane.first + lane.count; ++i) {
-                if (program.steps[i].kind == StepKind::loop) open_loop(program.steps[i]);
-                else rewrite(program.steps[i]);
+                if (program.steps[i].kind == StepKind::loop)
+                    open_loop(program.steps[i]);
+                else
+                    rewrite(program.steps[i]);
                 close_loop_after(i, program);
             }
             lane = {first, static_cast<std::uint32_t>(result_.steps.size()) - first};

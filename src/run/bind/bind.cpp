@@ -38,8 +38,7 @@ class Binder {
                                                                  .operands = step.operands});
             out.target = cut(step.target);
             out.source = cut(step.source);
-            bound_.pieces_max =
-                std::max({bound_.pieces_max, out.target.count, out.source.count});
+            bound_.pieces_max = std::max({bound_.pieces_max, out.target.count, out.source.count});
             if (step.kind == StepKind::reduce || step.kind == StepKind::copy) check_shape(out);
         }
     }
@@ -116,8 +115,7 @@ std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elem
 
 std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
                               const BindOptions& options) {
-    const std::uint64_t payload =
-        payload_bytes_max(whole, options.elements, options.element_bytes);
+    const std::uint64_t payload = payload_bytes_max(whole, options.elements, options.element_bytes);
     if (payload <= base::kCellPayload || whole.slots == 0) return 1;
     if (whole.slots * whole.depth * round_up(payload, 64) <= options.shape.bulk_bytes) return 1;
     const std::uint64_t slots = std::uint64_t{segmented.slots} * segmented.depth;
@@ -143,19 +141,22 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.segments = program.segments;
     bound.depth = program.depth;
     bound.slot_bytes = round_up(payload, 64);
-    bound.scratch_bytes = program.scratch * round_up(partition.elements() * options.element_bytes, 64);
+    bound.scratch_bytes =
+        program.scratch * round_up(partition.elements() * options.element_bytes, 64);
     bound.lanes = program.lanes;
     if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
-        return base::fail(Status::memory,
-                          "{} {} needs {} put targets per bank, the team has {} (WEFT_CELLS sets it)",
-                          program.collective, program.algorithm, program.slots * program.depth,
-                          options.shape.cells);
-    if (bound.bulk && program.slots * program.depth * bound.slot_bytes > options.shape.bulk_bytes)
         return base::fail(
             Status::memory,
-            "{} {} needs {} bytes of put targets per bank, the team has {} (WEFT_BANK_BYTES sets it)",
-            program.collective, program.algorithm,
-            program.slots * program.depth * bound.slot_bytes, options.shape.bulk_bytes);
+            "{} {} needs {} put targets per bank, the team has {} (WEFT_CELLS sets it)",
+            program.collective, program.algorithm, program.slots * program.depth,
+            options.shape.cells);
+    if (bound.bulk && program.slots * program.depth * bound.slot_bytes > options.shape.bulk_bytes)
+        return base::fail(Status::memory,
+                          "{} {} needs {} bytes of put targets per bank, the team has {} "
+                          "(WEFT_BANK_BYTES sets it)",
+                          program.collective, program.algorithm,
+                          program.slots * program.depth * bound.slot_bytes,
+                          options.shape.bulk_bytes);
     bound.program = std::move(program);
     Binder(bound, partition).add_steps();
     if (options.fuse) bound.fused = fuse(bound);

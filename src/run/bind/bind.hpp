@@ -26,7 +26,8 @@ struct BindOptions {
 /// How many segments a call must be cut into so that its payloads fit a bulk bank: `whole` is the
 /// program generated with one segment; `segmented` one with two (its depth and slots count). 1 if
 /// the payloads fit as they are. Alike on all ranks.
-[[nodiscard]] std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
+[[nodiscard]] std::uint32_t segments_needed(const plan::Program& whole,
+                                            const plan::Program& segmented,
                                             const BindOptions& options);
 
 /// Refuses programs that need more put targets than the team has, naming both figures.

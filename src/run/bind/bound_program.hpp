@@ -42,11 +42,11 @@ struct BoundStep {
     plan::StepKind kind = plan::StepKind::local;
     std::uint8_t flags = 0;
     std::uint16_t lag = 0;
-    Rank peer = plan::kNoRank;    ///< team rank
-    std::uint32_t number = 0;     ///< slot, signal or cell number; loop: steps of the body
-    std::uint32_t operands = 0;   ///< reduce
+    Rank peer = plan::kNoRank;   ///< team rank
+    std::uint32_t number = 0;    ///< slot, signal or cell number; loop: steps of the body
+    std::uint32_t operands = 0;  ///< reduce
     PieceList target = {};
-    PieceList source = {};         ///< reduce: operands one after the other, equally many pieces each
+    PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
 };
 
 struct BoundProgram {
@@ -57,7 +57,7 @@ struct BoundProgram {
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     bool synchronizing = false;
-    bool bulk = false;            ///< payloads go to bulk banks, not into cells
+    bool bulk = false;  ///< payloads go to bulk banks, not into cells
     std::uint32_t segments = 1;
     std::uint32_t depth = 1;
     std::uint64_t slot_bytes = 0;     ///< distance of two slots in a bulk bank
@@ -66,7 +66,7 @@ struct BoundProgram {
     std::vector<plan::Lane> lanes;
     std::vector<Piece> pieces;
     std::uint32_t pieces_max = 0;  ///< longest list of one step
-    FusedProgram fused;  ///< empty if the steps do not have that form
+    FusedProgram fused;            ///< empty if the steps do not have that form
 };
 
 }  // namespace weft::run

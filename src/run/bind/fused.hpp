@@ -23,14 +23,14 @@ struct FusedOperand {
     Rank peer = -1;            ///< team rank whose cell it is; -1: own vector `vector`
     std::uint32_t number = 0;  ///< of the published cell
     Vector vector = Vector::none;
-    bool combines = true;      ///< false: only awaited
+    bool combines = true;  ///< false: only awaited
 };
 
 struct FusedStage {
     bool publishes = false;
-    std::uint32_t number = 0;       ///< cell that this rank publishes
-    Vector source = Vector::none;   ///< its payload; none: a bare flag
-    Vector target = Vector::none;   ///< where the result goes; none: the stage only waits
+    std::uint32_t number = 0;            ///< cell that this rank publishes
+    Vector source = Vector::none;        ///< its payload; none: a bare flag
+    Vector target = Vector::none;        ///< where the result goes; none: the stage only waits
     std::vector<FusedOperand> operands;  ///< awaited, then combined, in this order
 };
 

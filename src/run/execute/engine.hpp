@@ -175,7 +175,8 @@ class Engine {
             fail_team(*op.team, op.failure);
         } else {
             op.team->cells->complete(op.epoch, op.program->synchronizing);
-            if (op.bulk_epoch >= 0) op.team->bulk->complete(op.bulk_epoch, op.program->synchronizing);
+            if (op.bulk_epoch >= 0)
+                op.team->bulk->complete(op.bulk_epoch, op.program->synchronizing);
         }
         if (op.forgotten) recycle(op);
     }
@@ -205,7 +206,8 @@ class Engine {
         op.lanes.clear();
         for (const plan::Lane& lane : op.program->lanes)
             op.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
-        if (op.scratch.size() < op.program->scratch_bytes) op.scratch.resize(op.program->scratch_bytes);
+        if (op.scratch.size() < op.program->scratch_bytes)
+            op.scratch.resize(op.program->scratch_bytes);
         running_.push_back(&op);
     }
 
@@ -222,8 +224,13 @@ class Engine {
         team.next_tick = (tick + 1) & base::kTickMask;
         const Epoch epoch = team.cells->pass(program.synchronizing);
         team.remember(epoch, &program);
-        FusedCall call{team, program, registers, reducer, epoch,
-                       team.cell_bank(epoch), base::flag_word(tick, program.call_hash)};
+        FusedCall call{team,
+                       program,
+                       registers,
+                       reducer,
+                       epoch,
+                       team.cell_bank(epoch),
+                       base::flag_word(tick, program.call_hash)};
         const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
             return vigil_.endure(patience, teams_,
                                  [&] { return std::vector<Stuck>{describe(call, wait)}; });

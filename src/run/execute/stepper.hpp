@@ -189,10 +189,11 @@ class Stepper {
         walk(op, step.source, lane.segment, [&](std::byte* at, std::size_t) { data = at; });
         const std::uint64_t offset = static_cast<std::uint64_t>(data - own_);
         if (data < own_ || offset >= wire_.segment_bytes()) {
-            op.failure = base::fail(Status::unsupported,
-                                    "{}: step {} exposes memory to rank {} that does not lie in the "
-                                    "heap; allocate the buffer there",
-                                    op.program->description, lane.at, step.peer);
+            op.failure =
+                base::fail(Status::unsupported,
+                           "{}: step {} exposes memory to rank {} that does not lie in the "
+                           "heap; allocate the buffer there",
+                           op.program->description, lane.at, step.peer);
             return Progress::failed;
         }
         base::Put put = start_put(op, lane, step);
@@ -229,15 +230,17 @@ class Stepper {
                 operands_.push_back(
                     resolve(op, piece, lane.segment, packed_by_operand_[operand]).data);
             }
-            reduce_many(op.reducer, target.data, operands_, target.bytes / op.program->element_bytes);
+            reduce_many(op.reducer, target.data, operands_,
+                        target.bytes / op.program->element_bytes);
         }
     }
 
     /// Copies list to list; the two may be cut differently.
     void copy(Operation& op, const LaneState& lane, const BoundStep& step) {
         parts_.clear();
-        walk(op, step.source, lane.segment,
-             [&](std::byte* data, std::size_t bytes) { parts_.push_back({data, bytes}); });
+        walk(op, step.source, lane.segment, [&](std::byte* data, std::size_t bytes) {
+            parts_.push_back({data, bytes});
+        });
         std::size_t part = 0;
         std::size_t used = 0;
         walk(op, step.target, lane.segment, [&](std::byte* data, std::size_t bytes) {

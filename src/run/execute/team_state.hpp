@@ -19,8 +19,8 @@ namespace weft::run {
 
 /// What a team is made from; all but `rank` alike on its members.
 struct TeamSetup {
-    std::uint32_t id = 0;  ///< index of its region; names the team in reports
-    Rank rank = 0;         ///< of this process in the team
+    std::uint32_t id = 0;         ///< index of its region; names the team in reports
+    Rank rank = 0;                ///< of this process in the team
     std::vector<Rank> job_ranks;  ///< by team rank
     std::uint64_t region = 0;     ///< offset of its region in every member's segment
     base::RegionShape shape;

@@ -4,9 +4,9 @@
 namespace weft::run {
 
 std::string to_text(const Stuck& stuck, Rank job_rank) {
-    std::string text =
-        fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank, stuck.program->program.collective,
-                    stuck.program->program.algorithm, stuck.epoch, stuck.step);
+    std::string text = fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank,
+                                   stuck.program->program.collective,
+                                   stuck.program->program.algorithm, stuck.epoch, stuck.step);
     if (stuck.waits_for_local || stuck.peer < 0)
         return text + "waiting for earlier puts of its own to complete";
     return text + fmt::format("waiting for rank {} (have {}, want {}){}",
@@ -18,9 +18,10 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
 }
 
 std::string disagreement_text(const Inquiry& theirs, const BoundProgram& mine, Rank job_rank) {
-    return fmt::format("ranks disagree about call {} of team {}: rank {} called {}; rank {} called {}",
-                       theirs.epoch, theirs.team, job_rank, mine.description, theirs.rank,
-                       std::string_view(theirs.text));
+    return fmt::format(
+        "ranks disagree about call {} of team {}: rank {} called {}; rank {} called {}",
+        theirs.epoch, theirs.team, job_rank, mine.description, theirs.rank,
+        std::string_view(theirs.text));
 }
 
 Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& program,

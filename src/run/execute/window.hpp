@@ -31,7 +31,9 @@ class Window {
     // --- at the call, the same on all ranks ---
 
     /// True if a barrier has to be numbered before a call that is not synchronizing.
-    [[nodiscard]] virtual bool needs_barrier() const { return last_synchronizing_ <= next_ - reuse_; }
+    [[nodiscard]] virtual bool needs_barrier() const {
+        return last_synchronizing_ <= next_ - reuse_;
+    }
 
     Epoch issue(bool synchronizing) {
         if (synchronizing) last_synchronizing_ = next_;
