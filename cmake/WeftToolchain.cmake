@@ -16,7 +16,8 @@ if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(weft_options INTERFACE)
-target_compile_options(weft_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion)
+target_compile_options(weft_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion
+                                              -Wno-missing-field-initializers)
 if(WEFT_WARNINGS_AS_ERRORS)
   target_compile_options(weft_options INTERFACE -Werror)
 endif()

@@ -57,5 +57,5 @@ weft_build() {
     weft_say "configuring $preset"
     cmake --preset "$preset" -DWEFT_TESTS=ON >&2 || weft_give_up "configuring build/$preset failed"
     weft_say "building $preset on $(nproc) cores"
-    cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}" >&2
+    cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}" -- -k 0 >&2
 }
