@@ -4,6 +4,8 @@
 #include <array>
 
 #include "collectives/allreduce/allreduce.hpp"
+#include "collectives/barrier/barrier.hpp"
+#include "collectives/broadcast/broadcast.hpp"
 #include "collectives/notation/cursor.hpp"
 
 namespace weft::collectives {
@@ -17,14 +19,16 @@ struct Collective {
 
 // One line for each collective.
 constexpr std::array kCollectives = {
+    Collective{"barrier", &barrier_contract},
+    Collective{"broadcast", &broadcast_contract},
     Collective{"allreduce", &allreduce_contract},
 };
 
 // One line for each algorithm.
 std::vector<Algorithm> list_algorithms() {
     return {
-        allreduce_multiplying(),
-        allreduce_recursive_doubling(),
+        barrier_dissemination(), barrier_central(),       broadcast_binomial(),
+        broadcast_flat(),        allreduce_multiplying(), allreduce_recursive_doubling(),
     };
 }
 

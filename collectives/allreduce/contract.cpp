@@ -8,6 +8,7 @@ namespace weft::collectives {
 const plan::Contract& allreduce_contract() {
     static const plan::Contract contract{
         .collective = "allreduce",
+        .must_synchronize = false,
         .expected =
             [](const plan::Program& header) {
                 std::vector<plan::Expectation> list;

@@ -35,7 +35,8 @@ base::Result<SpecParameter> parse_parameter(Cursor& cursor, int depth) {
     if (!cursor.accept('='))
         return fail_at(cursor.position(), "expected '=' after the parameter {}, found {}", *key,
                        cursor.found());
-    SpecParameter parameter{.key = *key};
+    SpecParameter parameter;
+    parameter.key = *key;
     if (cursor.accept('(')) {
         parameter.position = cursor.position();
         base::Result<AlgorithmSpec> nested = parse_spec(cursor, depth + 1);
@@ -55,7 +56,8 @@ base::Result<SpecParameter> parse_parameter(Cursor& cursor, int depth) {
 }
 
 base::Result<AlgorithmSpec> parse_spec(Cursor& cursor, int depth) {
-    AlgorithmSpec spec{.position = cursor.position()};
+    AlgorithmSpec spec;
+    spec.position = cursor.position();
     if (depth > kNestingMax)
         return fail_at(cursor.position(), "specs nest deeper than {}", kNestingMax);
     if (schedule_begins(cursor)) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// barrier.hpp - the entries of the registry: nobody leaves before everybody has entered.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& barrier_contract();
+
+[[nodiscard]] Algorithm barrier_dissemination();
+[[nodiscard]] Algorithm barrier_central();
+
+}  // namespace weft::collectives

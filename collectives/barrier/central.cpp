@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// central.cpp - barrier through rank 0.
+//
+// Idea     All ranks signal rank 0; when it has heard from all it signals all.
+// Source   The central-counter barrier, with one flag for each arrival in place of the counter.
+// Rounds   2. Signals: 2*(n-1), all at rank 0.
+// Memory   n numbers, no data.
+// Good for Few ranks that share a node: rank 0 writes one published line that all the others read.
+// Holds    The number of every signal is the sender's rank. The release is kShared.
+#include "collectives/barrier/barrier.hpp"
+#include "plan/schedule/builder.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+base::Result<plan::Program> generate_central(const AlgorithmSpec& spec,
+                                             const GenerateRequest& request) {
+    plan::Program header = program_header("barrier", spec, request);
+    header.root = plan::kNoRank;
+    header.synchronizing = true;
+    plan::Builder builder(std::move(header));
+    if (request.rank == 0) {
+        for (Rank rank = 1; rank < request.size; ++rank)
+            builder.wait(rank, static_cast<std::uint32_t>(rank));
+        for (Rank rank = 1; rank < request.size; ++rank) builder.signal(rank, 0, plan::kShared);
+    } else {
+        builder.signal(0, static_cast<std::uint32_t>(request.rank));
+        builder.wait(0, 0, plan::kShared);
+    }
+    builder.reserve_slots(request.size > 1 ? static_cast<std::uint32_t>(request.size) : 0);
+    return std::move(builder).finish();
+}
+
+}  // namespace
+
+Algorithm barrier_central() {
+    return {
+        .collective = "barrier",
+        .name = "central",
+        .summary = "all ranks signal rank 0, then rank 0 signals all",
+        .source = "the central barrier of shared-memory machines",
+        .parameters = {},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = &generate_central,
+    };
+}
+
+}  // namespace weft::collectives
