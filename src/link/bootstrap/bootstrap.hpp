@@ -33,7 +33,8 @@ class Bootstrap {
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// Starts a fence over all ranks that does not block; ended() is true once it is over.
+    /// Starts a fence over all ranks that does not block; fence_ended() is true once it is over, also
+    /// if it failed: then the next start_fence(), or finalize(), says why. One at a time.
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
@@ -42,6 +43,12 @@ class Bootstrap {
     /// Leaves the job in good order. Called once, last.
     virtual base::Result<void> finalize() = 0;
 };
+
+/// A job that aborts has failed: its exit status is the low byte that the caller asked for, but not 0.
+[[nodiscard]] constexpr int exit_status_of_abort(int status) {
+    const int shown = status & 0xff;
+    return shown != 0 ? shown : 1;
+}
 
 /// Joins the job that started this process: PMIx if its environment is there, else a job of one.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();

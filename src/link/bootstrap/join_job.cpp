@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// join_job.cpp - which kind of job this process belongs to.
+//
+// Why      A launcher that speaks only an older protocol than PMIx would otherwise give N jobs of one
+//          rank, each with a right result for the wrong job.
+#include <cstdlib>
+
+#include "link/bootstrap/bootstrap.hpp"
+#include "link/bootstrap/loopback_bootstrap.hpp"
+#include "link/bootstrap/pmix_bootstrap.hpp"
+
+namespace weft::link {
+
+base::Result<std::unique_ptr<Bootstrap>> join_job() {
+    if (started_by_pmix()) return join_pmix_job();
+    for (const char* const name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr && std::atoi(value) > 1) {
+            return base::fail(
+                Status::environment,
+                "started by a launcher that does not offer PMIx ({}={}): use weft run, "
+                "mpirun of Open MPI, srun --mpi=pmix or prterun",
+                name, value);
+        }
+    }
+    return join_job_of_one();
+}
+
+}  // namespace weft::link

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pmix_bootstrap.cpp - the client side of PMIx, the same under every host.
+//
+// Why      Of the job's description only the size is asked for: hosts differ in what else they tell.
+//          PMIX_UNIV_SIZE counts slots, not ranks; node ids and local ranks of remote peers are missing
+//          under some hosts, so ranks put such things on their cards.
+// Holds    Blocking calls are made at start-up and at the end only. A fence that other ranks did not
+//          take part in counts as failed, even where the library calls it a partial success.
+#include "link/bootstrap/pmix_bootstrap.hpp"
+
+#include <pmix.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace weft::link {
+namespace {
+
+/// How one non-blocking fence goes; shared with the callback, which may come after this rank has gone.
+struct FenceState {
+    static constexpr pmix_status_t kRunning = std::numeric_limits<pmix_status_t>::max();
+    std::atomic<pmix_status_t> outcome{kRunning};
+};
+
+void fence_callback(pmix_status_t status, void* argument) {
+    const auto* const state = static_cast<std::shared_ptr<FenceState>*>(argument);
+    // Release: pairs with the acquire in fence_ended().
+    (*state)->outcome.store(status, std::memory_order_release);
+    delete state;
+}
+
+base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
+    const bool lost = status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
+                      status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
+    return base::fail(lost ? Status::peer : Status::environment, "PMIx: {} failed: {}{}", what,
+                      PMIx_Error_string(status),
+                      lost ? " (another rank, or the launcher, has gone)" : "");
+}
+
+/// Hosts give numbers in different types.
+std::optional<std::int64_t> number_in(const pmix_value_t& value) {
+    switch (value.type) {
+        case PMIX_INT:
+            return value.data.integer;
+        case PMIX_INT16:
+            return value.data.int16;
+        case PMIX_INT32:
+            return value.data.int32;
+        case PMIX_INT64:
+            return value.data.int64;
+        case PMIX_UINT:
+            return value.data.uint;
+        case PMIX_UINT16:
+            return value.data.uint16;
+        case PMIX_UINT32:
+            return value.data.uint32;
+        case PMIX_SIZE:
+            return static_cast<std::int64_t>(value.data.size);
+        case PMIX_UINT64:
+            return static_cast<std::int64_t>(value.data.uint64);
+        default:
+            return std::nullopt;
+    }
+}
+
+/// A value that the library allocated.
+class Value {
+  public:
+    Value() = default;
+    Value(const Value&) = delete;
+    Value& operator=(const Value&) = delete;
+    ~Value() {
+        if (value_ != nullptr) PMIX_VALUE_RELEASE(value_);
+    }
+    pmix_value_t** receive() { return &value_; }
+    const pmix_value_t& operator*() const { return *value_; }
+
+  private:
+    pmix_value_t* value_ = nullptr;
+};
+
+class PmixBootstrap final : public Bootstrap {
+  public:
+    [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join();
+
+    [[nodiscard]] Rank rank() const override { return static_cast<Rank>(self_.rank); }
+    [[nodiscard]] Rank size() const override { return size_; }
+    base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override;
+    base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) override;
+    base::Result<void> start_fence() override;
+    [[nodiscard]] bool fence_ended() override;
+    [[noreturn]] void abort(int status, std::string_view text) override;
+    base::Result<void> finalize() override;
+
+  private:
+    PmixBootstrap() = default;
+    [[nodiscard]] pmix_proc_t process(pmix_rank_t rank) const {
+        pmix_proc_t process;
+        PMIX_LOAD_PROCID(&process, self_.nspace, rank);
+        return process;
+    }
+    static std::string full_key(std::string_view key) { return fmt::format("weft.{}", key); }
+
+    pmix_proc_t self_ = {};
+    Rank size_ = 0;
+    std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
+    bool left_ = false;
+};
+
+base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
+    std::unique_ptr<PmixBootstrap> job(new PmixBootstrap());
+    if (const pmix_status_t status = PMIx_Init(&job->self_, nullptr, 0); status != PMIX_SUCCESS) {
+        return pmix_failure("joining the job", status);
+    }
+    const pmix_proc_t all = job->process(PMIX_RANK_WILDCARD);
+    Value size;
+    if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
+        status != PMIX_SUCCESS) {
+        return pmix_failure("asking for the number of ranks", status);
+    }
+    const std::int64_t ranks = number_in(*size).value_or(-1);
+    if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || job->rank() >= ranks) {
+        return base::fail(Status::environment,
+                          "PMIx: the launcher says rank {} of {} ranks (value type {})",
+                          job->rank(), ranks, (*size).type);
+    }
+    job->size_ = static_cast<Rank>(ranks);
+    return std::unique_ptr<Bootstrap>(std::move(job));
+}
+
+base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const std::byte> card) {
+    const std::string name = full_key(key);
+    pmix_value_t value = {};
+    value.type = PMIX_BYTE_OBJECT;
+    // The library copies the bytes, though its type says char*.
+    value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
+    value.data.bo.size = card.size();
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
+    if (status == PMIX_SUCCESS) status = PMIx_Commit();
+    if (status != PMIX_SUCCESS) {
+        return pmix_failure(fmt::format("publishing the card {} of {} bytes", key, card.size()),
+                            status);
+    }
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    const bool collect = true;
+    pmix_info_t info;
+    PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    status = PMIx_Fence(&all, 1, &info, 1);
+    PMIX_INFO_DESTRUCT(&info);
+    if (status != PMIX_SUCCESS) {
+        return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
+    }
+    return {};
+}
+
+base::Result<std::vector<std::byte>> PmixBootstrap::card(std::string_view key, Rank rank) {
+    WEFT_CHECK(rank >= 0 && rank < size_, rank, size_);
+    const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
+    const std::string name = full_key(key);
+    Value value;
+    if (const pmix_status_t status = PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive());
+        status != PMIX_SUCCESS) {
+        return pmix_failure(fmt::format("reading the card {} of rank {}", key, rank), status);
+    }
+    if ((*value).type != PMIX_BYTE_OBJECT) {
+        return base::fail(Status::environment, "PMIx: the card {} of rank {} has value type {}",
+                          key, rank, (*value).type);
+    }
+    const auto* const bytes = reinterpret_cast<const std::byte*>((*value).data.bo.bytes);
+    return std::vector<std::byte>(bytes, bytes + (*value).data.bo.size);
+}
+
+base::Result<void> PmixBootstrap::start_fence() {
+    WEFT_CHECK(!left_);
+    WEFT_CHECK(fence_ == nullptr || fence_->outcome.load() != FenceState::kRunning);
+    if (fence_ != nullptr && fence_->outcome.load() != PMIX_SUCCESS) {
+        return pmix_failure("an earlier fence", fence_->outcome.load());
+    }
+    auto state = std::make_shared<FenceState>();
+    auto* const callback_share = new std::shared_ptr<FenceState>(state);
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    const pmix_status_t status = PMIx_Fence_nb(&all, 1, nullptr, 0, fence_callback, callback_share);
+    if (status != PMIX_SUCCESS) {  // Then there will be no callback.
+        delete callback_share;
+        if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
+        state->outcome = PMIX_SUCCESS;
+    }
+    fence_ = std::move(state);
+    return {};
+}
+
+bool PmixBootstrap::fence_ended() {
+    // Acquire: pairs with the release in fence_callback().
+    return fence_ == nullptr ||
+           fence_->outcome.load(std::memory_order_acquire) != FenceState::kRunning;
+}
+
+void PmixBootstrap::abort(int status, std::string_view text) {
+    const std::string message(text);
+    PMIx_Abort(status, message.c_str(), nullptr, 0);
+    std::_Exit(exit_status_of_abort(status));
+}
+
+base::Result<void> PmixBootstrap::finalize() {
+    if (left_) return {};
+    left_ = true;
+    if (const pmix_status_t status = PMIx_Finalize(nullptr, 0); status != PMIX_SUCCESS) {
+        return pmix_failure("leaving the job", status);
+    }
+    if (fence_ != nullptr && fence_->outcome.load() != FenceState::kRunning &&
+        fence_->outcome.load() != PMIX_SUCCESS) {
+        return pmix_failure("the last fence", fence_->outcome.load());
+    }
+    return {};
+}
+
+}  // namespace
+
+bool started_by_pmix() {
+    return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr;
+}
+
+base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
+    return PmixBootstrap::join();
+}
+
+}  // namespace weft::link
