@@ -10,10 +10,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "front/cli/exit_status.hpp"
+#include "front/cli/run_command.hpp"
 
 namespace {
 
@@ -29,6 +35,22 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     return kUnusableArguments;
 }
 
+struct CommandLine {
+    std::vector<std::string> arguments;  ///< last one first, as the parser wants them
+    std::vector<std::string> program;    ///< what stands behind the first --
+};
+
+/// The words behind -- belong to another program and are taken as they are: the parser would look for
+/// options and lists in them.
+CommandLine split_at_program(int argc, char** argv) {
+    char** const end = argv + argc;
+    char** const mark = std::find(argv + 1, end, std::string_view("--"));
+    CommandLine line;
+    line.arguments.assign(std::reverse_iterator(mark), std::reverse_iterator(argv + 1));
+    if (mark != end) line.program.assign(mark + 1, end);
+    return line;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,8 +59,11 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "weft " WEFT_VERSION);
     // Not more than one; that there is one is checked below, so that an unknown word is named.
     app.require_subcommand(0, 1);
+    auto [arguments, program] = split_at_program(argc, argv);
+    weft::front::add_run_command(app, program, exit_status);
     try {
-        app.parse(argc, argv);
+        app.parse(arguments);
+        if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
         if (app.get_subcommands().empty()) {
             throw CLI::RequiredError("a command (run, info, list, ...) is missing",
                                      CLI::ExitCodes::RequiredError);

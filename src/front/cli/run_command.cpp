@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run_command.cpp - the arguments of `weft run`; the work is done in front/launch.
+#include "front/cli/run_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "front/cli/exit_status.hpp"
+#include "front/launch/launch.hpp"
+#include "front/launch/layout.hpp"
+
+namespace weft::front {
+namespace {
+
+/// More ranks than this on one machine are taken for a slip of the pen.
+constexpr Rank kRanksMax = 4096;
+
+struct RunArguments {
+    std::optional<Rank> ranks;
+    std::optional<Rank> nodes;
+    std::string layout;
+    std::optional<double> timeout_s;
+    std::vector<std::string> variables;
+    bool label = false;
+    std::string bind = "none";
+    std::vector<std::string> unknown;  ///< words that are no option, in front of --
+    std::vector<std::string> command;
+};
+
+/// NAME=VALUE, or NAME for the value that it has here.
+base::Result<Variable> parse_variable(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (name.empty()) {
+        return base::fail(Status::argument, "-x {}: expected NAME or NAME=VALUE", text);
+    }
+    if (equals != std::string::npos) return Variable{name, text.substr(equals + 1)};
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) {
+        return base::fail(Status::argument, "-x {}: there is no such variable here; write {}=VALUE",
+                          name, name);
+    }
+    return Variable{name, value};
+}
+
+/// Settles how many ranks there are and on which virtual nodes.
+base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
+    if (arguments.nodes && !arguments.layout.empty()) {
+        return base::fail(
+            Status::argument,
+            "--nodes and --layout exclude each other: both say how many nodes there are");
+    }
+    if (!arguments.layout.empty()) {
+        auto ranks_per_node = parse_layout(arguments.layout);
+        if (!ranks_per_node) return ranks_per_node.failure();
+        const std::int64_t sum =
+            std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
+        if (sum != arguments.ranks.value_or(static_cast<Rank>(sum))) {
+            return base::fail(Status::argument, "--layout {} has {} ranks, but -n says {}",
+                              arguments.layout, sum, *arguments.ranks);
+        }
+        if (sum > kRanksMax) {
+            return base::fail(Status::argument,
+                              "--layout {}: {} ranks, at most {} are started here",
+                              arguments.layout, sum, kRanksMax);
+        }
+        job.ranks = static_cast<Rank>(sum);
+        job.ranks_per_node = *std::move(ranks_per_node);
+        return {};
+    }
+    if (!arguments.ranks) {
+        return base::fail(Status::argument,
+                          "-n N (how many ranks) is missing; --layout would do too");
+    }
+    if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax) {
+        return base::fail(Status::argument, "-n {}: expected 1 to {} ranks", *arguments.ranks,
+                          kRanksMax);
+    }
+    job.ranks = *arguments.ranks;
+    if (arguments.nodes) {
+        auto ranks_per_node = spread_over_nodes(job.ranks, *arguments.nodes);
+        if (!ranks_per_node) return ranks_per_node.failure();
+        job.ranks_per_node = *std::move(ranks_per_node);
+    }
+    return {};
+}
+
+base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
+    if (!arguments.unknown.empty()) {
+        return base::fail(Status::argument,
+                          "{} is no option of weft run; the program goes behind --: -- PROGRAM "
+                          "ARGUMENTS...",
+                          arguments.unknown.front());
+    }
+    JobOptions job;
+    if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
+    // A timeout of centuries would overflow the clock.
+    if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9)) {
+        return base::fail(Status::argument, "--timeout {}: expected seconds, more than 0",
+                          *arguments.timeout_s);
+    }
+    job.timeout_s = arguments.timeout_s;
+    for (const std::string& text : arguments.variables) {
+        auto variable = parse_variable(text);
+        if (!variable) return variable.failure();
+        job.environment.push_back(*std::move(variable));
+    }
+    job.label = arguments.label;
+    if (arguments.bind != "none" && arguments.bind != "core") {
+        return base::fail(Status::argument, "--bind {}: expected none or core", arguments.bind);
+    }
+    job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
+    job.command = arguments.command;
+    if (job.command.empty() || job.command.front().empty()) {
+        return base::fail(Status::argument,
+                          "the program to run is missing: -- PROGRAM ARGUMENTS...");
+    }
+    return job;
+}
+
+int run(const RunArguments& arguments) {
+    const auto job = check_arguments(arguments);
+    const auto status = job ? run_job(*job) : base::Result<int>(job.failure());
+    if (status) return *status;
+    fmt::print(stderr, "weft run: {}\n", status.failure().text);
+    return exit_status_of(status.failure().status);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status) {
+    CLI::App* const command =
+        app.add_subcommand("run", "Start N ranks of a program on this machine");
+    const auto arguments = std::make_shared<RunArguments>();
+    command->add_option("-n,--ranks", arguments->ranks, "Number of ranks");
+    command->add_option(
+        "--nodes", arguments->nodes,
+        "Present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
+    command->add_option("--layout", arguments->layout, "Ranks of each virtual node, such as 3,1,4");
+    command->add_option("--timeout", arguments->timeout_s,
+                        "Seconds after which the job is ended (status 124)");
+    command
+        ->add_option(
+            "-x", arguments->variables,
+            "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
+        ->allow_extra_args(false);
+    command->add_flag("--label", arguments->label, "Start every line of output with [rank]");
+    command->add_option("--bind", arguments->bind,
+                        "none, or core: rank i on core i modulo the usable cores");
+    command->allow_extras();  // They are refused below, with a hint.
+    command->footer(
+        "Write the program and its arguments behind --. With --nodes or --layout each rank finds\n"
+        "the index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a\n"
+        "terminal. Exit status: that of the first rank that failed (128 + signal if killed), 124\n"
+        "after the timeout, 2 for unusable arguments, 3 if the job could not be started.");
+    command->callback([command, arguments, &program, &exit_status] {
+        arguments->unknown = command->remaining();
+        arguments->command = program;
+        exit_status = run(*arguments);
+    });
+}
+
+}  // namespace weft::front

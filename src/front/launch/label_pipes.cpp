@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/launch/label_pipes.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace weft::front {
+namespace {
+
+constexpr std::size_t kLineBytesMax = 64 * 1024;
+
+/// False if nobody can read it any more.
+bool write_all(int target, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(target, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {  // The target was made non-blocking by somebody: wait for it.
+            pollfd room = {.fd = target, .events = POLLOUT, .revents = 0};
+            ::poll(&room, 1, -1);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+base::Result<LabelPipe> LabelPipe::create(Rank rank, int target, FileDescriptor& writer) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return base::fail(Status::environment, "--label: cannot make a pipe for rank {}: {}", rank,
+                          std::strerror(errno));
+    }
+    FileDescriptor reader(ends[0]);
+    writer = FileDescriptor(ends[1]);
+    ::fcntl(reader.number(), F_SETFL, O_NONBLOCK);
+    return LabelPipe(rank, target, std::move(reader));
+}
+
+LabelPipe::LabelPipe(Rank rank, int target, FileDescriptor reader)
+    : label_(fmt::format("[{}] ", rank)), target_(target), reader_(std::move(reader)) {}
+
+bool LabelPipe::pass_on() {
+    std::array<char, 16 * 1024> buffer;
+    while (reader_.open()) {
+        const ssize_t count = ::read(reader_.number(), buffer.data(), buffer.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EAGAIN) return true;
+        const bool closing = count <= 0;
+        if (!closing) pending_.append(buffer.data(), static_cast<std::size_t>(count));
+        // When nobody reads our output, closing the pipe tells the rank in the usual way (SIGPIPE).
+        if (!write_lines(closing) || closing) reader_.close();
+        // A rank that prints without end must not keep the others' events waiting.
+        if (count == static_cast<ssize_t>(buffer.size())) return reader_.open();
+    }
+    return false;
+}
+
+bool LabelPipe::write_lines(bool closing) {
+    std::string lines;
+    std::size_t start = 0;
+    for (std::size_t end; (end = pending_.find('\n', start)) != std::string::npos;
+         start = end + 1) {
+        lines += label_;
+        lines.append(pending_, start, end + 1 - start);
+    }
+    pending_.erase(0, start);
+    if (!pending_.empty() && (closing || pending_.size() > kLineBytesMax)) {
+        lines += label_ + pending_ + '\n';
+        pending_.clear();
+    }
+    return write_all(target_, lines);
+}
+
+}  // namespace weft::front

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/launch/layout.hpp"
+
+#include <charconv>
+
+namespace weft::front {
+
+base::Result<std::vector<Rank>> spread_over_nodes(Rank ranks, Rank nodes) {
+    if (nodes < 1 || nodes > ranks) {
+        return base::fail(Status::argument,
+                          "--nodes {}: expected 1 to {}, because every node needs at least one of "
+                          "the {} ranks",
+                          nodes, ranks, ranks);
+    }
+    std::vector<Rank> ranks_per_node(static_cast<std::size_t>(nodes), ranks / nodes);
+    for (Rank node = 0; node < ranks % nodes; ++node) {
+        ++ranks_per_node[static_cast<std::size_t>(node)];
+    }
+    return ranks_per_node;
+}
+
+base::Result<std::vector<Rank>> parse_layout(std::string_view text) {
+    std::vector<Rank> ranks_per_node;
+    const char* const end = text.data() + text.size();
+    const char* at = text.data();
+    while (true) {
+        Rank ranks = 0;
+        const auto [stop, error] = std::from_chars(at, end, ranks);
+        const bool separated = stop == end || *stop == ',';
+        if (error != std::errc{} || ranks < 1 || !separated) {
+            return base::fail(Status::argument,
+                              "--layout {}: expected the ranks of each node, at least 1, separated "
+                              "by commas (3,1,4); entry {} is not that",
+                              text, ranks_per_node.size());
+        }
+        ranks_per_node.push_back(ranks);
+        if (stop == end) return ranks_per_node;
+        at = stop + 1;
+    }
+}
+
+std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node) {
+    std::vector<Rank> node_of;
+    for (std::size_t node = 0; node < ranks_per_node.size(); ++node) {
+        node_of.insert(node_of.end(), static_cast<std::size_t>(ranks_per_node[node]),
+                       static_cast<Rank>(node));
+    }
+    return node_of;
+}
+
+}  // namespace weft::front

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pmix_server.hpp - the PMIx server that the launcher hosts for the ranks of one job.
+//
+// Idea     All ranks are clients of one server; virtual nodes are only host names in the maps that it
+//          hands out. So the server never has to talk to another one.
+// Holds    The library calls back on a thread of its own; what it says is kept here until asked for,
+//          and event_file() becomes readable when there is something to look at.
+//          One server per process: that is a limit of the library.
+// Next     job.cpp, which owns one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "front/launch/file_descriptor.hpp"
+
+namespace weft::front {
+
+struct PmixServerOptions {
+    Rank ranks = 0;
+    std::vector<Rank> ranks_per_node;  ///< of virtual nodes; empty: all ranks on this machine
+    std::string folder;                ///< for the library's files
+};
+
+struct AbortRequest {
+    Rank rank = 0;
+    int status = 0;
+    std::string text;
+};
+
+/// How far a rank has come with its PMIx calls.
+enum class Membership : std::uint8_t { outside, joined, left };
+
+class PmixServer {
+  public:
+    [[nodiscard]] static base::Result<std::unique_ptr<PmixServer>> start(
+        const PmixServerOptions& options);
+    ~PmixServer();
+    PmixServer(const PmixServer&) = delete;
+    PmixServer& operator=(const PmixServer&) = delete;
+
+    /// What a process needs in its environment ("NAME=value") to be this rank.
+    [[nodiscard]] base::Result<std::vector<std::string>> environment_of(Rank rank) const;
+
+    /// The process that is this rank, from now on. Fences that a dead rank is missing from are never
+    /// answered: the launcher ends those who wait in them.
+    void set_process(Rank rank, pid_t pid);
+
+    [[nodiscard]] Membership membership(Rank rank) const;
+    [[nodiscard]] bool anyone_joined() const;
+    /// From now on event_file() becomes readable when a rank joins, too.
+    void report_joins() { reporting_joins_ = true; }
+    [[nodiscard]] int event_file() const { return event_file_.number(); }
+    [[nodiscard]] std::optional<AbortRequest> abort_request() const;
+
+  private:
+    struct Callbacks;
+    explicit PmixServer(const PmixServerOptions& options);
+    base::Result<void> register_job(const PmixServerOptions& options);
+    base::Result<void> register_rank(Rank rank);
+    [[nodiscard]] bool lost_a_rank() const;
+
+    std::string name_;  ///< the PMIx namespace of the job
+    FileDescriptor event_file_;
+    std::vector<std::atomic<pid_t>> processes_;  ///< 0: not yet started
+    std::vector<std::atomic<Membership>> membership_;
+    // Sequentially consistent, like membership_: either the asker of report_joins() sees the rank that
+    // joins, or that rank sees that it must be reported.
+    std::atomic<bool> reporting_joins_{false};
+    mutable std::mutex mutex_;
+    std::optional<AbortRequest> abort_request_;  ///< the first one; guarded by mutex_
+    bool running_ = false;
+};
+
+}  // namespace weft::front

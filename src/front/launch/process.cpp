@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// process.cpp - vfork and exec with what posix_spawn lacks: a death signal, CPUs, closed files.
+//
+// Why      vfork: a launcher that hosts a server has threads and memory; copying its page tables for
+//          every rank would cost more than the rest of the start.
+// Holds    Between vfork and exec the child makes system calls only.
+#include "front/launch/process.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace weft::front {
+namespace {
+
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    pointers.reserve(strings.size() + 1);
+    for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// Runs in the child: turns it into the program. Returns only if that failed, with errno.
+int become_program(const SpawnOptions& options, char* const* arguments, char* const* environment,
+                   pid_t parent) {
+    if (::setpgid(0, 0) != 0) return errno;
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+    if (::getppid() != parent) ::_exit(127);  // It died before the line above.
+    const int files[3] = {options.input, options.output, options.error};
+    for (int target = 0; target < 3; ++target) {
+        if (files[target] >= 0 && ::dup2(files[target], target) < 0) return errno;
+    }
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (options.cpus != nullptr && ::sched_setaffinity(0, sizeof(cpu_set_t), options.cpus) != 0) {
+        return errno;
+    }
+    ::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &options.signal_mask, nullptr);
+    ::execve(options.program.c_str(), arguments, environment);
+    return errno;
+}
+
+bool executable(const std::string& path) {
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+}
+
+/// Children of all threads, as far as the kernel lists them.
+std::vector<pid_t> children_of_this_process() {
+    std::vector<pid_t> children;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+        std::ifstream file(task.path() / "children");
+        for (pid_t child = 0; file >> child;) children.push_back(child);
+    }
+    return children;
+}
+
+}  // namespace
+
+base::Result<pid_t> spawn(const SpawnOptions& options) {
+    const std::vector<char*> arguments = pointers_to(options.arguments);
+    const std::vector<char*> environment = pointers_to(options.environment);
+    const pid_t parent = ::getpid();
+    volatile int child_error = 0;  // The child shares this memory until it executes the program.
+    const pid_t child = ::vfork();
+    if (child == 0) {
+        child_error = become_program(options, arguments.data(), environment.data(), parent);
+        ::_exit(127);
+    }
+    if (child < 0) {
+        return base::fail(Status::environment, "cannot start a process: {}", ::strerror(errno));
+    }
+    if (const int error = child_error; error != 0) {
+        ::waitpid(child, nullptr, 0);
+        return base::fail(Status::environment, "cannot execute {}: {}", options.program,
+                          ::strerror(error));
+    }
+    return child;
+}
+
+base::Result<std::string> find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos) {
+        if (executable(name)) return name;
+        const char* const reason =
+            ::access(name.c_str(), F_OK) == 0 ? "not an executable file" : "no such file";
+        return base::fail(Status::environment, "cannot run {}: {}", name, reason);
+    }
+    const char* const path = std::getenv("PATH");
+    std::string_view folders = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+    while (!name.empty()) {
+        const std::size_t end = folders.find(':');
+        const std::string_view folder = folders.substr(0, end);
+        std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+        if (executable(candidate)) return candidate;
+        if (end == std::string_view::npos) break;
+        folders.remove_prefix(end + 1);
+    }
+    return base::fail(Status::environment, "cannot run {}: no such program in PATH", name);
+}
+
+std::string describe_end(int wait_status) {
+    if (WIFSIGNALED(wait_status)) {
+        const int signal = WTERMSIG(wait_status);
+        return fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal));
+    }
+    return fmt::format("exited with status {}", WEXITSTATUS(wait_status));
+}
+
+int shell_status(int wait_status) {
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+void adopt_orphans() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void end_descendants(pid_t spared) {
+    while (true) {
+        bool found = false;
+        for (const pid_t child : children_of_this_process()) {
+            if (child == spared) continue;
+            found = true;
+            ::kill(child, SIGKILL);
+            ::waitpid(child, nullptr, 0);  // Its own children are ours now: look again.
+        }
+        if (!found) return;
+    }
+}
+
+}  // namespace weft::front

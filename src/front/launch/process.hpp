@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// process.hpp - starting a child process, saying how it ended, and leaving none behind.
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::front {
+
+struct SpawnOptions {
+    std::string program;                 ///< path of the file to execute
+    std::vector<std::string> arguments;  ///< from argv[0] on
+    std::vector<std::string> environment;
+    int input = -1;   ///< becomes the child's standard input; -1: this process's own
+    int output = -1;  ///< likewise
+    int error = -1;
+    const cpu_set_t* cpus = nullptr;  ///< where it may run; null: as this process
+    sigset_t signal_mask = {};        ///< what it starts with
+};
+
+/// Starts a child in a process group of its own that gets SIGKILL when this thread ends. Only the
+/// standard three files are passed on.
+[[nodiscard]] base::Result<pid_t> spawn(const SpawnOptions& options);
+
+/// The file that a shell would execute for this name.
+[[nodiscard]] base::Result<std::string> find_program(const std::string& name);
+
+/// "was killed by signal 9 (Killed)", "exited with status 7".
+[[nodiscard]] std::string describe_end(int wait_status);
+
+/// What a shell would give as the exit status: 128 + signal if killed.
+[[nodiscard]] int shell_status(int wait_status);
+
+/// Makes orphans of this process's descendants its children, so that end_descendants() finds them.
+void adopt_orphans();
+
+/// Kills and reaps every child of this process but `spared`, and the children that come up by that.
+void end_descendants(pid_t spared);
+
+}  // namespace weft::front
