@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/shared/node_map.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/units.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
+
+[[nodiscard]] std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
+    return (value + unit - 1) / unit * unit;
+}
+
+[[nodiscard]] bool are_candidates(const SegmentCard& a, const SegmentCard& b) noexcept {
+    return a.boot == b.boot && a.host == b.host && a.node == b.node;
+}
+
+/// What is wrong with a file as the segment of a card, by its inode and size; empty if nothing is.
+std::string status_problem(const struct stat& status, const SegmentCard& card) {
+    if (!S_ISREG(status.st_mode))
+        return fmt::format("descriptor {} of process {} is no file in memory", card.descriptor,
+                           card.pid);
+    if (status.st_ino != card.inode)
+        return fmt::format(
+            "descriptor {} of process {} is another file: found inode {}, expected {}",
+            card.descriptor, card.pid, status.st_ino, card.inode);
+    if (static_cast<std::uint64_t>(status.st_size) != card.bytes)
+        return fmt::format("its size is {} bytes, expected {}", status.st_size, card.bytes);
+    return {};
+}
+
+/// The same for an open file, by its seals and its header.
+std::string content_problem(int descriptor, const SegmentCard& card) {
+    constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+    const int seals = ::fcntl(descriptor, F_GET_SEALS);
+    if (seals < 0 || (seals & kSeals) != kSeals)
+        return fmt::format("its size is not sealed (found seals {})", seals);
+    SegmentHeader header;
+    if (::pread(descriptor, &header, sizeof header, 0) != sizeof header)
+        return fmt::format("cannot read its header: {}", std::strerror(errno));
+    if (header.magic != SegmentHeader::kMagic)
+        return fmt::format("it is no segment: found mark {:#x}, expected {:#x}", header.magic,
+                           SegmentHeader::kMagic);
+    if (header.nonce != card.nonce || header.bytes != card.bytes)
+        return fmt::format(
+            "it is another segment: found nonce {:#x} and {} bytes, expected {:#x} "
+            "and {}",
+            header.nonce, header.bytes, card.nonce, card.bytes);
+    return {};
+}
+
+/// Opens the segment of a card, or says why not.
+base::Result<Descriptor> open_segment(const SegmentCard& card) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
+    struct stat status;
+    // Looked at before it is opened: opening a stranger's device or pipe could have effects.
+    if (::stat(path.c_str(), &status) != 0)
+        return base::fail(Status::environment, "cannot see {}: {}", path, std::strerror(errno));
+    if (std::string problem = status_problem(status, card); !problem.empty())
+        return base::Failure{Status::environment, std::move(problem)};
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    if (!file.open())
+        return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
+    // The descriptor may have changed its meaning in between.
+    if (::fstat(file.number(), &status) != 0)
+        return base::fail(Status::environment, "cannot look at {}: {}", path, std::strerror(errno));
+    std::string problem = status_problem(status, card);
+    if (problem.empty()) problem = content_problem(file.number(), card);
+    if (!problem.empty()) return base::Failure{Status::environment, std::move(problem)};
+    return file;
+}
+
+/// Maps a segment over reserved addresses; returns what went wrong.
+std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
+    void* const found =
+        ::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
+    if (found == MAP_FAILED)
+        return fmt::format("cannot map its {}: {}", base::format_bytes(bytes),
+                           std::strerror(errno));
+    // Large pages come only where the administrator allows them on request; no failure otherwise.
+    (void)::madvise(at, bytes, MADV_HUGEPAGE);
+    return {};
+}
+
+/// Ascending and each within 0..2^31-1.
+[[nodiscard]] bool is_ascending(const std::vector<Rank>& ranks) noexcept {
+    return (ranks.empty() || ranks.front() >= 0) &&
+           std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
+}
+
+[[nodiscard]] bool has_mapped(const MapVerdict& verdict, Rank rank) noexcept {
+    return std::binary_search(verdict.mapped.begin(), verdict.mapped.end(), rank);
+}
+
+struct VerdictHead {
+    std::int32_t rank;
+    std::uint32_t mode;
+    std::uint64_t base;
+    std::uint64_t stride;
+};
+
+}  // namespace
+
+base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const SegmentCard> cards_by_rank,
+                                    Rank me, NodeMapOptions options) {
+    const SegmentCard& own = mine.card();
+    WEFT_CHECK(me >= 0 && static_cast<std::size_t>(me) < cards_by_rank.size(), me,
+               cards_by_rank.size());
+    WEFT_CHECK(cards_by_rank[static_cast<std::size_t>(me)] == own, me);
+    NodeMap map;
+    map.me_ = me;
+    map.stride_ = rounded_up(own.bytes, kLargePageBytes);
+    std::uint32_t common_bases = ~std::uint32_t{0};
+    for (std::size_t rank = 0; rank < cards_by_rank.size(); ++rank) {
+        if (!are_candidates(cards_by_rank[rank], own)) continue;
+        map.mates_.push_back({.rank = static_cast<Rank>(rank), .base = nullptr, .problem = {}});
+        common_bases &= cards_by_rank[rank].free_bases;
+    }
+    if (auto reserved = map.reserve(common_bases, options); !reserved) return reserved.failure();
+    map.map_mates(mine, cards_by_rank);
+    if (const Mate* const self = map.find(me); self->base == nullptr)
+        return base::fail(Status::memory, "own segment: {}", self->problem);
+    return map;
+}
+
+base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions options) {
+    const std::uint64_t bytes = mates_.size() * stride_;
+    if (options.force_offset) {
+        mode_problem_ = "equal addresses were not asked for";
+    } else if (common_bases == 0) {
+        mode_problem_ = "no range of addresses is free in all processes of the node";
+    } else {
+        const std::uintptr_t at = common_base(std::countr_zero(common_bases));
+        range_ = reserve_addresses(bytes, at);
+        if (range_.start() != nullptr) {
+            first_ = range_.start();
+            mode_ = AddressMode::equal;
+            return base::Done{};
+        }
+        mode_problem_ = fmt::format("cannot reserve {} at {:#x}: {}", base::format_bytes(bytes), at,
+                                    std::strerror(errno));
+    }
+    range_ = reserve_addresses(bytes + kLargePageBytes, 0);
+    if (range_.start() == nullptr)
+        return base::fail(Status::memory,
+                          "cannot reserve addresses for {} segments of {}: {}; is there a limit on "
+                          "address space (ulimit -v)?",
+                          mates_.size(), base::format_bytes(stride_), std::strerror(errno));
+    const auto start = reinterpret_cast<std::uintptr_t>(range_.start());
+    first_ = range_.start() + (rounded_up(start, kLargePageBytes) - start);
+    return base::Done{};
+}
+
+void NodeMap::map_mates(const Segment& mine, std::span<const SegmentCard> cards_by_rank) {
+    for (std::size_t index = 0; index < mates_.size(); ++index) {
+        Mate& mate = mates_[index];
+        const SegmentCard& card = cards_by_rank[static_cast<std::size_t>(mate.rank)];
+        std::byte* const at = first_ + index * stride_;
+        if (mate.rank == me_) {
+            mate.problem = map_over(at, card.bytes, mine.descriptor());
+        } else if (card.bytes != mine.bytes()) {
+            mate.problem = fmt::format("its segment has {} bytes, this rank's has {}", card.bytes,
+                                       mine.bytes());
+        } else {
+            const auto file = open_segment(card);
+            mate.problem =
+                file.ok() ? map_over(at, card.bytes, file.value().number()) : file.failure().text;
+        }
+        if (mate.problem.empty()) mate.base = at;
+    }
+}
+
+const NodeMap::Mate* NodeMap::find(Rank rank) const noexcept {
+    // Ranks of a node mostly follow each other, so the first guess is nearly always right.
+    const auto guess = static_cast<std::uint32_t>(rank - mates_.front().rank);
+    if (guess < mates_.size() && mates_[guess].rank == rank) return &mates_[guess];
+    const auto found = std::lower_bound(mates_.begin(), mates_.end(), rank,
+                                        [](const Mate& mate, Rank r) { return mate.rank < r; });
+    return found != mates_.end() && found->rank == rank ? &*found : nullptr;
+}
+
+std::vector<Rank> NodeMap::candidates() const {
+    std::vector<Rank> ranks;
+    for (const Mate& mate : mates_) ranks.push_back(mate.rank);
+    return ranks;
+}
+
+MapVerdict NodeMap::verdict() const {
+    MapVerdict verdict;
+    verdict.rank = me_;
+    verdict.mode = mode_;
+    verdict.base = reinterpret_cast<std::uintptr_t>(first_);
+    verdict.stride = stride_;
+    for (const Mate& mate : mates_)
+        if (mate.base != nullptr) verdict.mapped.push_back(mate.rank);
+    return verdict;
+}
+
+void NodeMap::settle(const NodeGroup& group) {
+    WEFT_CHECK(is_ascending(group.ranks), me_);
+    for (const Rank rank : group.ranks) WEFT_CHECK(base(rank) != nullptr, me_, rank);
+    for (Mate& mate : mates_) {
+        if (mate.base == nullptr ||
+            std::binary_search(group.ranks.begin(), group.ranks.end(), mate.rank))
+            continue;
+        // The addresses stay reserved: others keep theirs, and nothing strange moves in.
+        void* const cleared =
+            ::mmap(mate.base, stride_, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        WEFT_CHECK(cleared == mate.base, me_, mate.rank, errno);
+        mate.base = nullptr;
+        mate.problem = "not all ranks of the node could map each other";
+    }
+    if (group.mode == AddressMode::offset && mode_ == AddressMode::equal) {
+        mode_ = AddressMode::offset;
+        mode_problem_ = "addresses differ between processes of the node";
+    }
+}
+
+std::string NodeMap::problems() const {
+    std::string text;
+    for (const Mate& mate : mates_)
+        if (mate.base == nullptr)
+            text += fmt::format("rank {} does not share memory with rank {}: {}\n", me_, mate.rank,
+                                mate.problem);
+    if (mode_ == AddressMode::offset)
+        text += fmt::format("rank {} has addresses of its own: {}\n", me_, mode_problem_);
+    return text;
+}
+
+NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me) {
+    std::vector<const MapVerdict*> ordered;
+    for (const MapVerdict& verdict : verdicts) ordered.push_back(&verdict);
+    std::sort(ordered.begin(), ordered.end(),
+              [](const MapVerdict* a, const MapVerdict* b) { return a->rank < b->rank; });
+    std::vector<std::vector<const MapVerdict*>> groups;
+    std::size_t mine = verdicts.size();
+    for (const MapVerdict* const verdict : ordered) {
+        const auto joins = [verdict](const std::vector<const MapVerdict*>& group) {
+            return std::all_of(group.begin(), group.end(), [verdict](const MapVerdict* member) {
+                return has_mapped(*member, verdict->rank) && has_mapped(*verdict, member->rank);
+            });
+        };
+        const auto found = std::find_if(groups.begin(), groups.end(), joins);
+        const auto index = static_cast<std::size_t>(found - groups.begin());
+        if (found == groups.end()) groups.emplace_back();
+        groups[index].push_back(verdict);
+        if (verdict->rank == me) mine = index;
+    }
+    WEFT_CHECK(mine < groups.size(), me, verdicts.size());
+    NodeGroup group{.ranks = {}, .mode = AddressMode::equal};
+    const MapVerdict& first = *groups[mine].front();
+    for (const MapVerdict* const member : groups[mine]) {
+        group.ranks.push_back(member->rank);
+        if (member->mode == AddressMode::offset || member->base != first.base ||
+            member->stride != first.stride)
+            group.mode = AddressMode::offset;
+    }
+    return group;
+}
+
+std::vector<std::byte> MapVerdict::to_bytes() const {
+    const VerdictHead head{rank, static_cast<std::uint32_t>(mode), base, stride};
+    std::vector<std::byte> bytes(sizeof head + mapped.size() * sizeof(Rank));
+    std::memcpy(bytes.data(), &head, sizeof head);
+    if (!mapped.empty())
+        std::memcpy(bytes.data() + sizeof head, mapped.data(), mapped.size() * sizeof(Rank));
+    return bytes;
+}
+
+base::Result<MapVerdict> MapVerdict::from_bytes(std::span<const std::byte> bytes) {
+    VerdictHead head;
+    if (bytes.size() < sizeof head || (bytes.size() - sizeof head) % sizeof(Rank) != 0)
+        return base::fail(Status::argument,
+                          "mapping verdict: found {} bytes, expected {} and {} "
+                          "for each rank",
+                          bytes.size(), sizeof head, sizeof(Rank));
+    std::memcpy(&head, bytes.data(), sizeof head);
+    MapVerdict verdict;
+    verdict.rank = head.rank;
+    verdict.mode = static_cast<AddressMode>(head.mode);
+    verdict.base = head.base;
+    verdict.stride = head.stride;
+    verdict.mapped.resize((bytes.size() - sizeof head) / sizeof(Rank));
+    if (!verdict.mapped.empty())
+        std::memcpy(verdict.mapped.data(), bytes.data() + sizeof head, bytes.size() - sizeof head);
+    if (head.mode > static_cast<std::uint32_t>(AddressMode::offset) ||
+        !is_ascending(verdict.mapped) || !has_mapped(verdict, verdict.rank))
+        return base::fail(
+            Status::argument,
+            "mapping verdict of rank {}: mode {} or the list of {} ranks is not valid", head.rank,
+            head.mode, verdict.mapped.size());
+    return verdict;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// os_handles.hpp - owners of a file descriptor and of a range of addresses.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace weft::link {
+
+/// Closes its descriptor. Moves, does not copy.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int number) noexcept : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~Descriptor() {
+        if (number_ >= 0) ::close(number_);
+    }
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+    [[nodiscard]] bool open() const noexcept { return number_ >= 0; }
+
+  private:
+    int number_ = -1;
+};
+
+/// Unmaps its range, with all that was mapped into it. Moves, does not copy.
+class AddressRange {
+  public:
+    AddressRange() = default;
+    AddressRange(void* start, std::size_t bytes) noexcept
+        : start_(static_cast<std::byte*>(start)), bytes_(bytes) {}
+    AddressRange(AddressRange&& other) noexcept
+        : start_(std::exchange(other.start_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    AddressRange& operator=(AddressRange&& other) noexcept {
+        std::swap(start_, other.start_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~AddressRange() {
+        if (start_ != nullptr) ::munmap(start_, bytes_);
+    }
+
+    [[nodiscard]] std::byte* start() const noexcept { return start_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+  private:
+    std::byte* start_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Reserves addresses without memory, exactly at `at`, or anywhere if `at` is 0. The result is
+/// empty (start() is nullptr) if that is not possible; errno says why.
+[[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
+    const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
+    void* const wanted = reinterpret_cast<void*>(at);
+    void* const found = ::mmap(wanted, bytes, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
+    if (found == MAP_FAILED) return {};
+    AddressRange range(found, bytes);
+    // Kernels that do not know MAP_FIXED_NOREPLACE take the address as a hint.
+    if (at != 0 && found != wanted) return {};
+    return range;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/shared/segment.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/random.hpp"
+#include "base/units.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint64_t kCardKind = 0x7765'6674'6361'7231;  // "weftcar1"
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::size_t kReserveProbeBytes = std::size_t{1} << 40;
+
+std::uint64_t hash_of(std::string_view text) noexcept {
+    std::uint64_t hash = text.size();
+    for (const char character : text)
+        hash = base::mix(hash ^ static_cast<unsigned char>(character)) + 0x9e3779b97f4a7c15U;
+    return hash;
+}
+
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+/// The kernel's random name of this boot; where /proc hides it, the host's name has to do (a mate
+/// that is none is then found out by inode and nonce).
+std::string boot_identity() {
+    const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    char text[64];
+    const ssize_t length = file.open() ? ::read(file.number(), text, sizeof text) : -1;
+    if (length <= 0) return "host " + host_name();
+    return {text, static_cast<std::size_t>(length)};
+}
+
+std::string pid_namespace_identity() {
+    struct stat status;
+    if (::stat("/proc/self/ns/pid", &status) != 0) return "host " + host_name();
+    return fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
+std::uint32_t free_common_bases() noexcept {
+    std::uint32_t bits = 0;
+    for (int k = 0; k < kCommonBases; ++k) {
+        const AddressRange range = reserve_addresses(kReserveProbeBytes, common_base(k));
+        if (range.start() != nullptr) bits |= std::uint32_t{1} << k;
+    }
+    return bits;
+}
+
+base::Failure refused(const char* call, std::uint64_t bytes) {
+    const int error = errno;
+    return base::fail(error == ENOMEM || error == EFBIG ? Status::memory : Status::environment,
+                      "segment of {}: {}: {}", base::format_bytes(bytes), call,
+                      std::strerror(error));
+}
+
+}  // namespace
+
+std::span<const std::byte, 64> SegmentCard::to_bytes() const noexcept {
+    return std::as_bytes(std::span<const SegmentCard, 1>(this, 1));
+}
+
+base::Result<SegmentCard> SegmentCard::from_bytes(std::span<const std::byte> bytes) {
+    SegmentCard card;
+    if (bytes.size() != sizeof card)
+        return base::fail(Status::argument, "segment card: found {} bytes, expected {}",
+                          bytes.size(), sizeof card);
+    std::memcpy(&card, bytes.data(), sizeof card);
+    if (card.kind != kCardKind)
+        return base::fail(Status::argument, "segment card: found kind {:#x}, expected {:#x}",
+                          card.kind, kCardKind);
+    return card;
+}
+
+base::Result<Segment> Segment::create(SegmentOptions options) {
+    constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 46;
+    if (options.bytes <= kSegmentHeaderBytes || options.bytes > kBytesMax)
+        return base::fail(Status::argument, "segment bytes: found {}, expected {} to {}",
+                          options.bytes, kSegmentHeaderBytes + 1, kBytesMax);
+    const std::uint64_t bytes = (options.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    auto nonce = base::system_entropy();
+    if (!nonce) return nonce.failure();
+
+    Descriptor file(::memfd_create("weft-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!file.open()) return refused("memfd_create", bytes);
+    if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
+        return refused("ftruncate", bytes);
+    if (::fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return refused("fcntl(F_ADD_SEALS)", bytes);
+    SegmentHeader header;
+    header.nonce = *nonce;
+    header.bytes = bytes;
+    if (::pwrite(file.number(), &header, sizeof header, 0) != sizeof header)
+        return refused("writing the header", bytes);
+    struct stat status;
+    if (::fstat(file.number(), &status) != 0) return refused("fstat", bytes);
+
+    const std::string boot = boot_identity();
+    SegmentCard card;
+    card.kind = kCardKind;
+    card.boot = hash_of(boot);
+    card.host = hash_of(boot + pid_namespace_identity());
+    card.inode = status.st_ino;
+    card.nonce = *nonce;
+    card.bytes = bytes;
+    card.pid = ::getpid();
+    card.descriptor = file.number();
+    card.node = options.node;
+    card.free_bases = free_common_bases();
+    return Segment(std::move(file), card);
+}
+
+}  // namespace weft::link

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// segment.hpp - the memory that one rank offers to all others, and the card by which mates find it.
+//
+// Idea     A segment is a sealed memfd. Its first page is a header with a random nonce; everything
+//          after it belongs to the heap and the teams. The card says which process holds it under
+//          which descriptor, so mates open it through /proc and check that it is the one.
+// Why      A memfd has no name on disk: when the last process that maps it ends, however it ends,
+// the
+//          memory is gone. Pids are per namespace and are reused, so the card alone proves nothing;
+//          inode and nonce do. Seals stop anyone from shrinking it under a mate's loads.
+// Holds    Memory is sparse: only touched pages cost anything.
+// Next     node_map.hpp for the mates' side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "base/result.hpp"
+#include "link/shared/os_handles.hpp"
+
+namespace weft::link {
+
+/// Bytes at the start of each segment that belong to its header.
+inline constexpr std::size_t kSegmentHeaderBytes = 4096;
+
+/// Addresses at which every member of a node tries to place the mates' segments: bases k of a
+/// card's `free_bases`. A terabyte apart; far from where the system places programs, libraries and
+/// stacks, also under the address sanitizer.
+inline constexpr int kCommonBases = 16;
+[[nodiscard]] constexpr std::uintptr_t common_base(int k) noexcept {
+    constexpr std::uintptr_t kTebibyte = std::uintptr_t{1} << 40;
+    return (k < kCommonBases / 2 ? 0x20 + k : 0x30 + k - kCommonBases / 2) * kTebibyte;
+}
+
+/// Where a rank's segment is found. Plain data: travels as its bytes.
+struct SegmentCard {
+    std::uint64_t kind = 0;  ///< version of this structure; see from_bytes()
+    std::uint64_t boot = 0;  ///< hash: equal on ranks under one running kernel
+    std::uint64_t host = 0;  ///< hash: equal where pids mean the same processes, too
+    std::uint64_t inode = 0;
+    std::uint64_t nonce = 0;  ///< random; also in the header
+    std::uint64_t bytes = 0;  ///< whole pages, header included
+    std::int32_t pid = 0;
+    std::int32_t descriptor = -1;
+    std::uint32_t node = 0;        ///< virtual node: ranks of different ones never map each other
+    std::uint32_t free_bases = 0;  ///< bit k: a terabyte at common_base(k) can be reserved here
+
+    [[nodiscard]] std::span<const std::byte, 64> to_bytes() const noexcept;
+    [[nodiscard]] static base::Result<SegmentCard> from_bytes(std::span<const std::byte> bytes);
+
+    friend bool operator==(const SegmentCard&, const SegmentCard&) = default;
+};
+static_assert(std::is_trivially_copyable_v<SegmentCard> && sizeof(SegmentCard) == 64);
+
+/// What stands in the first page of a segment.
+struct SegmentHeader {
+    static constexpr std::uint64_t kMagic = 0x7765'6674'7365'6731;  // "weftseg1"
+
+    std::uint64_t magic = kMagic;
+    std::uint64_t nonce = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct SegmentOptions {
+    std::uint64_t bytes = 0;  ///< header included; rounded up to whole pages
+    std::uint32_t node = 0;
+};
+
+/// The owner's side. Its descriptor must live until all mates have mapped it; mappings outlive it.
+class Segment {
+  public:
+    [[nodiscard]] static base::Result<Segment> create(SegmentOptions options);
+
+    [[nodiscard]] const SegmentCard& card() const noexcept { return card_; }
+    [[nodiscard]] int descriptor() const noexcept { return file_.number(); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return card_.bytes; }
+
+  private:
+    Segment(Descriptor file, const SegmentCard& card) : file_(std::move(file)), card_(card) {}
+
+    Descriptor file_;
+    SegmentCard card_;
+};
+
+}  // namespace weft::link

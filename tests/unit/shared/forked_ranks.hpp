@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// forked_ranks.hpp - N real processes that exchange bytes over a board they share, for tests.
+//
+// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each
+// one
+//          has to complain about. Ranks create their segments after the fork: they inherit nothing.
+// Holds    Every rank has an alarm as its deadline; a rank that fails sets a mark that ends the
+// waits
+//          of the others.
+#pragma once
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "link/shared/node_map.hpp"
+
+namespace weft::link::testing {
+
+inline constexpr int kRanksMax = 8;
+inline constexpr unsigned kDeadlineSeconds = 30;
+
+/// What the ranks share. Zero-filled at start.
+struct Board {
+    std::atomic<int> arrived;  ///< at fences, over all fences
+    std::atomic<bool> failed;
+    std::atomic<bool> flags[4];
+    SegmentCard cards[kRanksMax];
+    struct {
+        std::size_t bytes;
+        std::byte data[512];
+    } verdicts[kRanksMax];
+    std::uint64_t numbers[kRanksMax];
+    char complaints[kRanksMax][1024];
+};
+
+class ForkedRank {
+  public:
+    ForkedRank(Board& board, Rank rank, int size) : board_(board), rank_(rank), size_(size) {}
+
+    [[nodiscard]] Rank rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+    [[nodiscard]] Board& board() { return board_; }
+
+    /// Ends this rank with a complaint unless the condition holds.
+    void require(bool condition, const std::string& what) {
+        if (condition) return;
+        std::snprintf(board_.complaints[rank_], sizeof board_.complaints[rank_], "%s",
+                      what.c_str());
+        board_.failed.store(true);
+        ::_exit(1);
+    }
+
+    template <class Condition>
+    void wait_until(Condition condition) {
+        while (!condition()) {
+            if (board_.failed.load()) ::_exit(1);
+            ::sched_yield();
+        }
+    }
+
+    void fence() {
+        ++fences_;
+        board_.arrived.fetch_add(1);
+        wait_until([this] { return board_.arrived.load() >= fences_ * size_; });
+    }
+
+    /// Publishes the card and returns all ranks' cards.
+    std::vector<SegmentCard> exchange(const SegmentCard& card) {
+        board_.cards[rank_] = card;
+        fence();
+        return {board_.cards, board_.cards + size_};
+    }
+
+    /// Publishes the map's verdict and returns the group that all of them give.
+    NodeGroup decide(const NodeMap& map) {
+        const std::vector<std::byte> mine = map.verdict().to_bytes();
+        auto& slot = board_.verdicts[rank_];
+        require(mine.size() <= sizeof slot.data, "the verdict is too long for the board");
+        slot.bytes = mine.size();
+        std::memcpy(slot.data, mine.data(), mine.size());
+        fence();
+        std::vector<MapVerdict> verdicts;
+        for (const Rank rank : map.candidates()) {
+            const auto& theirs = board_.verdicts[rank];
+            auto verdict = MapVerdict::from_bytes({theirs.data, theirs.bytes});
+            require(verdict.ok(), "a verdict cannot be read");
+            verdicts.push_back(std::move(*verdict));
+        }
+        return clique(verdicts, rank_);
+    }
+
+    /// create, exchange, open, decide, settle.
+    Segment create(SegmentOptions options) {
+        auto segment = Segment::create(options);
+        require(segment.ok(), segment.ok() ? "" : segment.failure().text);
+        return std::move(*segment);
+    }
+    NodeMap open(const Segment& segment, std::span<const SegmentCard> cards,
+                 NodeMapOptions options = {}) {
+        auto map = NodeMap::open(segment, cards, rank_, options);
+        require(map.ok(), map.ok() ? "" : map.failure().text);
+        return std::move(*map);
+    }
+
+  private:
+    Board& board_;
+    Rank rank_;
+    int size_;
+    int fences_ = 0;
+};
+
+/// Shared memory for one board.
+class SharedBoard {
+  public:
+    SharedBoard()
+        : range_(::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0),
+                 sizeof(Board)) {
+        if (range_.start() == MAP_FAILED) std::abort();
+    }
+    [[nodiscard]] Board& board() const { return *reinterpret_cast<Board*>(range_.start()); }
+
+  private:
+    AddressRange range_;
+};
+
+using RankBody = std::function<void(ForkedRank&)>;
+
+inline pid_t start_rank(Board& board, Rank rank, int size, const RankBody& body) {
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    ::alarm(kDeadlineSeconds);
+    ForkedRank self(board, rank, size);
+    body(self);
+    ::_exit(0);
+}
+
+/// Waits for a rank to end; a sentence about how it did, empty if well. The rank's alarm bounds
+/// this.
+inline std::string end_of_rank(const Board& board, Rank rank, pid_t pid) {
+    int status = 0;
+    if (::waitpid(pid, &status, 0) != pid) return "waitpid failed";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+    std::string text = "rank " + std::to_string(rank) + ": ";
+    if (WIFSIGNALED(status)) text += "signal " + std::to_string(WTERMSIG(status)) + " ";
+    return text + board.complaints[rank];
+}
+
+/// Runs the body in `size` processes; what went wrong, empty if nothing did.
+inline std::string run_ranks(int size, const RankBody& body) {
+    const SharedBoard shared;
+    std::vector<pid_t> pids;
+    for (Rank rank = 0; rank < size; ++rank)
+        pids.push_back(start_rank(shared.board(), rank, size, body));
+    std::string complaints;
+    for (Rank rank = 0; rank < size; ++rank) {
+        const std::string end =
+            end_of_rank(shared.board(), rank, pids[static_cast<std::size_t>(rank)]);
+        if (!end.empty()) {
+            complaints += end + "\n";
+            shared.board().failed.store(true);
+        }
+    }
+    return complaints;
+}
+
+}  // namespace weft::link::testing
