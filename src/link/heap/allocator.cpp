@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/heap/allocator.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <limits>
+
+#include "base/units.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+
+/// The next multiple of a power of two; `value` is far enough from the largest number.
+[[nodiscard]] constexpr std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
+    return (value + unit - 1) & ~(unit - 1);
+}
+
+}  // namespace
+
+HeapAllocator::HeapAllocator(HeapRange range) {
+    WEFT_CHECK(range.bytes < kMax - range.start - kHeapGranule, range.start, range.bytes);
+    const std::uint64_t start = rounded_up(range.start, kHeapGranule);
+    const std::uint64_t end = (range.start + range.bytes) / kHeapGranule * kHeapGranule;
+    if (start < end) {
+        free_.emplace(start, end - start);
+        counts_.bytes_total = end - start;
+    }
+}
+
+base::Result<std::uint64_t> HeapAllocator::allocate(HeapRequest request) {
+    if (!std::has_single_bit(request.alignment))
+        return base::fail(Status::argument, "alignment: found {}, expected a power of two",
+                          request.alignment);
+    if (request.bytes > counts_.bytes_total) return no_room(request);
+    const std::uint64_t bytes = rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
+    const std::uint64_t alignment = std::max(request.alignment, kHeapGranule);
+    for (auto range = free_.begin(); range != free_.end(); ++range) {
+        const auto [start, length] = *range;
+        const std::uint64_t skipped = -start & (alignment - 1);
+        if (length < bytes || length - bytes < skipped) continue;
+        const std::uint64_t offset = start + skipped;
+        const std::uint64_t behind = length - skipped - bytes;
+        if (behind != 0) free_.emplace_hint(std::next(range), offset + bytes, behind);
+        if (skipped != 0)
+            range->second = skipped;
+        else
+            free_.erase(range);
+        blocks_.emplace(offset, bytes);
+        counts_.bytes_used += bytes;
+        counts_.bytes_used_max = std::max(counts_.bytes_used_max, counts_.bytes_used);
+        ++counts_.allocations;
+        return offset;
+    }
+    return no_room(request);
+}
+
+base::Result<void> HeapAllocator::free(std::uint64_t offset) {
+    const auto block = blocks_.find(offset);
+    if (block == blocks_.end())
+        return base::fail(Status::argument,
+                          "free: found offset {}, expected the start of a block in use", offset);
+    const std::uint64_t bytes = block->second;
+    blocks_.erase(block);
+    counts_.bytes_used -= bytes;
+
+    const auto behind = free_.upper_bound(offset);
+    const bool joins_behind = behind != free_.end() && behind->first == offset + bytes;
+    const std::uint64_t length = bytes + (joins_behind ? behind->second : 0);
+    if (behind != free_.begin()) {
+        const auto before = std::prev(behind);
+        if (before->first + before->second == offset) {
+            before->second += length;
+            if (joins_behind) free_.erase(behind);
+            return base::Done{};
+        }
+    }
+    const auto hint = joins_behind ? free_.erase(behind) : behind;
+    free_.emplace_hint(hint, offset, length);
+    return base::Done{};
+}
+
+std::uint64_t HeapAllocator::block_bytes(std::uint64_t offset) const {
+    const auto block = blocks_.find(offset);
+    return block == blocks_.end() ? 0 : block->second;
+}
+
+HeapStatistics HeapAllocator::statistics() const {
+    HeapStatistics result = counts_;
+    result.blocks = blocks_.size();
+    result.free_ranges = free_.size();
+    for (const auto& [offset, bytes] : free_)
+        result.bytes_free_largest = std::max(result.bytes_free_largest, bytes);
+    return result;
+}
+
+base::Failure HeapAllocator::no_room(HeapRequest request) const {
+    const HeapStatistics now = statistics();
+    return base::fail(
+        Status::memory,
+        "symmetric heap: no room for {} bytes aligned to {}: {} of {} are free, {} in "
+        "one piece; a larger WEFT_HEAP_SIZE helps",
+        request.bytes, request.alignment, base::format_bytes(now.bytes_total - now.bytes_used),
+        base::format_bytes(now.bytes_total), base::format_bytes(now.bytes_free_largest));
+}
+
+}  // namespace weft::link

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// allocator.hpp - which offsets of the symmetric heap are taken.
+//
+// Idea     First fit over the free ranges in order of offset; neighbours grow together again when
+//          freed. It hands out offsets and never touches memory.
+// Why      Every rank runs the same allocator over the same sequence of calls, so an object has the
+//          same offset on all ranks without a word between them. First fit keeps the heap dense at
+//          its start, so few pages of the sparse segment are ever touched.
+// Holds    Deterministic: offsets depend on the sequence of calls alone; a call that fails changes
+//          nothing. Blocks begin and end on cache lines: flags in different blocks never share one.
+// Next     link/shared for the memory behind the offsets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "base/result.hpp"
+
+namespace weft::link {
+
+/// Blocks are multiples of this and aligned to at least this.
+inline constexpr std::uint64_t kHeapGranule = 64;
+
+struct HeapRange {
+    std::uint64_t start = 0;
+    std::uint64_t bytes = 0;
+};
+
+struct HeapRequest {
+    std::uint64_t bytes = 0;                 ///< 0 gives a block of its own, too
+    std::uint64_t alignment = kHeapGranule;  ///< power of two; of the offset
+};
+
+struct HeapStatistics {
+    std::uint64_t bytes_total = 0;
+    std::uint64_t bytes_used = 0;          ///< in whole granules
+    std::uint64_t bytes_used_max = 0;      ///< the most that was ever in use
+    std::uint64_t bytes_free_largest = 0;  ///< the largest piece that is free in one
+    std::uint64_t blocks = 0;
+    std::uint64_t free_ranges = 0;
+    std::uint64_t allocations = 0;  ///< that succeeded, ever
+
+    friend bool operator==(const HeapStatistics&, const HeapStatistics&) = default;
+};
+
+class HeapAllocator {
+  public:
+    /// Hands out offsets within the range; its ends are moved inwards to granules.
+    explicit HeapAllocator(HeapRange range);
+
+    /// Offset of a new block, or Status::memory with what was asked and what is free, or
+    /// Status::argument for an alignment that is no power of two.
+    [[nodiscard]] base::Result<std::uint64_t> allocate(HeapRequest request);
+    /// Frees the block that begins at the offset; Status::argument if none does.
+    [[nodiscard]] base::Result<void> free(std::uint64_t offset);
+
+    /// Bytes of the block that begins at the offset; 0 if none does.
+    [[nodiscard]] std::uint64_t block_bytes(std::uint64_t offset) const;
+    [[nodiscard]] HeapStatistics statistics() const;
+
+  private:
+    [[nodiscard]] base::Failure no_room(HeapRequest request) const;
+
+    std::map<std::uint64_t, std::uint64_t> free_;    ///< offset to bytes; never touching each other
+    std::map<std::uint64_t, std::uint64_t> blocks_;  ///< offset to bytes
+    HeapStatistics counts_;
+};
+
+}  // namespace weft::link

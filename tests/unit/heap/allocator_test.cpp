@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: blocks never overlap, whatever the sequence of calls; freed memory grows together again;
+// the same calls give the same offsets. Method: random sequences against a plain map of taken
+// bytes.
+#include "link/heap/allocator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr HeapRange kRange{4096, 1 << 20};
+
+/// One random sequence of allocations and frees; checks each against the blocks alive.
+class Sequence {
+  public:
+    explicit Sequence(std::uint64_t seed) : random_(seed), heap_(kRange) {}
+
+    void step() {
+        if (alive_.empty() || random_.chance(3, 5))
+            allocate();
+        else
+            free_one();
+    }
+
+    void free_all() {
+        while (!alive_.empty()) free_one();
+    }
+
+    [[nodiscard]] const HeapAllocator& heap() const { return heap_; }
+    [[nodiscard]] const std::vector<std::uint64_t>& offsets() const { return offsets_; }
+    [[nodiscard]] std::size_t failures() const { return failures_; }
+
+  private:
+    void allocate() {
+        const HeapRequest request{random_.below(random_.chance(1, 10) ? 100000 : 3000),
+                                  std::uint64_t{1} << random_.below(14)};
+        const HeapStatistics before = heap_.statistics();
+        const auto offset = heap_.allocate(request);
+        if (!offset) {
+            ++failures_;
+            EXPECT_EQ(offset.failure().status, Status::memory);
+            EXPECT_EQ(heap_.statistics(), before);
+            // No single piece can hold the block wherever its alignment falls.
+            EXPECT_LT(before.bytes_free_largest, request.bytes + request.alignment + kHeapGranule);
+            offsets_.push_back(0);
+            return;
+        }
+        offsets_.push_back(*offset);
+        EXPECT_EQ(*offset % request.alignment, 0U);
+        EXPECT_EQ(*offset % kHeapGranule, 0U);
+        EXPECT_GE(*offset, kRange.start);
+        EXPECT_LE(*offset + request.bytes, kRange.start + kRange.bytes);
+        EXPECT_GE(heap_.block_bytes(*offset), request.bytes);
+        const std::uint64_t end = *offset + std::max<std::uint64_t>(request.bytes, 1);
+        const auto next = alive_.lower_bound(*offset);
+        if (next != alive_.end()) {
+            EXPECT_LE(end, next->first);
+        }
+        if (next != alive_.begin()) {
+            EXPECT_LE(std::prev(next)->second, *offset);
+        }
+        alive_.emplace(*offset, end);
+    }
+
+    void free_one() {
+        auto victim = alive_.begin();
+        std::advance(victim, static_cast<std::ptrdiff_t>(random_.below(alive_.size())));
+        EXPECT_TRUE(heap_.free(victim->first).ok());
+        EXPECT_EQ(heap_.block_bytes(victim->first), 0U);
+        alive_.erase(victim);
+    }
+
+    base::Random random_;
+    HeapAllocator heap_;
+    std::map<std::uint64_t, std::uint64_t> alive_;  // start to end
+    std::vector<std::uint64_t> offsets_;
+    std::size_t failures_ = 0;
+};
+
+TEST(HeapAllocator, RandomSequencesNeverOverlapAndGrowTogetherAgain) {
+    std::size_t failures = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Sequence sequence(seed);
+        for (int i = 0; i < 1500; ++i) sequence.step();
+        sequence.free_all();
+        const HeapStatistics end = sequence.heap().statistics();
+        EXPECT_EQ(end.bytes_used, 0U);
+        EXPECT_EQ(end.blocks, 0U);
+        EXPECT_EQ(end.free_ranges, 1U);
+        EXPECT_EQ(end.bytes_free_largest, kRange.bytes);
+        failures += sequence.failures();
+        if (HasFailure()) break;
+    }
+    EXPECT_GT(failures, 0U) << "the sequences never filled the heap, so they test too little";
+}
+
+TEST(HeapAllocator, SameCallsGiveSameOffsets) {
+    Sequence one(5);
+    Sequence other(5);
+    for (int i = 0; i < 2000; ++i) {
+        one.step();
+        other.step();
+    }
+    EXPECT_EQ(one.offsets(), other.offsets());
+    EXPECT_EQ(one.heap().statistics(), other.heap().statistics());
+}
+
+TEST(HeapAllocator, FirstFitReusesTheLowestHole) {
+    HeapAllocator heap({0, 1024});
+    const std::uint64_t a = heap.allocate({100}).value();
+    const std::uint64_t b = heap.allocate({100}).value();
+    const std::uint64_t c = heap.allocate({100}).value();
+    EXPECT_EQ(a, 0U);
+    EXPECT_EQ(b, 128U);
+    EXPECT_EQ(c, 256U);
+    ASSERT_TRUE(heap.free(a).ok());
+    EXPECT_EQ(heap.allocate({200}).value(), 384U);
+    EXPECT_EQ(heap.allocate({64}).value(), 0U);
+    EXPECT_EQ(heap.allocate({1}).value(), 64U);
+}
+
+TEST(HeapAllocator, NeighboursJoinInEveryOrderOfFreeing) {
+    const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (const auto& order : orders) {
+        HeapAllocator heap({0, 192});
+        std::uint64_t blocks[3];
+        for (std::uint64_t& block : blocks) block = heap.allocate({64}).value();
+        for (const int which : order) ASSERT_TRUE(heap.free(blocks[which]).ok());
+        EXPECT_EQ(heap.statistics().free_ranges, 1U);
+        EXPECT_EQ(heap.allocate({192}).value(), 0U);
+    }
+}
+
+TEST(HeapAllocator, TooMuchIsRefusedInWordsAndChangesNothing) {
+    HeapAllocator heap({0, 4096});
+    const std::uint64_t a = heap.allocate({1024}).value();
+    const HeapStatistics before = heap.statistics();
+    for (const std::uint64_t bytes :
+         {std::uint64_t{3073}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+        const auto refused = heap.allocate({bytes});
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.failure().status, Status::memory);
+        EXPECT_NE(refused.failure().text.find("3K of 4K are free"), std::string::npos)
+            << refused.failure().text;
+    }
+    EXPECT_EQ(a, 0U);
+    EXPECT_FALSE(heap.allocate({64, std::uint64_t{1} << 63}).ok());
+    EXPECT_EQ(heap.statistics(), before);
+    EXPECT_EQ(heap.allocate({3072}).value(), 1024U);
+}
+
+TEST(HeapAllocator, WrongFreesAndAlignmentsAreRefused) {
+    HeapAllocator heap({0, 4096});
+    const std::uint64_t a = heap.allocate({256}).value();
+    EXPECT_EQ(heap.free(a + 64).failure().status, Status::argument);
+    ASSERT_TRUE(heap.free(a).ok());
+    EXPECT_EQ(heap.free(a).failure().status, Status::argument);
+    EXPECT_EQ(heap.allocate({64, 48}).failure().status, Status::argument);
+    EXPECT_EQ(heap.allocate({64, 0}).failure().status, Status::argument);
+}
+
+TEST(HeapAllocator, AlignmentIsOfTheOffsetAndTheRangeKeepsToGranules) {
+    HeapAllocator heap({100, 10000});
+    EXPECT_EQ(heap.statistics().bytes_total, 10048U - 128U);
+    EXPECT_EQ(heap.allocate({0}).value(), 128U);
+    EXPECT_EQ(heap.allocate({0}).value(), 192U);
+    EXPECT_EQ(heap.allocate({10, 4096}).value(), 4096U);
+    EXPECT_EQ(heap.allocate({10, 1}).value(), 256U);
+    EXPECT_EQ(heap.statistics().bytes_used, 256U);
+    EXPECT_EQ(HeapAllocator({10, 60}).statistics().bytes_total, 0U);
+    EXPECT_FALSE(HeapAllocator({10, 60}).allocate({0}).ok());
+}
+
+TEST(HeapAllocator, StatisticsRememberTheMostInUse) {
+    HeapAllocator heap({0, 4096});
+    const std::uint64_t a = heap.allocate({1000}).value();
+    const std::uint64_t b = heap.allocate({1000}).value();
+    ASSERT_TRUE(heap.free(a).ok());
+    ASSERT_TRUE(heap.free(b).ok());
+    const HeapStatistics now = heap.statistics();
+    EXPECT_EQ(now.bytes_used_max, 2048U);
+    EXPECT_EQ(now.allocations, 2U);
+    EXPECT_EQ(now.bytes_used, 0U);
+}
+
+}  // namespace
+}  // namespace weft::link
