@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goal: perf/compare runs both sides in turn, counts rounds as described and computes ratios from medians.
+Method: the script itself between programs that record how they were called and print times by plan."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "perf" / "compare"
+
+# Every program appends its call to the file `calls` and answers with the next number of its own plan.
+FAKE = """#!/bin/sh
+folder='FOLDER'
+name=${0##*/}
+[ "$*" = --version ] && echo "$name version 1" && exit 0
+echo "$name $* yield=${OMPI_MCA_mpi_yield_when_idle-none}" >> "$folder/calls"
+sizes=
+previous=
+for argument in "$@"; do
+    [ "$previous" = --bytes ] && sizes=$argument
+    previous=$argument
+done
+count=0
+[ -f "$folder/count.$name" ] && read -r count < "$folder/count.$name"
+echo $((count + 1)) > "$folder/count.$name"
+read -r plan < "$folder/plan.$name"
+set -- $plan
+shift $((count % $#))
+value=$1
+[ "$value" = fail ] && echo "$name is out of order" >&2 && exit 5
+[ "$name" = ping_pong ] && echo "{\\"half_round_trip_ns\\": $value}" && exit 0
+right=true
+[ "$value" -lt 0 ] && right=false && value=$((0 - value))
+results=
+IFS=,
+for size in $sizes; do
+    results="$results${results:+,}{\\"bytes\\": $size, \\"median_us\\": $((value * (1 + size))), \\"checked\\": $right}"
+done
+echo "{\\"results\\": [$results]}"
+[ $right = true ]
+"""
+
+
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("compare", str(SCRIPT))
+    sys.dont_write_bytecode = True
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Job:
+    """A folder with fake programs, and what perf/compare did with them."""
+
+    def __init__(self, plan, *arguments):
+        plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in plan:
+                program = pathlib.Path(folder, name)
+                program.write_text(FAKE.replace("FOLDER", folder))
+                program.chmod(0o755)
+                pathlib.Path(folder, f"plan.{name}").write_text(" ".join(map(str, plan[name])) + "\n")
+            self.result = subprocess.run(
+                [sys.executable, str(SCRIPT), "--bin", folder, "--mpirun", f"{folder}/mpirun", *arguments],
+                capture_output=True, text=True, timeout=50, check=False,
+                env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"})
+            calls = pathlib.Path(folder, "calls")
+            self.calls = [line.split(" ") for line in calls.read_text().splitlines()] if calls.exists() else []
+
+    def rows(self):
+        return json.loads(self.result.stdout)["rows"]
+
+
+class Rounds(unittest.TestCase):
+    def setUp(self):
+        self.compare = load_script()
+
+    def test_ratio_is_that_of_the_medians_of_undisturbed_rounds(self):
+        cell = self.compare.Cell("allreduce", 4, 0, [8])
+        rounds = [{"before_ns": 50, "after_ns": 50, "foreign": 0.0, "flagged": flags,
+                   "times": [{8: (ours, True)}, {8: (theirs, True)}]}
+                  for ours, theirs, flags in [(1, 2, []), (3, 4, []), (9, 5, []), (500, 1, ["load"])]]
+        options = self.compare.read_arguments([])
+        options.rounds = 3
+        row = self.compare.make_row(cell, 8, rounds, options)
+        self.assertEqual((row["weft_us"], row["openmpi_us"], row["ratio"]), (3, 4, 0.75))
+        self.assertEqual(row["ratio_paired"], 0.75)
+        self.assertEqual((row["flagged_rounds"], row["flagged_counted"], len(row["rounds"])), (1, False, 4))
+        options.rounds = 4
+        row = self.compare.make_row(cell, 8, rounds, options)
+        self.assertEqual((row["weft_us"], row["openmpi_us"]), (6, 3))
+        self.assertTrue(row["flagged_counted"])
+
+    def test_flags_look_at_calibrators_and_other_programs(self):
+        self.assertEqual(self.compare.why_flagged(50, 60, 0.05), [])
+        self.assertEqual(self.compare.why_flagged(50, 250, 0.0), ["calibrator"])
+        self.assertEqual(self.compare.why_flagged(250, 50, 0.5), ["calibrator", "load"])
+
+    def test_work_of_others_is_seen_and_own_work_is_not(self):
+        burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
+        onlookers = self.compare.Onlookers()
+        other = subprocess.Popen([sys.executable, "-c", burn])
+        while self.compare.Onlookers.read()[1] - onlookers.begin[1] < 0.2:
+            self.assertIsNone(other.poll(), "a running child that was not waited for is somebody else's work")
+        other.wait()
+        self.assertEqual(other.returncode, 0)
+
+
+class WholeRuns(unittest.TestCase):
+    def test_sides_alternate_with_a_calibrator_between_rounds(self):
+        job = Job({}, "--collectives", "allreduce", "--ranks", "4", "--bytes", "8,1K", "--json")
+        self.assertEqual(job.result.returncode, 0, job.result.stderr)
+        names = [call[0] for call in job.calls]
+        rounds = len(names) // 3
+        self.assertGreaterEqual(rounds, 9)
+        self.assertEqual(names, ["ping_pong"] + ["weft", "mpirun", "ping_pong"] * rounds)
+        weft = next(call for call in job.calls if call[0] == "weft")
+        self.assertEqual(weft[1:4], ["run", "-n", "4"])
+        self.assertEqual([os.path.basename(weft[5])] + weft[6:],
+                         ["weft", "bench", "allreduce", "--bytes", "8,1024", "--json", "yield=none"])
+        mpirun = next(call for call in job.calls if call[0] == "mpirun")
+        self.assertIn("--oversubscribe", mpirun)
+        self.assertNotIn("tcp,self", mpirun)
+        self.assertEqual(mpirun[-1], "yield=none", "an inherited choice to yield reaches nobody")
+
+    def test_json_has_a_row_per_size_and_nothing_else_on_stdout(self):
+        job = Job({"weft": [3], "mpirun": [4]}, "--ranks", "2,4", "--bytes", "8,1K", "--json")
+        found = json.loads(job.result.stdout)
+        self.assertEqual([(row["collective"], row["ranks"], row["nodes"], row["bytes"]) for row in found["rows"]],
+                         [("barrier", 2, 1, 0), ("barrier", 4, 1, 0),
+                          ("allreduce", 2, 1, 8), ("allreduce", 2, 1, 1024),
+                          ("allreduce", 4, 1, 8), ("allreduce", 4, 1, 1024)])
+        for row in found["rows"]:
+            self.assertEqual((row["ratio"], row["loop"], row["mpich_us"]), (0.75, "back-to-back", None))
+            self.assertEqual(row["weft_us"], 3 * (1 + row["bytes"]))
+        self.assertEqual(found["calibrator_ns"], 50)
+        self.assertIn("processor", found["machine"])
+
+    def test_virtual_nodes_put_both_sides_on_the_network(self):
+        job = Job({}, "--collectives", "barrier", "--ranks", "2,4", "--nodes", "4", "--json")
+        self.assertEqual([row["nodes"] for row in job.rows()], [4])
+        self.assertIn("skipped", job.result.stderr)
+        weft = next(call for call in job.calls if call[0] == "weft")
+        self.assertEqual(weft[2:6], ["-n", "4", "--nodes", "4"])
+        mpirun = next(call for call in job.calls if call[0] == "mpirun")
+        self.assertEqual(mpirun[mpirun.index("--oversubscribe") + 1:mpirun.index("-np")],
+                         ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"])
+
+    def test_disturbed_rounds_are_made_again_and_named_if_they_must_count(self):
+        job = Job({"ping_pong": [50, 250]}, "--collectives", "barrier", "--ranks", "2", "--json")
+        row = job.rows()[0]
+        self.assertEqual((len(row["rounds"]), row["flagged_rounds"], row["flagged_counted"]), (18, 18, True))
+        self.assertIn("FLAGGED: calibrator", job.result.stderr)
+
+    def test_self_test_runs_the_peer_twice_and_fails_if_it_differs_from_itself(self):
+        job = Job({}, "--self-test", "--collectives", "barrier", "--ranks", "2", "--json")
+        self.assertEqual(job.result.returncode, 0, job.result.stderr)
+        self.assertNotIn("weft", [call[0] for call in job.calls])
+        job = Job({"mpirun": [1, 3]}, "--self-test", "--collectives", "barrier", "--ranks", "2")
+        self.assertEqual(job.result.returncode, 1)
+        self.assertIn("not near 1", job.result.stderr)
+
+    def test_a_wrong_result_is_named_and_gives_status_1(self):
+        job = Job({"weft": [1, 1, -1, 1]}, "--collectives", "barrier", "--ranks", "2")
+        self.assertEqual(job.result.returncode, 1)
+        self.assertIn("WRONG RESULT", job.result.stdout)
+
+    def test_a_side_that_fails_gives_status_3_and_its_words(self):
+        job = Job({"weft": [1, 1, "fail"]}, "--collectives", "barrier", "--ranks", "2")
+        self.assertEqual(job.result.returncode, 3)
+        self.assertIn("weft is out of order", job.result.stderr)
+        job = Job({}, "--collectives", "barrier", "--ranks", "2", "--bin", "/nowhere")
+        self.assertEqual(job.result.returncode, 3)
+        self.assertIn("/nowhere/peer_openmpi is missing", job.result.stderr)
+
+    def test_unusable_arguments_give_status_2_and_name_the_argument(self):
+        for arguments, complaint in [(["--rounds", "8"], "--rounds: 8"), (["--bytes", "8,x"], '--bytes: "x"'),
+                                     (["--bytes", "12"], "--bytes: 12"), (["--ranks", "0"], '--ranks: "0"'),
+                                     (["--collectives", "gossip"], '--collectives: "gossip"'),
+                                     (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch")]:
+            job = Job({}, *arguments)
+            self.assertEqual(job.result.returncode, 2, arguments)
+            self.assertIn(complaint, job.result.stderr)
+            self.assertEqual(job.calls, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
