@@ -15,10 +15,31 @@ namespace {
 constexpr std::size_t kTileBytes = 4096;
 constexpr std::size_t kUserAlignmentMax = 16;
 
+#if defined(__x86_64__)
+bool runs_x86_v3() noexcept {
+#if defined(__clang__)  // does not know the names of the levels; no processor has only these of v3
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+#else
+    return __builtin_cpu_supports("x86-64-v3") != 0;
+#endif
+}
+
+bool runs_x86_v4() noexcept {
+#if defined(__clang__)
+    return runs_x86_v3() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+    return __builtin_cpu_supports("x86-64-v4") != 0;
+#endif
+}
+#endif
+
 bool runs_here([[maybe_unused]] const KernelTable& kernels) noexcept {
 #if defined(__x86_64__)
-    if (&kernels == &kX86V3Kernels) return __builtin_cpu_supports("x86-64-v3") != 0;
-    if (&kernels == &kX86V4Kernels) return __builtin_cpu_supports("x86-64-v4") != 0;
+    if (&kernels == &kX86V3Kernels) return runs_x86_v3();
+    if (&kernels == &kX86V4Kernels) return runs_x86_v4();
 #endif
     return true;
 }
