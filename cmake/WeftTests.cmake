@@ -7,13 +7,15 @@
 #   unit      one process, no launcher           every preset, tsan too
 #   virtual   many ranks in one process          every preset, tsan too
 #   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
+#   providers processes over each fabric         not tsan; runs alone too
 #   lint      reads the sources                  not the sanitizers
+#   script    a script of perf/                  not the sanitizers
 # weft_tests_<label> builds the test programs of one label.
 find_package(GTest REQUIRED)
 
 function(weft_label_tests name target labels)
   set_property(TEST ${name} PROPERTY LABELS ${labels})
-  if("ranks" IN_LIST labels)
+  if("ranks" IN_LIST labels OR "providers" IN_LIST labels)
     set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
   endif()
   foreach(label IN LISTS labels)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# prepare.sh - from a bare Debian to a built tree; sourced by tests/run, perf/quickstart and perf/compare.
+# prepare.sh - from a bare Debian to a built tree; sourced by tests/run and perf/quickstart.
 #
 # Idea     Each step looks first and acts only if something is missing, so a second run costs nothing.
 # Holds    Needs bash and coreutils only. What cannot be done here is said with the command that would

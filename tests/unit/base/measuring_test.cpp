@@ -69,7 +69,8 @@ TEST(Measuring, CallsPerBatchFillTheTime) {
         FakeSubject subject;
         subject.cost_ns = [cost](std::uint64_t) { return cost; };
         const auto measurement = measure(subject, {.seconds = 0.2, .batches = 20});
-        EXPECT_NEAR(static_cast<double>(measurement.iterations * cost), 0.2e9, 0.02e9 + 20.0 * static_cast<double>(cost));
+        EXPECT_NEAR(static_cast<double>(measurement.iterations * cost), 0.2e9,
+                    0.02e9 + 20.0 * static_cast<double>(cost));
         EXPECT_EQ(measurement.iterations % 20, 0U);
         EXPECT_DOUBLE_EQ(measurement.call_us.min, static_cast<double>(cost) / 1000);
     }
