@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// canonical.hpp - one block table for one meaning.
+//
+// Idea     Two programs with the same steps may list their blocks in different places. The
+// canonical
+//          table is the one the builder makes: lists in the order in which the steps name them
+//          (target before source), each put where an equal run of blocks already stands, if any.
+// Holds    canonical() changes no step but for the positions of its lists. A program from the
+//          builder or from the parser is canonical.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plan/schedule/program.hpp"
+
+namespace weft::plan {
+
+/// Finds `list` in `table`, or appends it.
+[[nodiscard]] BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list);
+
+[[nodiscard]] Program canonical(const Program& program);
+
+/// The blocks of a list.
+[[nodiscard]] inline std::span<const Block> blocks_of(const Program& program, BlockList list) {
+    return std::span(program.blocks).subspan(list.start, list.count);
+}
+
+}  // namespace weft::plan

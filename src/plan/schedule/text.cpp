@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// text.cpp - printing; text_parse.cpp reads what this file writes.
+#include "plan/schedule/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "plan/schedule/canonical.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+bool is_payload(Buffer buffer) {
+    return buffer == Buffer::slot || buffer == Buffer::published || buffer == Buffer::mapped;
+}
+
+void print_block(Out out, const Block& block) {
+    switch (block.buffer) {
+        case Buffer::input:
+            fmt::format_to(out, "input");
+            break;
+        case Buffer::output:
+            fmt::format_to(out, "output");
+            break;
+        case Buffer::scratch:
+            fmt::format_to(out, "scratch {}", block.index);
+            break;
+        case Buffer::slot:
+            fmt::format_to(out, "slot {}", block.index);
+            break;
+        case Buffer::published:
+            fmt::format_to(out, "published {} of {}", block.index, block.peer);
+            break;
+        case Buffer::mapped:
+            fmt::format_to(out, "mapped {} of {}", block.index, block.peer);
+            break;
+    }
+    fmt::format_to(out, "[{}+{}", block.first, block.count);
+    if (block.stride != 1) fmt::format_to(out, " stride {}", block.stride);
+    if (is_payload(block.buffer) && block.origin != block.first)
+        fmt::format_to(out, " origin {}", block.origin);
+    if (block.advance != 0) fmt::format_to(out, " advance {}", block.advance);
+    fmt::format_to(out, "]");
+}
+
+void print_blocks(Out out, std::span<const Block> list) {
+    if (list.size() == 1) return print_block(out, list[0]);
+    fmt::format_to(out, "{{");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (i > 0) fmt::format_to(out, ", ");
+        print_block(out, list[i]);
+    }
+    fmt::format_to(out, "}}");
+}
+
+void print_operands(Out out, const Program& program, const Step& step) {
+    const std::span<const Block> all = blocks_of(program, step.source);
+    const std::size_t each = step.operands == 0 ? all.size() : all.size() / step.operands;
+    for (std::uint32_t i = 0; i < step.operands; ++i) {
+        if (i > 0) fmt::format_to(out, ", ");
+        print_blocks(out, all.subspan(i * each, each));
+    }
+}
+
+void print_step(Out out, const Program& program, const Step& step) {
+    const auto source = [&] { print_blocks(out, blocks_of(program, step.source)); };
+    const auto target = [&] { print_blocks(out, blocks_of(program, step.target)); };
+    switch (step.kind) {
+        case StepKind::put:
+            fmt::format_to(out, "put to {} slot {} from ", step.peer, step.signal);
+            source();
+            if (step.target.count > 0) {
+                fmt::format_to(out, " into ");
+                target();
+            }
+            break;
+        case StepKind::signal:
+            fmt::format_to(out, "signal to {} slot {}", step.peer, step.signal);
+            break;
+        case StepKind::expose:
+            fmt::format_to(out, "expose to {} slot {} from ", step.peer, step.signal);
+            source();
+            break;
+        case StepKind::publish:
+            fmt::format_to(out, "publish slot {}", step.signal);
+            if (step.source.count > 0) {
+                fmt::format_to(out, " from ");
+                source();
+            }
+            break;
+        case StepKind::wait:
+            fmt::format_to(out, "wait from {} slot {}", step.peer, step.signal);
+            break;
+        case StepKind::local:
+            fmt::format_to(out, "local");
+            break;
+        case StepKind::reduce:
+            fmt::format_to(out, "reduce ");
+            target();
+            fmt::format_to(out, " = ");
+            print_operands(out, program, step);
+            break;
+        case StepKind::copy:
+            fmt::format_to(out, "copy ");
+            target();
+            fmt::format_to(out, " = ");
+            source();
+            break;
+        case StepKind::loop:
+            fmt::format_to(out, "loop");
+            break;
+    }
+    if ((step.flags & kShared) != 0) fmt::format_to(out, " shared");
+    if ((step.flags & kFromPublished) != 0) fmt::format_to(out, " published");
+    if (step.lag != 0) fmt::format_to(out, " lag {}", step.lag);
+}
+
+void print_lane(Out out, const Program& program, const Lane& lane) {
+    std::uint32_t body_end = 0;
+    for (std::uint32_t i = lane.first; i < lane.first + lane.count; ++i) {
+        const Step& step = program.steps[i];
+        fmt::format_to(out, "  {:{}}", "", body_end > i ? 2 : 0);
+        print_step(out, program, step);
+        fmt::format_to(out, "\n");
+        if (step.kind == StepKind::loop) body_end = i + 1 + step.signal;
+        if (body_end == i + 1) fmt::format_to(out, "  end\n");
+    }
+}
+
+void print_steps(Out out, const Program& program) {
+    const bool named = program.lanes.size() != 1 || program.lanes[0].count == 0;
+    for (const Lane& lane : program.lanes) {
+        if (named) fmt::format_to(out, "  lane\n");
+        print_lane(out, program, lane);
+    }
+}
+
+/// Header lines of `program` that differ from `common`, each behind `margin`.
+void print_header(Out out, const Program& program, const Program& common, std::string_view margin) {
+    const auto field = [&](std::string_view word, const auto& value, const auto& usual) {
+        if (value != usual) fmt::format_to(out, "{}{} {}\n", margin, word, value);
+    };
+    field("collective", program.collective, common.collective);
+    field("algorithm", program.algorithm, common.algorithm);
+    field("ranks", program.size, common.size);
+    if (program.root != common.root) {
+        fmt::format_to(out, "{}root {}\n", margin,
+                       program.root == kNoRank ? "none" : fmt::format("{}", program.root));
+    }
+    field("units", program.units, common.units);
+    field("segments", program.segments, common.segments);
+    field("depth", program.depth, common.depth);
+    field("slots", program.slots, common.slots);
+    field("slot-units", program.slot_units, common.slot_units);
+    field("scratch", program.scratch, common.scratch);
+    if (program.synchronizing != common.synchronizing)
+        fmt::format_to(out, "{}synchronizing {}\n", margin, program.synchronizing ? "yes" : "no");
+    if (program.unit_counts != common.unit_counts)
+        fmt::format_to(out, "{}counts {}\n", margin, fmt::join(program.unit_counts, " "));
+}
+
+/// What the parser takes where nothing is said; counted fields are always said.
+Program unsaid() {
+    Program program;
+    program.size = -1;
+    program.slots = program.slot_units = program.scratch = ~std::uint32_t{0};
+    return program;
+}
+
+}  // namespace
+
+std::string to_text(const Program& program) {
+    return to_text(std::span(&program, 1));
+}
+
+std::string to_text(std::span<const Program> programs) {
+    std::string text;
+    if (programs.empty()) return text;
+    const Out out = std::back_inserter(text);
+    const Program& common = programs.front();
+    print_header(out, common, unsaid(), "");
+    for (const Program& program : programs) {
+        fmt::format_to(out, "\nrank {}\n", program.rank);
+        print_header(out, program, common, "  ");
+        print_steps(out, program);
+    }
+    return text;
+}
+
+std::string to_text(const Program& program, const Step& step) {
+    std::string text;
+    print_step(std::back_inserter(text), program, step);
+    return text;
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// text_parse.cpp - the reading half of text.hpp.
+//
+// Idea     A line is cut into tokens that know their column; one function per kind of line eats
+// them
+//          from the left. The first thing that does not fit ends the parse with its place.
+// Holds    Any text gives programs or a failure; nothing is checked beyond the grammar (the
+// verifier
+//          checks the rest), so that unsound programs can be written down and looked at.
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "plan/schedule/canonical.hpp"
+#include "plan/schedule/text.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+struct Token {
+    std::string_view text;
+    std::size_t column = 1;
+};
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+std::string_view without_comment(std::string_view line) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '#' && (i == 0 || is_space(line[i - 1]))) return line.substr(0, i);
+    }
+    return line;
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+std::vector<Token> tokens_of(std::string_view line) {
+    std::vector<Token> tokens;
+    for (std::size_t i = 0; i < line.size();) {
+        if (is_space(line[i])) {
+            ++i;
+            continue;
+        }
+        std::size_t end = i + 1;
+        if (is_digit(line[i])) {
+            while (end < line.size() && is_digit(line[end])) ++end;
+        } else if (is_letter(line[i])) {
+            while (end < line.size() && (is_letter(line[end]) || line[end] == '-')) ++end;
+        }
+        tokens.push_back({line.substr(i, end - i), i + 1});
+        i = end;
+    }
+    return tokens;
+}
+
+/// Header fields that are counted from the steps unless the text gives them.
+struct Given {
+    bool ranks = false;
+    bool slots = false;
+    bool slot_units = false;
+    bool scratch = false;
+};
+
+class Parser {
+  public:
+    explicit Parser(std::string_view text) : text_(text) {}
+
+    base::Result<std::vector<Program>> run() {
+        while (!text_.empty() || line_number_ == 0) {
+            const std::size_t end = std::min(text_.find('\n'), text_.size());
+            line_ = without_comment(text_.substr(0, end));
+            text_.remove_prefix(std::min(end + 1, text_.size()));
+            ++line_number_;
+            tokens_ = tokens_of(line_);
+            next_ = 0;
+            if (!tokens_.empty() && !parse_line()) return *failure_;
+        }
+        ++line_number_;
+        line_ = {};
+        tokens_.clear();
+        next_ = 0;
+        if (!close_rank()) return *failure_;
+        if (programs_.empty()) {
+            expected("a line 'rank R'");
+            return *failure_;
+        }
+        finish_programs();
+        return std::move(programs_);
+    }
+
+  private:
+    // Tokens.
+    [[nodiscard]] std::string_view peek() const {
+        return next_ < tokens_.size() ? tokens_[next_].text : std::string_view{};
+    }
+    bool accept(std::string_view text) {
+        if (peek() != text) return false;
+        ++next_;
+        return true;
+    }
+    bool expect(std::string_view text) {
+        return accept(text) || expected(fmt::format("'{}'", text));
+    }
+
+    /// Records the failure at the next token; always false.
+    bool expected(std::string_view what) {
+        if (failure_) return false;
+        const std::size_t column =
+            next_ < tokens_.size() ? tokens_[next_].column : trimmed_end() + 1;
+        const std::string found = next_ < tokens_.size() ? fmt::format("'{}'", tokens_[next_].text)
+                                                         : std::string("the end of the line");
+        failure_ = base::fail(Status::argument, "line {}, column {}: expected {}, found {}",
+                              line_number_, column, what, found);
+        return false;
+    }
+    [[nodiscard]] std::size_t trimmed_end() const {
+        return tokens_.empty() ? 0 : tokens_.back().column - 1 + tokens_.back().text.size();
+    }
+
+    template <class Number>
+    bool number(Number& value, std::string_view what) {
+        const std::string_view text = peek();
+        if (text.empty() || !is_digit(text[0])) return expected(what);
+        Number parsed{};
+        const auto result = std::from_chars(text.data(), text.data() + text.size(), parsed);
+        if (result.ec != std::errc()) return expected(fmt::format("{} that fits its field", what));
+        value = parsed;
+        ++next_;
+        return true;
+    }
+    bool end_of_line(std::string_view what) {
+        return next_ == tokens_.size() || expected(fmt::format("{} or the end of the line", what));
+    }
+
+    // Lines.
+    bool parse_line() {
+        const std::string_view word = peek();
+        if (word == "rank") return rank_line();
+        if (is_header_word(word)) return header_line();
+        if (!in_rank_) return expected("a header line or 'rank R'");
+        if (word == "lane") return lane_line();
+        if (word == "loop") return loop_line();
+        if (word == "end") return end_line();
+        return step_line();
+    }
+
+    static bool is_header_word(std::string_view word) {
+        static constexpr std::string_view kWords[] = {
+            "collective", "algorithm", "ranks",      "root",    "units",         "segments",
+            "depth",      "slots",     "slot-units", "scratch", "synchronizing", "counts"};
+        return std::ranges::find(kWords, word) != std::end(kWords);
+    }
+
+    bool header_line() {
+        if (in_rank_ && (program_.steps.size() > 0 || lane_named_))
+            return expected("a step (header lines stand before the steps of a rank)");
+        Program& header = in_rank_ ? program_ : common_;
+        Given& given = in_rank_ ? given_ : common_given_;
+        const Token keyword = tokens_[next_++];
+        const std::string_view word = keyword.text;
+        if (word == "collective" || word == "algorithm") {
+            std::string& label = word == "collective" ? header.collective : header.algorithm;
+            label = trimmed(line_.substr(keyword.column - 1 + word.size()));
+            return true;
+        }
+        if (word == "synchronizing") {
+            header.synchronizing = !accept("no");
+            if (header.synchronizing) accept("yes");
+            return end_of_line("'yes', 'no'");
+        }
+        if (word == "counts") {
+            header.unit_counts.clear();
+            while (next_ < tokens_.size()) {
+                if (!number(header.unit_counts.emplace_back(), "a number of elements"))
+                    return false;
+            }
+            return true;
+        }
+        if (word == "root" && accept("none")) {
+            header.root = kNoRank;
+            return end_of_line("nothing");
+        }
+        return header_number(word, header, given) && end_of_line("nothing");
+    }
+
+    bool header_number(std::string_view word, Program& header, Given& given) {
+        if (word == "ranks")
+            return (given.ranks = true) && number(header.size, "a number of ranks");
+        if (word == "root") return number(header.root, "a rank or 'none'");
+        if (word == "units") return number(header.units, "a number of units");
+        if (word == "segments") return number(header.segments, "a number of segments");
+        if (word == "depth") return number(header.depth, "a number of copies");
+        if (word == "slots")
+            return (given.slots = true) && number(header.slots, "a number of slots");
+        if (word == "slot-units")
+            return (given.slot_units = true) && number(header.slot_units, "a number of units");
+        return (given.scratch = true) && number(header.scratch, "a number of scratch vectors");
+    }
+
+    bool rank_line() {
+        if (!close_rank()) return false;
+        ++next_;
+        program_ = common_;
+        given_ = common_given_;
+        in_rank_ = true;
+        return number(program_.rank, "the number of a rank") && end_of_line("nothing");
+    }
+
+    bool lane_line() {
+        if (!close_lane()) return false;
+        ++next_;
+        lane_named_ = true;
+        return end_of_line("nothing");
+    }
+
+    bool loop_line() {
+        if (loop_) return expected("a step or 'end' (loops do not nest)");
+        ++next_;
+        loop_ = program_.steps.size();
+        program_.steps.push_back({.kind = StepKind::loop});
+        return end_of_line("nothing");
+    }
+
+    bool end_line() {
+        if (!loop_) return expected("a step ('end' closes a loop, and none is open)");
+        ++next_;
+        program_.steps[*loop_].signal =
+            static_cast<std::uint32_t>(program_.steps.size() - *loop_ - 1);
+        loop_.reset();
+        return end_of_line("nothing");
+    }
+
+    bool close_lane() {
+        if (loop_) return expected("'end' of the open loop");
+        const auto count = static_cast<std::uint32_t>(program_.steps.size()) - lane_first_;
+        if (lane_named_ || count > 0) program_.lanes.push_back({lane_first_, count});
+        lane_first_ += count;
+        lane_named_ = false;
+        return true;
+    }
+
+    bool close_rank() {
+        if (!in_rank_) return true;
+        if (!close_lane()) return false;
+        programs_.push_back(std::move(program_));
+        givens_.push_back(given_);
+        lane_first_ = 0;
+        in_rank_ = false;
+        return true;
+    }
+
+    // Steps.
+    bool step_line() {
+        Step step;
+        const std::string_view word = peek();
+        ++next_;
+        if (word == "put" || word == "signal" || word == "expose") {
+            step.kind = word == "put"      ? StepKind::put
+                        : word == "signal" ? StepKind::signal
+                                           : StepKind::expose;
+            if (!expect("to") || !number(step.peer, "a rank") || !slot_number(step)) return false;
+            if (word != "signal" && (!expect("from") || !list(step.source))) return false;
+            if (word == "put" && accept("into") && !list(step.target)) return false;
+        } else if (word == "publish") {
+            step.kind = StepKind::publish;
+            if (!slot_number(step)) return false;
+            if (accept("from") && !list(step.source)) return false;
+        } else if (word == "wait") {
+            step.kind = StepKind::wait;
+            if (!expect("from") || !number(step.peer, "a rank") || !slot_number(step)) return false;
+        } else if (word == "local") {
+            step.kind = StepKind::local;
+        } else if (word == "reduce" || word == "copy") {
+            step.kind = word == "reduce" ? StepKind::reduce : StepKind::copy;
+            if (!list(step.target) || !expect("=") || !operands(step)) return false;
+        } else {
+            --next_;
+            return expected(
+                "put, signal, expose, publish, wait, local, reduce, copy, loop, end, lane or rank");
+        }
+        if (!step_options(step)) return false;
+        program_.steps.push_back(step);
+        return true;
+    }
+
+    bool slot_number(Step& step) { return expect("slot") && number(step.signal, "a slot number"); }
+
+    bool step_options(Step& step) {
+        while (next_ < tokens_.size()) {
+            if (accept("shared")) {
+                step.flags |= kShared;
+            } else if (accept("published")) {
+                step.flags |= kFromPublished;
+            } else if (accept("lag")) {
+                if (!number(step.lag, "a number of segments")) return false;
+            } else {
+                return expected("'shared', 'published', 'lag' or the end of the line");
+            }
+        }
+        return true;
+    }
+
+    bool operands(Step& step) {
+        if (step.kind == StepKind::copy) return list(step.source);
+        std::vector<Block> all;
+        std::size_t each = 0;
+        do {
+            std::vector<Block> operand;
+            if (!blocks(operand)) return false;
+            if (step.operands == 0) each = operand.size();
+            if (operand.size() != each)
+                return expected(
+                    "as many blocks in each operand as in the first, before this place");
+            all.insert(all.end(), operand.begin(), operand.end());
+            ++step.operands;
+        } while (accept(","));
+        step.source = intern_blocks(program_.blocks, all);
+        return true;
+    }
+
+    bool list(BlockList& list) {
+        std::vector<Block> all;
+        if (!blocks(all)) return false;
+        list = intern_blocks(program_.blocks, all);
+        return true;
+    }
+
+    bool blocks(std::vector<Block>& all) {
+        if (!accept("{")) return block(all.emplace_back());
+        if (accept("}")) return true;
+        do {
+            if (!block(all.emplace_back())) return false;
+        } while (accept(","));
+        return expect("}");
+    }
+
+    bool block(Block& block) {
+        if (accept("input")) {
+            block.buffer = Buffer::input;
+        } else if (accept("output")) {
+            block.buffer = Buffer::output;
+        } else if (accept("scratch")) {
+            block.buffer = Buffer::scratch;
+            if (!number(block.index, "the number of a scratch vector")) return false;
+        } else if (accept("slot")) {
+            block.buffer = Buffer::slot;
+            if (!number(block.index, "a slot number")) return false;
+        } else if (peek() == "published" || peek() == "mapped") {
+            block.buffer = peek() == "mapped" ? Buffer::mapped : Buffer::published;
+            ++next_;
+            if (!number(block.index, "a number") || !expect("of") || !number(block.peer, "a rank"))
+                return false;
+        } else {
+            return expected("a block (input, output, scratch, slot, published or mapped)");
+        }
+        return units(block);
+    }
+
+    bool units(Block& block) {
+        const bool payload = block.buffer != Buffer::input && block.buffer != Buffer::output &&
+                             block.buffer != Buffer::scratch;
+        if (!accept("[")) {
+            block.count = program_.units;
+            return true;
+        }
+        if (!number(block.first, "a unit")) return false;
+        if (accept("+") && !number(block.count, "a number of units")) return false;
+        if (payload) block.origin = block.first;
+        while (!accept("]")) {
+            if (accept("stride")) {
+                if (!number(block.stride, "a stride")) return false;
+            } else if (payload && accept("origin")) {
+                if (!number(block.origin, "a unit")) return false;
+            } else if (accept("advance")) {
+                if (!number(block.advance, "a number of units")) return false;
+            } else {
+                return expected(payload ? "'+', 'stride', 'origin', 'advance' or ']'"
+                                        : "'+', 'stride', 'advance' or ']'");
+            }
+        }
+        return true;
+    }
+
+    /// Orders the blocks and fills the header fields that the text left to be counted.
+    void finish_programs() {
+        std::uint32_t slots = 0;
+        std::uint32_t slot_units = 0;
+        for (const Program& program : programs_) {
+            for (const Step& step : program.steps) {
+                if (step.kind == StepKind::local || step.kind >= StepKind::reduce) continue;
+                slots = std::max(slots, step.signal + 1);
+                if (step.kind == StepKind::expose || step.target.count > 0) continue;
+                std::uint32_t carried = 0;
+                for (const Block& block : blocks_of(program, step.source)) carried += block.count;
+                slot_units = std::max(slot_units, carried);
+            }
+        }
+        for (std::size_t i = 0; i < programs_.size(); ++i) {
+            Program& program = programs_[i];
+            program = canonical(program);
+            if (!givens_[i].ranks) program.size = static_cast<Rank>(programs_.size());
+            if (!givens_[i].slots) program.slots = slots;
+            if (!givens_[i].slot_units) program.slot_units = slot_units;
+            if (givens_[i].scratch) continue;
+            for (const Block& block : program.blocks) {
+                if (block.buffer == Buffer::scratch)
+                    program.scratch = std::max(program.scratch, block.index + 1);
+            }
+        }
+    }
+
+    std::string_view text_;
+    std::string_view line_;
+    std::size_t line_number_ = 0;
+    std::vector<Token> tokens_;
+    std::size_t next_ = 0;
+    std::optional<base::Failure> failure_;
+
+    Program common_;
+    Given common_given_;
+    Program program_;
+    Given given_;
+    bool in_rank_ = false;
+    std::uint32_t lane_first_ = 0;
+    bool lane_named_ = false;
+    std::optional<std::size_t> loop_;
+
+    std::vector<Program> programs_;
+    std::vector<Given> givens_;
+};
+
+}  // namespace
+
+base::Result<std::vector<Program>> parse_programs(std::string_view text) {
+    return Parser(text).run();
+}
+
+}  // namespace weft::plan
