@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/arrivals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::plan {
+
+namespace {
+
+std::uint64_t pair_of(std::uint64_t high, std::uint64_t low) {
+    return (high << 32) | low;
+}
+
+std::string slot_name(std::uint32_t number, std::uint32_t segment, bool in_loop) {
+    if (!in_loop) return fmt::format("slot {}", number);
+    return fmt::format("slot {} (segment {})", number, segment);
+}
+
+}  // namespace
+
+Arrivals::Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order,
+                   Reason& reason)
+    : order_(order),
+      reason_(reason),
+      slots_(programs.front().slots),
+      segments_(programs.front().segments),
+      depth_(programs.front().depth),
+      flags_(slots_ * segments_ * programs.size()),
+      published_(slots_ * segments_ * programs.size()),
+      next_waiter_(lanes, kNone) {}
+
+std::string Arrivals::what(const Raise& raise) const {
+    return fmt::format("{} of rank {}", slot_name(raise.number, raise.segment, raise.in_loop),
+                       raise.target);
+}
+
+bool Arrivals::raise(Raise raise, std::uint32_t& id) {
+    const Rank target = raise.target;
+    if (!check_not_passed(flags_, raise, target)) return false;
+    if (raise.segment >= depth_) {
+        const std::uint32_t earlier =
+            flags_.at(key(target, raise.number, raise.segment - depth_)).raise;
+        if (earlier != kNone && !check_free(earlier, raise.lane)) return false;
+    }
+    FlagTable::Entry& entry = flags_.at(key(target, raise.number, raise.segment));
+    id = order_.raise(std::move(raise));
+    entry.raise = id;
+    wake(entry);
+    return true;
+}
+
+bool Arrivals::publish(Raise raise, std::uint32_t& id) {
+    const Rank owner = raise.target;
+    if (!check_not_passed(published_, raise, owner)) return false;
+    if (raise.segment >= depth_) {
+        const std::uint32_t earlier =
+            published_.at(key(owner, raise.number, raise.segment - depth_)).raise;
+        if (earlier != kNone && !check_cell_free(earlier, raise.lane)) return false;
+    }
+    FlagTable::Entry& entry = published_.at(key(owner, raise.number, raise.segment));
+    id = order_.raise(std::move(raise));
+    entry.raise = id;
+    if (!order_.raises()[id].shared) wake(entry);
+    return true;
+}
+
+/// Neither this segment nor a later one of the same copy may have been raised already.
+bool Arrivals::check_not_passed(FlagTable& table, const Raise& raise, Rank rank) {
+    const std::uint32_t there = table.at(key(rank, raise.number, raise.segment)).raise;
+    if (there != kNone)
+        return reason_.no(fmt::format("raises {} a second time: {} did so before", what(raise),
+                                      order_.name(order_.raises()[there].step)));
+    if (raise.segment + std::uint64_t{depth_} >= segments_) return true;
+    const std::uint32_t later = table.at(key(rank, raise.number, raise.segment + depth_)).raise;
+    if (later == kNone) return true;
+    return reason_.no(fmt::format("may overwrite {} with {}: nothing orders them",
+                                  what(order_.raises()[later]), what(raise)));
+}
+
+/// A slot may be overwritten: the flag was seen, and the payload read.
+bool Arrivals::check_free(std::uint32_t earlier, std::uint32_t lane) {
+    const Raise& raise = order_.raises()[earlier];
+    if (!order_.before(raise.awaited, lane))
+        return reason_.no(
+            fmt::format("overwrites {} before rank {} is known to have awaited what {} put there",
+                        what(raise), raise.target, order_.name(raise.step)));
+    const Access* reader =
+        raise.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+    if (reader == nullptr) return true;
+    return reason_.no(fmt::format("overwrites {} while {} may be reading it", what(raise),
+                                  order_.name(reader->step)));
+}
+
+/// A published cell may be overwritten: its readers are done, and so are those of shared puts.
+bool Arrivals::check_cell_free(std::uint32_t earlier, std::uint32_t lane) {
+    const Raise& cell = order_.raises()[earlier];
+    const Access* reader =
+        cell.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+    if (reader != nullptr)
+        return reason_.no(fmt::format("overwrites published {} while {} may be reading it",
+                                      what(cell), order_.name(reader->step)));
+    for (const std::uint32_t member : cell.members) {
+        const Raise& put = order_.raises()[member];
+        if (order_.before(put.awaited, lane)) continue;
+        return reason_.no(
+            fmt::format("overwrites shared {} before rank {} is known to have awaited it",
+                        what(cell), put.target));
+    }
+    return true;
+}
+
+bool Arrivals::share(Rank sender, std::uint32_t id) {
+    const std::uint32_t lane = order_.raises()[id].lane;
+    const std::uint32_t number = order_.raises()[id].number;
+    const std::uint32_t segment = order_.raises()[id].segment;
+    std::uint32_t cell = published_.at(key(sender, number, segment)).raise;
+    if (cell == kNone) {
+        const Raise& put = order_.raises()[id];
+        Raise first{.kind = put.kind,
+                    .shared = true,
+                    .in_loop = put.in_loop,
+                    .in_cell = true,
+                    .lane = lane,
+                    .sender = sender,
+                    .target = sender,
+                    .number = number,
+                    .segment = segment,
+                    .payload = put.payload,
+                    .units = put.units};
+        if (!publish(std::move(first), cell)) return false;
+    }
+    Raise& shared = order_.raises()[cell];
+    Raise& put = order_.raises()[id];
+    if (!shared.shared)
+        return reason_.no(fmt::format("shares slot {}, a number that it also publishes", number));
+    if (shared.lane != lane)
+        return reason_.no(fmt::format("shares slot {}, which another lane shares too", number));
+    if (!std::ranges::equal(payload(put), payload(shared)))
+        return reason_.no(
+            fmt::format("shares slot {} with another payload than its earlier put has", number));
+    put.cell = cell;
+    shared.members.push_back(id);
+    return true;
+}
+
+void Arrivals::wake(FlagTable::Entry& entry) {
+    while (entry.waiter != kNone) {
+        const std::uint32_t lane = entry.waiter;
+        entry.waiter = next_waiter_[lane];
+        next_waiter_[lane] = kNone;
+        ready_.push_back(lane);
+    }
+}
+
+Arrivals::Outcome Arrivals::block(FlagTable::Entry& entry, std::uint32_t lane) {
+    next_waiter_[lane] = entry.waiter;
+    entry.waiter = lane;
+    return Outcome::blocked;
+}
+
+Arrivals::Outcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step,
+                                 std::uint32_t segment) {
+    const bool in_place = (step.flags & kFromPublished) != 0;
+    FlagTable::Entry& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
+                                       : flags_.at(key(rank, step.signal, segment));
+    // A cell that only shared puts fill is no published cell: localizing makes it one.
+    const bool raised = entry.raise != kNone && (!in_place || !order_.raises()[entry.raise].shared);
+    if (!raised) return block(entry, lane);
+    const std::uint32_t id = entry.raise;
+    if (!in_place && !check_wait(id, step)) return Outcome::wrong;
+    if (in_place && !check_not_replaced(published_, id, "awaits")) return Outcome::wrong;
+    order_.awaited(lane, id);
+    if (in_place) {
+        seen_.try_emplace(pair_of(static_cast<std::uint64_t>(rank), id), order_.now(lane));
+        order_.raises()[id].reads.add(order_.now(lane), order_);
+    }
+    return Outcome::done;
+}
+
+bool Arrivals::check_wait(std::uint32_t id, const Step& step) {
+    const Raise& raise = order_.raises()[id];
+    const bool wait_shared = (step.flags & kShared) != 0;
+    if (raise.sender != step.peer)
+        return reason_.no(fmt::format("awaits slot {} from rank {}, but it is {} that raises it",
+                                      step.signal, step.peer, order_.name(raise.step)));
+    if (raise.awaited.kind != Access::Kind::none)
+        return reason_.no(fmt::format("awaits slot {} again: {} did so before", step.signal,
+                                      order_.name(raise.awaited.step)));
+    if (wait_shared != raise.shared)
+        return reason_.no(fmt::format("{} marked shared, but {} is{}",
+                                      wait_shared ? "is" : "is not", order_.name(raise.step),
+                                      raise.shared ? "" : " not"));
+    return true;
+}
+
+FlagTable::Entry* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
+                                   std::uint32_t segment) {
+    FlagTable::Entry* exact = &table.at(key(rank, number, segment));
+    if (exact->raise != kNone || segment == 0 || segment % depth_ != 0) return exact;
+    // What was put before a loop lies in copy 0; it is there for all segments that use this copy.
+    FlagTable::Entry* before_loop = &table.at(key(rank, number, 0));
+    const bool stays = before_loop->raise != kNone && !order_.raises()[before_loop->raise].in_loop;
+    return stays ? before_loop : exact;
+}
+
+bool Arrivals::find_slot(std::uint32_t lane, Rank rank, std::uint32_t number, std::uint32_t segment,
+                         std::uint32_t& id) {
+    id = latest(flags_, rank, number, segment)->raise;
+    if (id == kNone || !order_.before(order_.raises()[id].awaited, lane))
+        return reason_.no(
+            fmt::format("reads slot {} of rank {}, segment {}, without having awaited it", number,
+                        rank, segment));
+    return check_not_replaced(flags_, id, "reads");
+}
+
+bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::uint32_t number,
+                              std::uint32_t segment, std::uint32_t& id) {
+    id = latest(published_, owner, number, segment)->raise;
+    const auto seen = seen_.find(pair_of(static_cast<std::uint64_t>(rank), id));
+    if (id == kNone || seen == seen_.end() || !order_.before(seen->second, lane))
+        return reason_.no(
+            fmt::format("reads published {} of rank {} without having awaited it", number, owner));
+    return check_not_replaced(published_, id, "reads");
+}
+
+/// No later segment has come into the copy yet: it would not be ordered behind what is done now.
+bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view does) {
+    const Raise& raise = order_.raises()[id];
+    const std::uint64_t next = std::uint64_t{raise.segment} + depth_;
+    if (next >= segments_) return true;
+    const std::uint32_t later =
+        table.at(key(raise.target, raise.number, static_cast<std::uint32_t>(next))).raise;
+    if (later == kNone) return true;
+    return reason_.no(fmt::format("{} {}{} while {} may be overwriting it", does,
+                                  raise.in_cell ? "published " : "", what(raise),
+                                  order_.name(order_.raises()[later].step)));
+}
+
+void Arrivals::add_read(std::uint32_t id, const Access& access) {
+    Raise& raise = order_.raises()[id];
+    raise.reads.add(access, order_);
+    if (raise.cell != kNone) order_.raises()[raise.cell].reads.add(access, order_);
+}
+
+bool Arrivals::check_all_awaited() {
+    for (const Raise& raise : order_.raises()) {
+        if (raise.awaited.kind != Access::Kind::none) continue;
+        if (raise.in_cell && raise.shared) continue;
+        const std::string who = order_.name(raise.step);
+        if (raise.in_cell)
+            return reason_.no(
+                fmt::format("{} publishes slot {}, which nobody awaits", who, raise.number));
+        return reason_.no(fmt::format("{} raises {}, which nobody awaits", who, what(raise)));
+    }
+    return true;
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// arrivals.hpp - the rules about flags, slots and published cells.
+//
+// Idea     A flag is (rank, number, segment): it is raised once and awaited once. Segments s and
+//          s + depth share a copy of the slot, so the later raise needs that the earlier one was
+//          awaited and its payload read before. Published cells are (owner, number, segment) with
+//          any number of readers, and the same rule. Puts marked shared obey both, since near peers
+//          may read them from the sender's published cell.
+// Why      A flag holds the number of a use, not a count: a second raise for the same segment could
+//          not be told from the first, and a raise that comes too early would hide the earlier one.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "plan/verify/memory.hpp"
+
+namespace weft::plan {
+
+/// One unit of a payload.
+struct Carried {
+    Value value = kUndefined;
+    std::uint64_t offset = 0;  ///< elements behind the start of the payload
+    std::uint64_t size = 0;    ///< elements
+
+    friend bool operator==(const Carried&, const Carried&) = default;
+};
+
+/// Entries by number; dense if that is not too large.
+class FlagTable {
+  public:
+    struct Entry {
+        std::uint32_t raise = kNone;
+        std::uint32_t waiter = kNone;  ///< first lane of those that wait for it
+    };
+    explicit FlagTable(std::uint64_t entries) {
+        if (entries <= kDenseMax) dense_.resize(entries);
+    }
+    [[nodiscard]] Entry& at(std::uint64_t key) {
+        return dense_.empty() ? sparse_[key] : dense_[key];
+    }
+
+  private:
+    static constexpr std::uint64_t kDenseMax = 1 << 22;
+    std::vector<Entry> dense_;
+    std::unordered_map<std::uint64_t, Entry> sparse_;
+};
+
+class Arrivals {
+  public:
+    Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order, Reason& reason);
+
+    /// Raises flag raise.number of raise.target for its segment. Lanes that waited for it become
+    /// ready.
+    [[nodiscard]] bool raise(Raise raise, std::uint32_t& id);
+    /// Fills the published cell raise.number of its owner.
+    [[nodiscard]] bool publish(Raise raise, std::uint32_t& id);
+    /// Joins a shared put (or signal) to the published cell that near peers may read instead.
+    [[nodiscard]] bool share(Rank sender, std::uint32_t id);
+
+    enum class Outcome : std::uint8_t { done, blocked, wrong };
+    [[nodiscard]] Outcome wait(std::uint32_t lane, Rank rank, const Step& step,
+                               std::uint32_t segment);
+
+    /// What a step of segment `segment` finds in slot (or memory entry) `number` of its rank.
+    [[nodiscard]] bool find_slot(std::uint32_t lane, Rank rank, std::uint32_t number,
+                                 std::uint32_t segment, std::uint32_t& id);
+    /// The same for the published cell `number` of `owner`.
+    [[nodiscard]] bool find_published(std::uint32_t lane, Rank rank, Rank owner,
+                                      std::uint32_t number, std::uint32_t segment,
+                                      std::uint32_t& id);
+    /// Notes a read of what `id` carried.
+    void add_read(std::uint32_t id, const Access& access);
+
+    [[nodiscard]] std::vector<Carried>& payloads() { return payloads_; }
+    [[nodiscard]] std::span<const Carried> payload(const Raise& raise) const {
+        return std::span(payloads_).subspan(raise.payload, raise.units);
+    }
+    /// Lanes that became ready since the last call.
+    [[nodiscard]] std::vector<std::uint32_t>& ready() { return ready_; }
+    /// At the end: nothing was raised in vain.
+    [[nodiscard]] bool check_all_awaited();
+
+  private:
+    [[nodiscard]] std::uint64_t key(Rank rank, std::uint32_t number, std::uint32_t segment) const {
+        return (static_cast<std::uint64_t>(rank) * slots_ + number) * segments_ + segment;
+    }
+    /// The entry for a segment, or the one from before the loop that stands in the same copy.
+    [[nodiscard]] FlagTable::Entry* latest(FlagTable& table, Rank rank, std::uint32_t number,
+                                           std::uint32_t segment);
+    [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise, Rank rank);
+    [[nodiscard]] bool check_not_replaced(FlagTable& table, std::uint32_t id,
+                                          std::string_view does);
+    [[nodiscard]] bool check_free(std::uint32_t earlier, std::uint32_t lane);
+    [[nodiscard]] bool check_cell_free(std::uint32_t earlier, std::uint32_t lane);
+    [[nodiscard]] bool check_wait(std::uint32_t id, const Step& step);
+    void wake(FlagTable::Entry& entry);
+    [[nodiscard]] Outcome block(FlagTable::Entry& entry, std::uint32_t lane);
+    [[nodiscard]] std::string what(const Raise& raise) const;
+
+    Order& order_;
+    Reason& reason_;
+    std::uint64_t slots_;
+    std::uint64_t segments_;
+    std::uint32_t depth_;
+    FlagTable flags_;
+    FlagTable published_;
+    std::vector<Carried> payloads_;
+    std::vector<std::uint32_t> next_waiter_;  ///< per lane: the next one that waits for the same
+    std::vector<std::uint32_t> ready_;
+    std::unordered_map<std::uint64_t, Access> seen_;  ///< (rank, published raise) -> its wait
+};
+
+}  // namespace weft::plan

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/execute.hpp"
+
+#include <fmt/format.h>
+
+#include "plan/schedule/canonical.hpp"
+#include "plan/schedule/text.hpp"
+
+namespace weft::plan {
+
+std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
+    std::size_t lanes = 0;
+    for (const Program& program : programs) lanes += program.lanes.size();
+    return static_cast<std::uint32_t>(lanes);
+}
+
+Execution::Execution(std::span<const Program> programs, const Sizes& sizes, bool in_place,
+                     Values& values)
+    : programs_(programs),
+      order_(lanes_of(programs)),
+      values_(values),
+      memory_(programs, in_place, order_, values, reason_),
+      arrivals_(programs, lanes_of(programs), order_, reason_),
+      places_(programs, sizes, memory_, arrivals_, order_, reason_) {
+    counts_.sent.resize(programs.size());
+    counts_.reduced.resize(programs.size());
+    counts_.slots.resize(programs.size());
+    for (const Program& program : programs) {
+        lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+        for (const Lane& lane : program.lanes)
+            lanes_.push_back(
+                {.rank = program.rank, .at = lane.first, .end = lane.first + lane.count});
+    }
+    lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
+}
+
+bool Execution::run() {
+    for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+        if (!run_lane(lane)) return false;
+    }
+    std::vector<std::uint32_t> now;
+    while (!arrivals_.ready().empty()) {
+        now.swap(arrivals_.ready());
+        for (const std::uint32_t lane : now) {
+            if (!run_lane(lane)) return false;
+        }
+        now.clear();
+    }
+    for (const LaneState& lane : lanes_) {
+        if (lane.at != lane.end) return deadlock();
+    }
+    return arrivals_.check_all_awaited() && places_.ends_in_time(lane_starts_);
+}
+
+/// As far as it goes; false on a fault.
+bool Execution::run_lane(std::uint32_t lane) {
+    LaneState& state = lanes_[lane];
+    const Program& program = programs_[static_cast<std::size_t>(state.rank)];
+    while (state.at < state.end) {
+        const Outcome outcome = step(lane, program.steps[state.at]);
+        if (outcome == Outcome::wrong) return fault(lane);
+        if (outcome == Outcome::blocked) return true;
+        next_step(state, program);
+    }
+    return true;
+}
+
+void Execution::next_step(LaneState& state, const Program& program) {
+    const Step& step = program.steps[state.at];
+    ++state.at;
+    if (step.kind == StepKind::loop && step.signal > 0) {
+        state.body = state.at;
+        state.body_end = state.at + step.signal;
+        state.segment = 0;
+    }
+    if (state.body_end == 0 || state.at != state.body_end) return;
+    if (++state.segment < program.segments) {
+        state.at = state.body;
+    } else {
+        state.segment = 0;
+        state.body_end = 0;
+    }
+}
+
+Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
+    const LaneState& state = lanes_[lane];
+    const Site site{lane, state.rank, state.segment};
+    const std::uint32_t segments = programs_.front().segments;
+    const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
+    const bool skipped =
+        step.lag != 0 && (step.kind == StepKind::wait ? site.segment < step.lag
+                                                      : site.segment + step.lag >= segments);
+    if (skipped) return Outcome::done;
+    order_.begin(lane, state.rank, state.at, state.segment, state.body_end != 0);
+    switch (step.kind) {
+        case StepKind::put:
+            return check(put(site, step));
+        case StepKind::signal:
+            return check(signal(site, step));
+        case StepKind::expose:
+            return check(expose(site, step));
+        case StepKind::publish:
+            return check(publish(site, step));
+        case StepKind::wait:
+            switch (arrivals_.wait(lane, state.rank, step, site.segment - step.lag)) {
+                case Arrivals::Outcome::done:
+                    return Outcome::done;
+                case Arrivals::Outcome::blocked:
+                    return Outcome::blocked;
+                case Arrivals::Outcome::wrong:
+                    return Outcome::wrong;
+            }
+            break;
+        case StepKind::local:
+            order_.local(lane);
+            break;
+        case StepKind::reduce:
+        case StepKind::copy:
+            return check(reduce(site, step));
+        case StepKind::loop:
+            break;
+    }
+    return Outcome::done;
+}
+
+std::string Execution::position(std::uint32_t lane) const {
+    const LaneState& state = lanes_[lane];
+    const Program& program = programs_[static_cast<std::size_t>(state.rank)];
+    std::string where = fmt::format("rank {} step {}", state.rank, state.at);
+    if (state.body_end != 0) where += fmt::format(" segment {}", state.segment);
+    return fmt::format("{} ({})", where, to_text(program, program.steps[state.at]));
+}
+
+bool Execution::fault(std::uint32_t lane) {
+    reason_.text = fmt::format("{} {}", position(lane), reason_.text);
+    return false;
+}
+
+/// Tells of the first lane that is stuck, and where the rank is that it waits for.
+bool Execution::deadlock() {
+    std::uint32_t stuck = 0;
+    while (lanes_[stuck].at == lanes_[stuck].end) ++stuck;
+    const LaneState& state = lanes_[stuck];
+    const Rank peer = programs_[static_cast<std::size_t>(state.rank)].steps[state.at].peer;
+    std::string there = fmt::format("rank {} has ended", peer);
+    const auto index = static_cast<std::size_t>(peer);
+    for (std::uint32_t lane = lane_starts_[index]; lane < lane_starts_[index + 1]; ++lane) {
+        if (lanes_[lane].at == lanes_[lane].end) continue;
+        there = "meanwhile " + position(lane) + " waits too";
+        break;
+    }
+    return reason_.no(fmt::format("{} waits for ever: what it waits for is not raised; {}",
+                                  position(stuck), there));
+}
+
+Raise Execution::raise_of(const Site& site, const Step& step) const {
+    return {.kind = step.kind,
+            .shared = (step.flags & kShared) != 0,
+            .in_loop = lanes_[site.lane].body_end != 0,
+            .lane = site.lane,
+            .sender = site.rank,
+            .target = step.peer,
+            .number = step.signal,
+            .segment = site.segment};
+}
+
+/// Reads the source of a put or publish into a payload.
+bool Execution::carry(const Site& site, const Step& step, const Access& access, Raise& raise) {
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    if (!places_.resolve(site, blocks_of(program, step.source), sources_)) return false;
+    raise.payload = static_cast<std::uint32_t>(arrivals_.payloads().size());
+    raise.units = static_cast<std::uint32_t>(sources_.size());
+    std::uint64_t offset = 0;
+    for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+        Carried carried{.offset = offset, .size = sources_[i].size};
+        if (!places_.read(site, sources_[i], access, i, carried.value)) return false;
+        offset += carried.size;
+        arrivals_.payloads().push_back(carried);
+    }
+    ++counts_.messages;
+    counts_.elements_sent += offset;
+    counts_.sent[static_cast<std::size_t>(site.rank)] += offset;
+    return true;
+}
+
+bool Execution::put(const Site& site, const Step& step) {
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    Raise raise = raise_of(site, step);
+    if (!carry(site, step, order_.until_local(site.lane), raise)) return false;
+    const bool into_slot = step.target.count == 0;
+    if (!into_slot) raise.units = 0;
+    if (into_slot && site.segment < program.depth)
+        ++counts_.slots[static_cast<std::size_t>(step.peer)];
+    std::uint32_t id = kNone;
+    const std::uint32_t payload = raise.payload;
+    if (!arrivals_.raise(std::move(raise), id)) return false;
+    if ((step.flags & kShared) != 0) return arrivals_.share(site.rank, id);
+    if (into_slot) return true;
+    if (!places_.resolve(site, blocks_of(program, step.target), targets_)) return false;
+    const Access access = order_.until_awaited(site.lane, id);
+    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+        if (targets_[i].size != sources_[i].size)
+            return reason_.no(fmt::format("puts a unit of {} elements into one of {}",
+                                          sources_[i].size, targets_[i].size));
+        if (!places_.write(site, targets_[i], access, i, arrivals_.payloads()[payload + i].value))
+            return false;
+    }
+    return true;
+}
+
+bool Execution::signal(const Site& site, const Step& step) {
+    ++counts_.signals;
+    std::uint32_t id = kNone;
+    if (!arrivals_.raise(raise_of(site, step), id)) return false;
+    return (step.flags & kShared) == 0 || arrivals_.share(site.rank, id);
+}
+
+bool Execution::expose(const Site& site, const Step& step) {
+    ++counts_.signals;
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    Raise raise = raise_of(site, step);
+    if (!places_.expose(site, program.blocks[step.source.start], raise)) return false;
+    std::uint32_t id = kNone;
+    return arrivals_.raise(std::move(raise), id);
+}
+
+bool Execution::publish(const Site& site, const Step& step) {
+    Raise raise = raise_of(site, step);
+    raise.target = site.rank;
+    raise.in_cell = true;
+    if (step.source.count == 0)
+        ++counts_.signals;
+    else if (!carry(site, step, order_.now(site.lane), raise))
+        return false;
+    std::uint32_t id = kNone;
+    return arrivals_.publish(std::move(raise), id);
+}
+
+/// Copies are reductions of one operand.
+bool Execution::reduce(const Site& site, const Step& step) {
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    const Access access = order_.now(site.lane);
+    const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
+    const std::uint32_t each = step.source.count / operands;
+    if (!places_.resolve(site, blocks_of(program, step.target), targets_)) return false;
+    results_.assign(targets_.size(), kUndefined);
+    for (std::uint32_t operand = 0; operand < operands; ++operand) {
+        const BlockList list{step.source.start + operand * each, each};
+        if (!places_.resolve(site, blocks_of(program, list), sources_)) return false;
+        for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+            if (targets_[i].size != sources_[i].size)
+                return reason_.no(fmt::format("combines units of {} and {} elements",
+                                              targets_[i].size, sources_[i].size));
+            if (onto_itself(step, i)) continue;
+            Value value = kUndefined;
+            if (!places_.read(site, sources_[i], access, i, value)) return false;
+            results_[i] = operand == 0 ? value : values_.reduce(results_[i], value);
+            if (operand > 0)
+                counts_.reduced[static_cast<std::size_t>(site.rank)] += sources_[i].size;
+        }
+    }
+    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+        if (onto_itself(step, i)) continue;
+        if (!places_.write(site, targets_[i], access, i, results_[i])) return false;
+    }
+    return true;
+}
+
+/// A copy of a unit to where it stands already (output = input, in place) touches nothing.
+bool Execution::onto_itself(const Step& step, std::size_t unit) const {
+    return step.kind == StepKind::copy && targets_[unit].cell != kNone &&
+           targets_[unit].cell == sources_[unit].cell;
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// execute.hpp - runs the programs of all ranks symbolically, to the end or to the first fault.
+//
+// Idea     Each lane runs until it has to wait for a raise that has not happened; the raise makes
+// it
+//          ready again. Loops are unrolled as they are run.
+// Holds    The programs are well-formed (form.hpp). If run() is true, all lanes have ended, every
+// raise
+//          was awaited and no two accesses race.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/verify/places.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace weft::plan {
+
+/// What is counted on the way.
+struct Counts {
+    std::uint64_t messages = 0;
+    std::uint64_t signals = 0;
+    std::uint64_t elements_sent = 0;     ///< payload of all puts
+    std::vector<std::uint64_t> sent;     ///< per rank, elements
+    std::vector<std::uint64_t> reduced;  ///< per rank, elements
+    std::vector<std::uint64_t> slots;    ///< per rank: put targets in use
+};
+
+class Execution {
+  public:
+    Execution(std::span<const Program> programs, const Sizes& sizes, bool in_place, Values& values);
+
+    [[nodiscard]] bool run();
+    [[nodiscard]] const std::string& error() const { return reason_.text; }
+
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+    [[nodiscard]] const Order& order() const { return order_; }
+    [[nodiscard]] Memory& memory() { return memory_; }
+    /// Rank r has the lanes starts[r] .. starts[r + 1] - 1.
+    [[nodiscard]] std::span<const std::uint32_t> lane_starts() const { return lane_starts_; }
+
+  private:
+    struct LaneState {
+        Rank rank = 0;
+        std::uint32_t at = 0;
+        std::uint32_t end = 0;
+        std::uint32_t body = 0;      ///< first step of the loop that is running
+        std::uint32_t body_end = 0;  ///< 0: none
+        std::uint32_t segment = 0;
+    };
+    enum class Outcome : std::uint8_t { done, blocked, wrong };
+
+    static std::uint32_t lanes_of(std::span<const Program> programs);
+    [[nodiscard]] bool run_lane(std::uint32_t lane);
+    [[nodiscard]] Outcome step(std::uint32_t lane, const Step& step);
+    static void next_step(LaneState& state, const Program& program);
+    [[nodiscard]] bool fault(std::uint32_t lane);
+    [[nodiscard]] bool deadlock();
+    [[nodiscard]] std::string position(std::uint32_t lane) const;
+
+    [[nodiscard]] bool put(const Site& site, const Step& step);
+    [[nodiscard]] bool signal(const Site& site, const Step& step);
+    [[nodiscard]] bool expose(const Site& site, const Step& step);
+    [[nodiscard]] bool publish(const Site& site, const Step& step);
+    [[nodiscard]] bool reduce(const Site& site, const Step& step);
+    [[nodiscard]] bool onto_itself(const Step& step, std::size_t unit) const;
+    [[nodiscard]] bool carry(const Site& site, const Step& step, const Access& access,
+                             Raise& raise);
+    [[nodiscard]] Raise raise_of(const Site& site, const Step& step) const;
+
+    std::span<const Program> programs_;
+    Reason reason_;
+    std::vector<std::uint32_t> lane_starts_;
+    Order order_;
+    Values& values_;
+    Memory memory_;
+    Arrivals arrivals_;
+    Places places_;
+    Counts counts_;
+    std::vector<LaneState> lanes_;
+    std::vector<Place> targets_;
+    std::vector<Place> sources_;
+    std::vector<Value> results_;
+};
+
+}  // namespace weft::plan

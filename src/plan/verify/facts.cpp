@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace weft::plan {
+
+namespace {
+
+/// Remembers the value that met an expectation first.
+class Met {
+  public:
+    Value& value_of(const Expectation& expected) {
+        const std::uint64_t unit = std::uint64_t{expected.unit} << 32 | expected.source_unit;
+        const std::uint64_t ranks = static_cast<std::uint64_t>(expected.first_rank) << 32 |
+                                    static_cast<std::uint32_t>(expected.last_rank);
+        return values_.try_emplace(Ranges{unit, ranks}, kUndefined).first->second;
+    }
+
+  private:
+    struct Ranges {
+        std::uint64_t unit, ranks;
+        bool operator==(const Ranges&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Ranges& key) const {
+            return (key.unit * 0x9e3779b97f4a7c15 ^ key.ranks) * 0xbf58476d1ce4e5b9 >> 7;
+        }
+    };
+    std::unordered_map<Ranges, Value, Hash> values_;
+};
+
+}  // namespace
+
+bool keeps_contract(const VerifyInput& input, Execution& execution, Values& values,
+                    Agreement& agreement, Reason& reason) {
+    Met met;
+    for (const Program& program : input.programs) {
+        for (const Expectation& expected : input.contract->expected(program)) {
+            const auto no = [&](std::string_view why) {
+                return reason.no(fmt::format("rank {} ends without its result: output[{}] {}",
+                                             program.rank, expected.unit, why));
+            };
+            if (expected.unit >= program.units) return no("is expected, but does not exist");
+            const Value value = execution.memory().final_output(program.rank, expected.unit);
+            if (value == kUndefined) return no("was never written");
+            Value& same = met.value_of(expected);
+            if (same == value) continue;
+            if (same != kUndefined) agreement.bit_identical = false;
+            if (same == kUndefined) same = value;
+            if (values.in_order(value, expected)) continue;
+            agreement.ordered = false;
+            const bool exact = program.size <= input.exact_ranks_max;
+            const bool good = exact ? values.each_once(value, expected)
+                                    : values.each_once_by_weight(value, expected);
+            if (!good) return no(values.difference(value, expected));
+        }
+    }
+    return true;
+}
+
+/// Sets of ranks are followed from raises to waits in the order of execution, so many ranks at a
+/// time that the sets stay small.
+Independence find_independence(const Execution& execution, Rank ranks) {
+    constexpr Rank kWords = 8;
+    const Order& order = execution.order();
+    const std::span<const std::uint32_t> starts = execution.lane_starts();
+    const std::size_t lanes = starts.back();
+    const auto words = static_cast<std::size_t>(std::min<Rank>(kWords, (ranks + 63) / 64));
+    std::vector<std::uint64_t> known(lanes * words);
+    std::vector<std::uint64_t> sent(order.raises().size() * words);
+    std::vector<std::uint64_t> all(words);
+    const auto width = static_cast<Rank>(words * 64);
+    for (Rank base = 0; base < ranks; base += width) {
+        std::ranges::fill(known, 0);
+        for (Rank rank = base; rank < std::min(ranks, base + width); ++rank) {
+            const auto bit = static_cast<std::size_t>(rank - base);
+            const auto index = static_cast<std::size_t>(rank);
+            for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane)
+                known[lane * words + bit / 64] |= std::uint64_t{1} << bit % 64;
+        }
+        for (const Order::Link& link : order.links()) {
+            std::uint64_t* lane = &known[link.lane * words];
+            std::uint64_t* raise = &sent[link.raise * words];
+            for (std::size_t i = 0; i < words; ++i) {
+                if (link.wait)
+                    lane[i] |= raise[i];
+                else
+                    raise[i] = lane[i];
+            }
+        }
+        for (Rank rank = 0; rank < ranks; ++rank) {
+            std::ranges::fill(all, 0);
+            if (rank >= base && rank < base + width)
+                all[static_cast<std::size_t>(rank - base) / 64] |= std::uint64_t{1}
+                                                                   << (rank - base) % 64;
+            const auto index = static_cast<std::size_t>(rank);
+            for (std::size_t lane = starts[index]; lane < starts[index + 1]; ++lane) {
+                for (std::size_t i = 0; i < words; ++i) all[i] |= known[lane * words + i];
+            }
+            for (Rank other = base; other < std::min(ranks, base + width); other += 64) {
+                const Rank left = std::min<Rank>(64, ranks - other);
+                const std::uint64_t full =
+                    left == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+                const std::uint64_t missing =
+                    full & ~all[static_cast<std::size_t>(other - base) / 64];
+                if (missing != 0)
+                    return {true, rank, other + static_cast<Rank>(std::countr_zero(missing))};
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace weft::plan

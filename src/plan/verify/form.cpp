@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/form.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "plan/schedule/canonical.hpp"
+#include "plan/schedule/text.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+/// Checks one program. Functions return what is wrong, or an empty text.
+class Form {
+  public:
+    explicit Form(const Program& program) : program_(program) {}
+
+    std::string check() {
+        std::string wrong = header();
+        if (wrong.empty()) wrong = lanes();
+        for (std::size_t i = 0; i < program_.steps.size() && wrong.empty(); ++i) {
+            const Step& step = program_.steps[i];
+            wrong = lists(step);
+            if (wrong.empty()) wrong = check_step(step, i);
+            if (wrong.empty()) continue;
+            const bool printable = lists(step).empty();
+            return fmt::format("rank {} step {}{}: {}", program_.rank, i,
+                               printable ? fmt::format(" ({})", to_text(program_, step)) : "",
+                               wrong);
+        }
+        return wrong.empty() ? wrong : fmt::format("rank {}: {}", program_.rank, wrong);
+    }
+
+  private:
+    std::string header() const {
+        if (program_.segments == 0) return "segments is 0, expected at least 1";
+        if (program_.depth == 0) return "depth is 0, expected at least 1";
+        if (program_.units == 0) return "units is 0, expected at least 1";
+        if (!program_.unit_counts.empty() && program_.unit_counts.size() != program_.units)
+            return fmt::format("{} unit counts for {} units", program_.unit_counts.size(),
+                               program_.units);
+        if (program_.root != kNoRank && !is_rank(program_.root))
+            return fmt::format("root {} is not a rank", program_.root);
+        return {};
+    }
+
+    /// Lanes tile the steps; loops lie inside a lane and do not nest.
+    std::string lanes() const {
+        std::uint64_t next = 0;
+        for (const Lane& lane : program_.lanes) {
+            if (lane.first != next)
+                return fmt::format("a lane starts at step {}, expected {}", lane.first, next);
+            const std::uint64_t end = next + lane.count;
+            if (end > program_.steps.size()) return "a lane ends behind the last step";
+            std::uint64_t body_end = 0;
+            for (; next < end; ++next) {
+                const Step& step = program_.steps[next];
+                if (step.kind != StepKind::loop) continue;
+                if (next < body_end) return fmt::format("the loop at step {} nests", next);
+                body_end = next + 1 + step.signal;
+                if (body_end > end) return fmt::format("the loop at step {} leaves its lane", next);
+            }
+        }
+        return next == program_.steps.size() ? std::string() : "steps outside of all lanes";
+    }
+
+    bool is_rank(Rank rank) const { return rank >= 0 && rank < program_.size; }
+
+    std::string lists(const Step& step) const {
+        for (const BlockList list : {step.target, step.source}) {
+            if (std::uint64_t{list.start} + list.count > program_.blocks.size())
+                return "names blocks that do not exist";
+        }
+        return {};
+    }
+
+    std::string check_step(const Step& step, std::size_t) const {
+        for (const BlockList list : {step.target, step.source}) {
+            for (const Block& block : blocks_of(program_, list)) {
+                std::string wrong = check_block(block);
+                if (!wrong.empty()) return wrong;
+            }
+        }
+        const bool raises = step.kind == StepKind::put || step.kind == StepKind::signal ||
+                            step.kind == StepKind::expose;
+        const bool numbered =
+            raises || step.kind == StepKind::publish || step.kind == StepKind::wait;
+        if (numbered && step.signal >= program_.slots)
+            return fmt::format("slot {} of {}", step.signal, program_.slots);
+        if ((raises || step.kind == StepKind::wait) && !is_rank(step.peer))
+            return fmt::format("rank {} of {}", step.peer, program_.size);
+        if (step.lag != 0 && step.kind != StepKind::signal && step.kind != StepKind::wait &&
+            step.kind != StepKind::publish)
+            return "has a lag (only signals and waits do)";
+        switch (step.kind) {
+            case StepKind::put:
+                return put(step);
+            case StepKind::signal:
+            case StepKind::wait:
+                return step.source.count + step.target.count == 0 ? "" : "names blocks";
+            case StepKind::expose:
+                return expose(step);
+            case StepKind::publish:
+                return payload(step);
+            case StepKind::reduce:
+                return reduce(step);
+            case StepKind::copy:
+                if (units(step.target) == units(step.source)) return {};
+                return fmt::format("copies {} units to {}", units(step.source), units(step.target));
+            default:
+                return {};
+        }
+    }
+
+    std::string check_block(const Block& block) const {
+        if (block.stride == 0 && block.count > 1) return "has a block with stride 0";
+        switch (block.buffer) {
+            case Buffer::scratch:
+                if (block.index < program_.scratch) return {};
+                return fmt::format("names scratch {} of {}", block.index, program_.scratch);
+            case Buffer::published:
+            case Buffer::mapped:
+                if (!is_rank(block.peer))
+                    return fmt::format("names a block of rank {}", block.peer);
+                [[fallthrough]];
+            case Buffer::slot:
+                if (block.index < program_.slots) return {};
+                return fmt::format("names slot {} of {}", block.index, program_.slots);
+            default:
+                return {};
+        }
+    }
+
+    std::uint64_t units(BlockList list) const {
+        std::uint64_t sum = 0;
+        for (const Block& block : blocks_of(program_, list)) sum += block.count;
+        return sum;
+    }
+
+    std::string payload(const Step& step) const {
+        const std::uint64_t carried = units(step.source);
+        if (carried <= program_.slot_units) return {};
+        return fmt::format("carries {} units, slots have room for {}", carried,
+                           program_.slot_units);
+    }
+
+    std::string put(const Step& step) const {
+        if (step.source.count == 0) return "has no source (a put without data is a signal)";
+        if (step.target.count == 0) return payload(step);
+        const Block& target = program_.blocks[step.target.start];
+        if (step.target.count != 1 || target.buffer != Buffer::mapped || target.stride != 1)
+            return "puts into something else than one mapped block of consecutive units";
+        if (target.peer != step.peer)
+            return fmt::format("puts into memory of rank {}", target.peer);
+        if ((step.flags & kShared) != 0) return "shares a put into exposed memory";
+        if (target.count == units(step.source)) return {};
+        return fmt::format("puts {} units into {}", units(step.source), target.count);
+    }
+
+    std::string expose(const Step& step) const {
+        if (step.source.count != 1) return "exposes a list of blocks, expected one";
+        const Block& block = program_.blocks[step.source.start];
+        if (block.stride != 1 && block.count > 1) return "exposes units that are not consecutive";
+        if (block.buffer == Buffer::published || block.buffer == Buffer::mapped)
+            return "exposes memory of another rank";
+        return {};
+    }
+
+    /// Sizes of the runs of consecutive units in a list.
+    static std::vector<std::uint32_t> runs(std::span<const Block> list) {
+        std::vector<std::uint32_t> sizes;
+        for (const Block& block : list) {
+            const bool one_run = block.stride == 1 || block.count <= 1;
+            sizes.insert(sizes.end(), one_run ? 1 : block.count, one_run ? block.count : 1);
+        }
+        return sizes;
+    }
+
+    std::string reduce(const Step& step) const {
+        if (step.operands == 0 || step.source.count % step.operands != 0)
+            return fmt::format("has {} blocks in {} operands", step.source.count, step.operands);
+        const std::uint32_t each = step.source.count / step.operands;
+        if (each == 1 && step.target.count == 1) {
+            const auto shape = [](const Block& block) {
+                return std::pair(block.count, block.stride == 1 || block.count <= 1);
+            };
+            const auto target = shape(program_.blocks[step.target.start]);
+            for (const Block& operand : blocks_of(program_, step.source)) {
+                if (shape(operand) != target) return "has operands of different shapes";
+            }
+            return {};
+        }
+        const std::vector<std::uint32_t> target = runs(blocks_of(program_, step.target));
+        for (std::uint32_t i = 0; i < step.operands; ++i) {
+            if (runs(blocks_of(program_, {step.source.start + i * each, each})) != target)
+                return "has operands of different shapes";
+        }
+        return {};
+    }
+
+    const Program& program_;
+};
+
+/// The name of a field that is not as in the first program, or empty.
+std::string_view unlike(const Program& program, const Program& first) {
+    if (program.collective != first.collective) return "collective";
+    if (program.algorithm != first.algorithm) return "algorithm";
+    if (program.size != first.size) return "ranks";
+    if (program.root != first.root) return "root";
+    if (program.units != first.units) return "units";
+    if (program.segments != first.segments) return "segments";
+    if (program.depth != first.depth) return "depth";
+    if (program.slots != first.slots) return "slots";
+    if (program.slot_units != first.slot_units) return "slot-units";
+    if (program.synchronizing != first.synchronizing) return "synchronizing";
+    return {};
+}
+
+}  // namespace
+
+std::string malformed(std::span<const Program> programs) {
+    if (programs.empty()) return "no programs";
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        const Program& program = programs[i];
+        if (program.rank != static_cast<Rank>(i))
+            return fmt::format("program {} is that of rank {}, expected rank {}", i, program.rank,
+                               i);
+        const std::string_view field = unlike(program, programs[0]);
+        if (!field.empty())
+            return fmt::format("rank {}: header field {} differs from that of rank 0", i, field);
+        if (program.size != static_cast<Rank>(programs.size()))
+            return fmt::format("{} programs for {} ranks", programs.size(), program.size);
+        std::string wrong = Form(program).check();
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// form.hpp - is a set of programs well-formed? What can be seen without executing anything.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "plan/schedule/program.hpp"
+
+namespace weft::plan {
+
+/// Empty, or what is malformed and where: lists out of range, fields that have no meaning where
+/// they stand, header fields that are not alike. execute.hpp relies on all of it.
+[[nodiscard]] std::string malformed(std::span<const Program> programs);
+
+}  // namespace weft::plan

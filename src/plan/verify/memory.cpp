@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::plan {
+
+Memory::Memory(std::span<const Program> programs, bool in_place, Order& order, Values& values,
+               Reason& reason)
+    : programs_(programs), in_place_(in_place), order_(order), values_(values), reason_(reason) {
+    std::uint32_t cells = 0;
+    for (const Program& program : programs) {
+        base_.push_back(cells);
+        cells += program.units * (program.scratch + (in_place ? 1 : 2));
+    }
+    cells_.resize(cells);
+    for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+        for (std::uint32_t unit = 0; unit < programs[rank].units; ++unit)
+            cells_[base_[rank] + unit].value = kUnread;
+    }
+}
+
+std::uint32_t Memory::cell(Rank rank, const Block& block, std::uint32_t unit) const {
+    std::uint32_t vector = 0;  // input, output, scratch 0, scratch 1, ...; in place: one less
+    if (block.buffer == Buffer::output) vector = in_place_ ? 0 : 1;
+    if (block.buffer == Buffer::scratch) vector = block.index + (in_place_ ? 1 : 2);
+    const auto index = static_cast<std::size_t>(rank);
+    return base_[index] + vector * programs_[index].units + unit;
+}
+
+Value Memory::value_of(std::uint32_t cell) {
+    Value& value = cells_[cell].value;
+    if (value == kUnread) {
+        const Rank rank = owner(cell);
+        value = values_.leaf(rank, cell - base_[static_cast<std::size_t>(rank)]);
+    }
+    return value;
+}
+
+bool Memory::read(std::uint32_t cell, std::uint32_t lane, const Access& access,
+                  std::uint32_t position, Value& value) {
+    Cell& at = cells_[cell];
+    if (at.written.kind != Access::Kind::none && !order_.before(at.written, lane))
+        return reason_.no(fmt::format("reads {} while {}", name(cell), pending(at.written)));
+    value = value_of(cell);
+    if (value == kUndefined)
+        return reason_.no(fmt::format("reads {}, which nothing has written", name(cell)));
+    const bool again = at.read_step == access.step && at.read_position != position;
+    at.read_step = access.step;
+    at.read_position = again ? kManyPositions : position;
+    at.reads.add(access, order_);
+    return true;
+}
+
+bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
+                   std::uint32_t position, Value value) {
+    Cell& at = cells_[cell];
+    if (is_input(cell)) return reason_.no(fmt::format("writes {}", name(cell)));
+    if (at.written.kind != Access::Kind::none) {
+        if (at.written.step == access.step)
+            return reason_.no(fmt::format("writes {} twice", name(cell)));
+        if (!order_.before(at.written, lane))
+            return reason_.no(
+                fmt::format("overwrites {} while {}", name(cell), pending(at.written)));
+    }
+    if (at.read_step == access.step && at.read_position != position)
+        return reason_.no(fmt::format(
+            "overwrites {}, which it also reads at another place of its operands", name(cell)));
+    const Access* reader =
+        at.reads.find_unless([&](const Access& read) { return order_.before(read, lane); });
+    if (reader != nullptr)
+        return reason_.no(fmt::format("overwrites {} while {}", name(cell), pending(*reader)));
+    at.value = value;
+    at.written = access;
+    at.reads.clear();
+    return true;
+}
+
+Value Memory::final_output(Rank rank, std::uint32_t unit) {
+    return value_of(cell(rank, {.buffer = Buffer::output}, unit));
+}
+
+bool Memory::is_input(std::uint32_t cell) const {
+    const auto rank = static_cast<std::size_t>(owner(cell));
+    return !in_place_ && cell - base_[rank] < programs_[rank].units;
+}
+
+Rank Memory::owner(std::uint32_t cell) const {
+    return static_cast<Rank>(std::ranges::upper_bound(base_, cell) - base_.begin() - 1);
+}
+
+std::string Memory::name(std::uint32_t cell) const {
+    const Rank rank = owner(cell);
+    const std::uint32_t units = programs_[static_cast<std::size_t>(rank)].units;
+    const std::uint32_t offset = cell - base_[static_cast<std::size_t>(rank)];
+    const std::uint32_t vector = offset / units + (in_place_ ? 1 : 0);
+    const std::uint32_t unit = offset % units;
+    if (vector == 0) return fmt::format("input[{}] of rank {}", unit, rank);
+    if (vector == 1) return fmt::format("output[{}] of rank {}", unit, rank);
+    return fmt::format("scratch {}[{}] of rank {}", vector - 2, unit, rank);
+}
+
+/// What an access that is not over, or not ordered, may still be doing.
+std::string Memory::pending(const Access& access) const {
+    const std::string who = order_.name(access.step);
+    switch (access.kind) {
+        case Access::Kind::until_local:
+            return fmt::format("the put of {} may still read it (no `local` lies between)", who);
+        case Access::Kind::until_awaited:
+            return fmt::format("the put of {} into it is not known to have been awaited", who);
+        default:
+            return fmt::format("{} may be using it (nothing orders the two)", who);
+    }
+}
+
+}  // namespace weft::plan

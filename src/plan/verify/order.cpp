@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::plan {
+
+void Reads::add(const Access& read, const Order& order) {
+    // The later end of two in one lane stands for both: a put's read that no local has ended yet
+    // ends after anything the lane does now.
+    const auto merge = [&](Access& there) {
+        const bool lasts = there.kind == Access::Kind::until_local && !order.over(there) &&
+                           read.kind == Access::Kind::at;
+        if (!lasts) there = read;
+    };
+    if (empty() || first_.lane == read.lane) {
+        if (empty())
+            first_ = read;
+        else
+            merge(first_);
+        return;
+    }
+    if (!more_) more_ = std::make_unique<std::vector<Access>>();
+    for (Access& there : *more_) {
+        if (there.lane == read.lane) return merge(there);
+    }
+    more_->push_back(read);
+}
+
+void Order::begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
+                  bool in_loop) {
+    lanes_[lane].last = static_cast<std::uint32_t>(events_.size());
+    events_.push_back({rank, index, segment, in_loop});
+}
+
+std::uint32_t Order::raise(Raise raise) {
+    const auto id = static_cast<std::uint32_t>(raises_.size());
+    raise.step = lanes_[raise.lane].last;
+    raise.chain = lanes_[raise.lane].chain;
+    links_.push_back({raise.lane, id, false});
+    raises_.push_back(std::move(raise));
+    return id;
+}
+
+void Order::awaited(std::uint32_t lane, std::uint32_t raise) {
+    Trace& trace = lanes_[lane];
+    trace.waits.push_back({trace.last, raise});
+    trace.chain = std::max(trace.chain, raises_[raise].chain + 1);
+    links_.push_back({lane, raise, true});
+    if (raises_[raise].awaited.kind == Access::Kind::none) raises_[raise].awaited = now(lane);
+}
+
+Order::End Order::end_of(const Access& access) const {
+    switch (access.kind) {
+        case Access::Kind::none:
+            break;
+        case Access::Kind::at:
+            return {access.lane, access.when};
+        case Access::Kind::until_local: {
+            const std::vector<std::uint32_t>& locals = lanes_[access.lane].locals;
+            if (access.when < locals.size()) return {access.lane, locals[access.when]};
+            break;
+        }
+        case Access::Kind::until_awaited: {
+            const Access& wait = raises_[access.when].awaited;
+            if (wait.kind != Access::Kind::none) return {wait.lane, wait.when};
+            break;
+        }
+    }
+    return {};
+}
+
+bool Order::over(const Access& access) const {
+    return end_of(access).lane != kNone;
+}
+
+bool Order::before(const Access& access, std::uint32_t lane) {
+    const End end = end_of(access);
+    if (end.lane == kNone) return false;
+    if (end.lane == lane) return true;
+    begin_past(end.step);
+    walk_back(lane, lanes_[lane].last, end);
+    return visited(end);
+}
+
+void Order::begin_past(std::uint32_t oldest) {
+    ++query_;
+    oldest_ = oldest;
+}
+
+void Order::add_to_past(std::uint32_t lane) {
+    walk_back(lane, lanes_[lane].last, {});
+}
+
+bool Order::in_past(const Access& access) const {
+    const End end = end_of(access);
+    return end.lane != kNone && visited(end);
+}
+
+void Order::visit(std::uint32_t lane, std::uint32_t step) {
+    std::uint32_t after = oldest_;
+    if (mark_[lane] == query_) {
+        if (upto_[lane] >= step) return;
+        after = std::max(after, upto_[lane]);
+    }
+    mark_[lane] = query_;
+    upto_[lane] = step;
+    open_.push_back({lane, after, step});
+}
+
+void Order::walk_back(std::uint32_t lane, std::uint32_t step, End goal) {
+    open_.clear();
+    visit(lane, step);
+    while (!open_.empty()) {
+        const Stretch stretch = open_.back();
+        open_.pop_back();
+        const std::vector<Wait>& waits = lanes_[stretch.lane].waits;
+        auto wait = std::ranges::upper_bound(waits, stretch.upto, {}, &Wait::step);
+        while (wait != waits.begin() && (--wait)->step >= stretch.after) {
+            const Raise& raise = raises_[wait->raise];
+            if (raise.step >= oldest_) visit(raise.lane, raise.step);
+        }
+        if (goal.lane != kNone && visited(goal)) return;
+    }
+}
+
+std::uint32_t Order::chain_max() const {
+    std::uint32_t longest = 0;
+    for (const Trace& lane : lanes_) longest = std::max(longest, lane.chain);
+    return longest;
+}
+
+std::string Order::name(std::uint32_t step) const {
+    const Event& event = events_[step];
+    if (!event.in_loop) return fmt::format("rank {} step {}", event.rank, event.index);
+    return fmt::format("rank {} step {} segment {}", event.rank, event.index, event.segment);
+}
+
+}  // namespace weft::plan

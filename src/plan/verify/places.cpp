@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/places.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::plan {
+
+Sizes::Sizes(std::span<const Program> programs, std::uint64_t elements) {
+    ragged_ = std::ranges::any_of(
+        programs, [](const Program& program) { return !program.unit_counts.empty(); });
+    for (const Program& program : programs.first(ragged_ ? programs.size() : 1)) {
+        const Partition partition = program.partition(elements);
+        std::vector<std::uint64_t>& starts = starts_.emplace_back();
+        starts.reserve(program.units + 1);
+        for (std::uint32_t unit = 0; unit <= program.units; ++unit)
+            starts.push_back(partition.begin(unit));
+    }
+}
+
+Places::Places(std::span<const Program> programs, const Sizes& sizes, Memory& memory,
+               Arrivals& arrivals, Order& order, Reason& reason)
+    : programs_(programs),
+      sizes_(sizes),
+      memory_(memory),
+      arrivals_(arrivals),
+      order_(order),
+      reason_(reason),
+      visits_(programs.size()) {}
+
+bool Places::resolve(const Site& site, std::span<const Block> blocks, std::vector<Place>& places) {
+    places.clear();
+    Packed packed;
+    for (const Block& block : blocks) {
+        if (block.advance == 0 || site.segment == 0) {
+            if (!resolve_block(site, block, packed, places)) return false;
+            continue;
+        }
+        Block moved = block;
+        moved.first += block.advance * site.segment;
+        moved.origin += block.advance * site.segment;
+        if (!resolve_block(site, moved, packed, places)) return false;
+    }
+    return true;
+}
+
+bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
+                           std::vector<Place>& places) {
+    if (block.count == 0) return true;
+    const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    if (last >= program.units || block.origin > program.units)
+        return reason_.no(fmt::format("names unit {} of {}", last, program.units));
+    const bool vector = block.buffer == Buffer::input || block.buffer == Buffer::output ||
+                        block.buffer == Buffer::scratch;
+    const std::size_t known = places.size();
+    if (vector ? !resolve_vector(site.rank, block, places)
+               : !resolve_payload(site, block, packed, places))
+        return false;
+    packed.units += block.count;
+    for (std::size_t i = known; i < places.size(); ++i) packed.elements += places[i].size;
+    return true;
+}
+
+bool Places::resolve_vector(Rank rank, const Block& block, std::vector<Place>& places) {
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const std::uint32_t unit = block.first + i * block.stride;
+        places.push_back(
+            {.cell = memory_.cell(rank, block, unit), .size = sizes_.size(rank, unit)});
+    }
+    return true;
+}
+
+bool Places::resolve_payload(const Site& site, const Block& block, const Packed& packed,
+                             std::vector<Place>& places) {
+    std::uint32_t raise = kNone;
+    if (!find_raise(site, block, raise)) return false;
+    // Units with a stride stand packed, so there is no distance to an origin.
+    const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
+    if (block.first < origin)
+        return reason_.no(
+            fmt::format("names unit {} of a payload that starts at unit {}", block.first, origin));
+    std::uint64_t index = packed.units + block.first - origin;
+    std::uint64_t offset =
+        packed.elements + sizes_.begin(site.rank, block.first) - sizes_.begin(site.rank, origin);
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+        const std::uint32_t unit = block.first + i * block.stride;
+        Place place{.raise = raise, .size = sizes_.size(site.rank, unit)};
+        const bool found = block.buffer == Buffer::mapped
+                               ? take_exposed(raise, index, offset, place)
+                               : take_carried(raise, index, offset, place);
+        if (!found) return false;
+        ++index;
+        offset += place.size;
+        places.push_back(place);
+    }
+    return true;
+}
+
+bool Places::find_raise(const Site& site, const Block& block, std::uint32_t& id) {
+    if (block.buffer == Buffer::published)
+        return arrivals_.find_published(site.lane, site.rank, block.peer, block.index, site.segment,
+                                        id);
+    if (!arrivals_.find_slot(site.lane, site.rank, block.index, site.segment, id)) return false;
+    const Raise& raise = order_.raises()[id];
+    if (block.buffer == Buffer::slot) {
+        if (raise.kind == StepKind::put && raise.units > 0) return true;
+        return reason_.no(fmt::format("reads slot {}, where {} put no payload", block.index,
+                                      order_.name(raise.step)));
+    }
+    if (raise.kind == StepKind::expose && raise.sender == block.peer) return true;
+    return reason_.no(fmt::format("uses mapped {} of {}, which {} did not expose", block.index,
+                                  block.peer, order_.name(raise.step)));
+}
+
+bool Places::does_not_fit(const Raise& raise, const Place& place) {
+    return reason_.no(
+        fmt::format("names a unit of {} elements where the payload of {} has none such", place.size,
+                    order_.name(raise.step)));
+}
+
+bool Places::take_carried(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
+                          Place& place) {
+    const Raise& raise = order_.raises()[id];
+    if (index >= raise.units) return does_not_fit(raise, place);
+    place.raise = id;
+    place.carried = raise.payload + static_cast<std::uint32_t>(index);
+    const Carried& carried = arrivals_.payloads()[place.carried];
+    if (carried.offset != offset || carried.size != place.size) return does_not_fit(raise, place);
+    return true;
+}
+
+bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
+                          Place& place) {
+    const Raise& raise = order_.raises()[id];
+    const Block& block = raise.exposed;
+    place.exposed = id;
+    if (index >= block.count) return does_not_fit(raise, place);
+    if (raise.exposed_slot != kNone) {
+        const std::uint32_t skipped = block.first - block.origin;
+        return take_carried(raise.exposed_slot, index + skipped,
+                            offset + sizes_.begin(raise.sender, block.first) -
+                                sizes_.begin(raise.sender, block.origin),
+                            place);
+    }
+    const std::uint32_t unit = block.first + static_cast<std::uint32_t>(index);
+    const std::uint64_t behind =
+        sizes_.begin(raise.sender, unit) - sizes_.begin(raise.sender, block.first);
+    if (behind != offset || sizes_.size(raise.sender, unit) != place.size)
+        return does_not_fit(raise, place);
+    place.raise = kNone;
+    place.owner = raise.sender;
+    place.cell = memory_.cell(raise.sender, block, unit);
+    return true;
+}
+
+void Places::note(const Site& site, const Place& place, const Access& access) {
+    if (place.exposed == kNone) return;
+    arrivals_.add_read(place.exposed, access);
+    if (place.owner == kNoRank || place.owner == site.rank) return;
+    std::vector<Access>& visits = visits_[static_cast<std::size_t>(place.owner)];
+    if (!visits.empty() && visits.back().step == access.step) return;
+    visits.push_back(access);
+}
+
+bool Places::read(const Site& site, const Place& place, const Access& access,
+                  std::uint32_t position, Value& value) {
+    note(site, place, access);
+    if (place.cell != kNone) return memory_.read(place.cell, site.lane, access, position, value);
+    value = arrivals_.payloads()[place.carried].value;
+    arrivals_.add_read(place.raise, access);
+    return true;
+}
+
+bool Places::write(const Site& site, const Place& place, const Access& access,
+                   std::uint32_t position, Value value) {
+    if (place.cell == kNone)
+        return reason_.no("writes into a slot or a published cell (only puts and publishes do)");
+    note(site, place, access);
+    return memory_.write(place.cell, site.lane, access, position, value);
+}
+
+bool Places::expose(const Site& site, const Block& block, Raise& raise) {
+    raise.exposed = block;
+    raise.exposed.first += block.advance * site.segment;
+    raise.exposed.origin += block.advance * site.segment;
+    const std::uint64_t end = std::uint64_t{raise.exposed.first} + block.count;
+    if (end > programs_[static_cast<std::size_t>(site.rank)].units)
+        return reason_.no(fmt::format("exposes unit {}, which does not exist", end - 1));
+    if (block.buffer != Buffer::slot) return true;
+    if (raise.exposed.first < raise.exposed.origin)
+        return reason_.no("exposes a unit before the start of its slot");
+    return arrivals_.find_slot(site.lane, site.rank, block.index, site.segment, raise.exposed_slot);
+}
+
+bool Places::ends_in_time(std::span<const std::uint32_t> lane_starts) {
+    for (std::size_t owner = 0; owner < visits_.size(); ++owner) {
+        const std::vector<Access>& visits = visits_[owner];
+        if (visits.empty()) continue;
+        order_.begin_past(std::ranges::min_element(visits, {}, &Access::step)->step);
+        for (std::uint32_t lane = lane_starts[owner]; lane < lane_starts[owner + 1]; ++lane)
+            order_.add_to_past(lane);
+        for (const Access& visit : visits) {
+            if (order_.in_past(visit)) continue;
+            return reason_.no(fmt::format(
+                "{} uses memory of rank {}, whose program may end before that: it awaits "
+                "no later signal (a done signal is missing)",
+                order_.name(visit.step), owner));
+        }
+    }
+    return true;
+}
+
+}  // namespace weft::plan

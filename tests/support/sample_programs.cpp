@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/sample_programs.hpp"
+
+#include "base/check.hpp"
+#include "plan/schedule/builder.hpp"
+#include "plan/schedule/text.hpp"
+
+namespace weft::test {
+
+using plan::Builder;
+using plan::Contract;
+using plan::Expectation;
+using plan::input;
+using plan::output;
+using plan::per_segment;
+using plan::Program;
+using plan::scratch;
+using plan::slot;
+
+namespace {
+
+template <class Units>
+Contract contract_of(std::string collective, Units units) {
+    return {.collective = std::move(collective), .expected = [units](const Program& program) {
+                std::vector<Expectation> all;
+                for (std::uint32_t unit = 0; unit < program.units; ++unit)
+                    units(program, unit, all);
+                return all;
+            }};
+}
+
+Program header(std::string collective, std::string algorithm, Rank rank, Rank ranks) {
+    Program program;
+    program.collective = std::move(collective);
+    program.algorithm = std::move(algorithm);
+    program.rank = rank;
+    program.size = ranks;
+    return program;
+}
+
+}  // namespace
+
+Contract allreduce_contract() {
+    return contract_of("allreduce", [](const Program& program, std::uint32_t unit, auto& all) {
+        all.push_back({unit, 0, program.size - 1, unit});
+    });
+}
+
+Contract broadcast_contract() {
+    return contract_of("broadcast", [](const Program& program, std::uint32_t unit, auto& all) {
+        all.push_back({unit, program.root, program.root, unit});
+    });
+}
+
+Contract reduce_contract() {
+    return contract_of("reduce", [](const Program& program, std::uint32_t unit, auto& all) {
+        if (program.rank == program.root) all.push_back({unit, 0, program.size - 1, unit});
+    });
+}
+
+Contract barrier_contract() {
+    return {.collective = "barrier", .must_synchronize = true, .expected = [](const Program&) {
+                return std::vector<Expectation>();
+            }};
+}
+
+std::vector<Program> recursive_doubling(Rank ranks) {
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("allreduce", "doubling", rank, ranks);
+        head.synchronizing = true;
+        Builder build(std::move(head));
+        build.copy(output(), input());
+        std::uint32_t stage = 0;
+        for (Rank distance = 1; distance < ranks; distance *= 2, ++stage) {
+            const Rank peer = rank ^ distance;
+            build.put(peer, stage, output());
+            build.wait(peer, stage);
+            build.local();
+            if (peer < rank)
+                build.reduce(output(), {slot(stage), output()});
+            else
+                build.reduce(output(), {output(), slot(stage)});
+        }
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> all_to_all_reduce(Rank ranks) {
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("allreduce", "all-to-all", rank, ranks);
+        head.synchronizing = true;
+        Builder build(std::move(head));
+        std::vector<plan::Block> operands;
+        const auto number = static_cast<std::uint32_t>(rank);
+        for (Rank peer = 0; peer < ranks; ++peer) {
+            if (peer != rank) build.put(peer, number, input(), plan::kShared);
+        }
+        for (Rank peer = 0; peer < ranks; ++peer) {
+            const auto from = static_cast<std::uint32_t>(peer);
+            operands.push_back(peer == rank ? input() : slot(from));
+            if (peer != rank) build.wait(peer, from, plan::kShared);
+        }
+        build.local();
+        build.reserve_slots(static_cast<std::uint32_t>(ranks));
+        build.reduce(output(), operands);
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> ring(Rank ranks) {
+    std::vector<Program> programs;
+    const auto n = static_cast<std::uint32_t>(ranks);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("allreduce", "ring", rank, ranks);
+        head.units = n;
+        head.synchronizing = true;
+        Builder build(std::move(head));
+        const auto r = static_cast<std::uint32_t>(rank);
+        const Rank next = (rank + 1) % ranks;
+        const Rank previous = (rank + ranks - 1) % ranks;
+        for (std::uint32_t s = 0; s + 1 < n; ++s) {
+            const std::uint32_t out = (r + n - s) % n;
+            const std::uint32_t in = (r + n - s - 1) % n;
+            build.put(next, s, s == 0 ? input(out) : output(out));
+            build.wait(previous, s);
+            build.reduce(output(in), {slot(s, in), input(in)});
+        }
+        for (std::uint32_t s = 0; s + 1 < n; ++s) {
+            const std::uint32_t out = (r + 1 + n - s) % n;
+            const std::uint32_t in = (r + n - s) % n;
+            build.put(next, n - 1 + s, output(out));
+            build.wait(previous, n - 1 + s);
+            if (s == 0) build.local();
+            build.copy(output(in), slot(n - 1 + s, in));
+        }
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
+    std::vector<Program> programs;
+    const auto lag = static_cast<std::uint16_t>(depth);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("broadcast", "chain", rank, ranks);
+        head.root = 0;
+        head.units = segments;
+        head.segments = segments;
+        head.depth = depth;
+        Builder build(std::move(head));
+        const bool last = rank + 1 == ranks;
+        build.reserve_slots(2);
+        build.reserve_slot_units(1);
+        build.begin_loop();
+        if (rank > 0) {
+            build.wait(rank - 1, 0);
+            build.copy(per_segment(output(0)), per_segment(slot(0, 0)));
+        } else {
+            build.copy(per_segment(output(0)), per_segment(input(0)));
+        }
+        if (rank > 0) build.signal(rank - 1, 1, 0, lag);
+        if (!last) {
+            build.wait(rank + 1, 1, 0, lag);
+            build.put(rank + 1, 0, per_segment(output(0)));
+        }
+        build.end_loop();
+        build.local();
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
+    std::vector<Program> programs;
+    const auto lag = static_cast<std::uint16_t>(depth);
+    // Slots: 0 and 1 from the children, 2 from the parent. Credits: 3 from the parent for what this
+    // rank sent up, 4 and 5 from the children for what it sent down.
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("allreduce", "tree", rank, ranks);
+        head.units = segments;
+        head.segments = segments;
+        head.depth = depth;
+        Builder build(std::move(head));
+        build.reserve_slots(6);
+        build.reserve_slot_units(1);
+        const Rank parent = (rank - 1) / 2;
+        const auto side = static_cast<std::uint32_t>((rank + 1) % 2);
+        build.begin_loop();
+        plan::Block sum = per_segment(input(0));
+        for (std::uint32_t child = 0; child < 2; ++child) {
+            const Rank from = 2 * rank + 1 + static_cast<Rank>(child);
+            if (from >= ranks) continue;
+            build.wait(from, child);
+            const plan::Block to = per_segment(rank == 0 ? output(0) : scratch(child));
+            build.reduce(to, {sum, per_segment(slot(child, 0))});
+            sum = to;
+            build.signal(from, 3, 0, lag);
+        }
+        if (rank > 0) {
+            if (sum.buffer == plan::Buffer::input) {
+                // A put of the input itself could be read while the other lane fills the output,
+                // which may be the same memory.
+                build.copy(per_segment(scratch(0)), sum);
+                sum = per_segment(scratch(0));
+            }
+            build.wait(parent, 3, 0, lag);
+            build.put(parent, side, sum);
+        }
+        if (rank == 0) {
+            for (std::uint32_t child = 0; child < 2; ++child) {
+                const Rank to = 1 + static_cast<Rank>(child);
+                if (to >= ranks) continue;
+                build.wait(to, 4 + child, 0, lag);
+                build.put(to, 2, per_segment(output(0)));
+            }
+        }
+        build.end_loop();
+        if (rank > 0) {
+            build.begin_lane();
+            build.begin_loop();
+            build.wait(parent, 2);
+            build.copy(per_segment(output(0)), per_segment(slot(2, 0)));
+            build.signal(parent, 4 + side, 0, lag);
+            for (std::uint32_t child = 0; child < 2; ++child) {
+                const Rank to = 2 * rank + 1 + static_cast<Rank>(child);
+                if (to >= ranks) continue;
+                build.wait(to, 4 + child, 0, lag);
+                build.put(to, 2, per_segment(output(0)));
+            }
+            build.end_loop();
+        }
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> dissemination_barrier(Rank ranks) {
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+        Program head = header("barrier", "dissemination", rank, ranks);
+        head.synchronizing = true;
+        Builder build(std::move(head));
+        std::uint32_t round = 0;
+        for (Rank distance = 1; distance < ranks; distance *= 2, ++round) {
+            build.signal((rank + distance) % ranks, round);
+            build.wait((rank + ranks - distance) % ranks, round);
+        }
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+std::vector<Program> programs_of(std::string_view text) {
+    auto parsed = plan::parse_programs(text);
+    WEFT_CHECK(parsed.ok(), parsed.failure().text);
+    return std::move(parsed).value();
+}
+
+}  // namespace weft::test

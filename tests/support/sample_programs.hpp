@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sample_programs.hpp - programs and contracts written out for tests of what reads programs.
+//
+// Idea     Small, well understood algorithms, made with the builder in a few lines each, so that
+// tests
+//          of the verifier and of the text form do not depend on the generators they judge.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/schedule/contract.hpp"
+#include "plan/schedule/program.hpp"
+
+namespace weft::test {
+
+/// Every unit of every output: the reduction over all ranks.
+[[nodiscard]] plan::Contract allreduce_contract();
+/// Every unit of every output: a copy of the root's input.
+[[nodiscard]] plan::Contract broadcast_contract();
+/// Every unit of the root's output: the reduction over all ranks.
+[[nodiscard]] plan::Contract reduce_contract();
+/// Nothing but synchronization.
+[[nodiscard]] plan::Contract barrier_contract();
+
+/// Recursive doubling on 2^k ranks, results in rank order; slots 0 .. k-1.
+[[nodiscard]] std::vector<plan::Program> recursive_doubling(Rank ranks);
+/// Everybody puts to everybody; one reduction over `ranks` operands.
+[[nodiscard]] std::vector<plan::Program> all_to_all_reduce(Rank ranks);
+/// Ring reduce-scatter and allgather; not in rank order.
+[[nodiscard]] std::vector<plan::Program> ring(Rank ranks);
+/// A chain from rank 0 in segments, with credits: a slot has `depth` copies.
+[[nodiscard]] std::vector<plan::Program> chain_broadcast(Rank ranks, std::uint32_t segments,
+                                                         std::uint32_t depth);
+/// A binary tree to rank 0 and back, in segments, with credits; two lanes on each rank.
+[[nodiscard]] std::vector<plan::Program> tree_allreduce(Rank ranks, std::uint32_t segments,
+                                                        std::uint32_t depth);
+/// Dissemination.
+[[nodiscard]] std::vector<plan::Program> dissemination_barrier(Rank ranks);
+
+/// Parses, or ends the test program with the message.
+[[nodiscard]] std::vector<plan::Program> programs_of(std::string_view text);
+
+}  // namespace weft::test
