@@ -133,7 +133,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
         payload_bytes_max(program, options.elements, options.element_bytes);
     bound.partition = partition;
     bound.description = options.description;
-    bound.call_hash = options.call_hash;
+    // Never 0: with tick 0, after the wrap, the flag would equal a cell that nobody has written.
+    bound.call_hash = options.call_hash == 0 ? 1 : options.call_hash;
     bound.elements = options.elements;
     bound.element_bytes = options.element_bytes;
     bound.synchronizing = program.synchronizing;

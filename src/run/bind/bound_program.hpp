@@ -52,7 +52,7 @@ struct BoundStep {
 struct BoundProgram {
     plan::Program program;        ///< what it was bound from, for reports
     std::string description;      ///< the call in words, for ranks that disagree about it
-    std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about
+    std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;

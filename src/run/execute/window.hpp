@@ -58,6 +58,10 @@ class Window {
     /// The number that the next call takes.
     [[nodiscard]] Epoch next() const { return next_; }
     [[nodiscard]] Epoch first_incomplete() const { return first_incomplete_; }
+    /// Complete at this rank.
+    [[nodiscard]] bool is_complete(Epoch epoch) const {
+        return epoch < first_incomplete_ || (epoch < next_ && complete_[bank(epoch)]);
+    }
     [[nodiscard]] std::uint32_t bank(Epoch epoch) const {
         return static_cast<std::uint32_t>(epoch) & (banks_ - 1);
     }

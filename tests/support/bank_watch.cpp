@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/bank_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::testing {
+
+namespace {
+
+constexpr std::size_t kRecordsMax = 1000;
+
+Rank job_rank_of(const run::TeamState& state) {
+    return state.setup.job_ranks[static_cast<std::size_t>(state.setup.rank)];
+}
+
+const char* name_of(Area area) {
+    switch (area) {
+        case Area::cell:
+            return "cell";
+        case Area::published:
+            return "published cell";
+        case Area::bulk:
+            return "bulk slot";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string to_text(const Violation& violation) {
+    return fmt::format(
+        "team {}: {} {} bank {} of rank {} overwritten by rank {} for epoch {} while rank {} has "
+        "not "
+        "completed epoch {}",
+        violation.team, name_of(violation.area), violation.number, violation.bank, violation.owner,
+        violation.writer, violation.epoch, violation.reader, violation.unfinished);
+}
+
+void BankWatch::fault(std::string text) {
+    if (faults_.size() < kRecordsMax) faults_.push_back(std::move(text));
+}
+
+void BankWatch::add_team(std::vector<const run::TeamState*> states) {
+    Team& team = teams_.emplace_back();
+    team.issued.resize(states.size());
+    team.to_publish.resize(states.size());
+    team.states = std::move(states);
+}
+
+void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operation& op) {
+    Team& team = teams_[number];
+    const run::BoundProgram& barrier = *team.states[team_rank]->setup.barrier;
+    if (op.epoch == team.issued[team_rank] + 1) {
+        const run::Epoch bulk_epoch = op.bulk_epoch >= 0 ? op.bulk_epoch - 1 : -1;
+        note(team, team_rank,
+             {op.epoch - 1, bulk_epoch, (op.tick - barrier.segments) & base::kTickMask, &barrier},
+             barrier);
+    }
+    note(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
+}
+
+/// The first rank that issues a call says how it is numbered, the others must say the same.
+void BankWatch::note(Team& team, Rank team_rank, const Call& call,
+                     const run::BoundProgram& program) {
+    const run::Epoch expected = team.issued[team_rank]++;
+    if (call.epoch != expected) {
+        fault(fmt::format("rank {} numbers its call {} as epoch {}",
+                          job_rank_of(*team.states[team_rank]), expected, call.epoch));
+        return;
+    }
+    if (call.epoch == static_cast<run::Epoch>(team.calls.size())) {
+        team.calls.push_back(call);
+        team.epoch_of_tick.insert(team.epoch_of_tick.end(), program.segments, call.epoch);
+    }
+    const Call& known = team.calls[static_cast<std::size_t>(call.epoch)];
+    if (known.bulk_epoch != call.bulk_epoch || known.tick != call.tick ||
+        known.program->segments != program.segments || known.program->bulk != program.bulk ||
+        known.program->program.collective != program.program.collective)
+        fault(fmt::format(
+            "rank {} numbers epoch {} unlike others: bulk epoch {} for {}, tick {} for {}",
+            job_rank_of(*team.states[team_rank]), call.epoch, call.bulk_epoch, known.bulk_epoch,
+            call.tick, known.tick));
+    for (const run::BoundStep& step : program.steps) {
+        if (step.kind != plan::StepKind::publish) continue;
+        for (std::uint32_t segment = 0; segment < program.segments; ++segment)
+            team.to_publish[team_rank].push_back(
+                {call.epoch, step.number * program.depth + segment % program.depth,
+                 base::flag_word((call.tick + segment) & base::kTickMask, program.call_hash)});
+    }
+}
+
+BankWatch::Team* BankWatch::team_at(std::uint64_t offset) {
+    const auto found = std::ranges::find_if(teams_, [&](const Team& team) {
+        const run::TeamSetup& setup = team.states.front()->setup;
+        return offset >= setup.region && offset < setup.region + setup.shape.bytes();
+    });
+    return found == teams_.end() ? nullptr : &*found;
+}
+
+const BankWatch::Call* BankWatch::call_of(const Team& team, base::FlagWord flag) {
+    const base::Tick first = team.states.front()->setup.first_tick;
+    const std::int64_t at = base::tick_distance(base::tick_of(flag), first);
+    if (at < 0 || at >= static_cast<std::int64_t>(team.epoch_of_tick.size())) return nullptr;
+    return &team.calls[static_cast<std::size_t>(team.epoch_of_tick[static_cast<std::size_t>(at)])];
+}
+
+void BankWatch::landing(const Landing& landing) {
+    Team* team = team_at(landing.cell);
+    if (team == nullptr) return;  // a mailbox
+    const run::TeamSetup& setup = team->states.front()->setup;
+    const base::RegionShape& shape = setup.shape;
+    const Call* call = call_of(*team, landing.flag);
+    const auto owner = std::ranges::find_if(team->states, [&](const run::TeamState* state) {
+        return job_rank_of(*state) == landing.target;
+    });
+    const std::uint64_t line = (landing.cell - setup.region) / sizeof(base::Cell);
+    if (call == nullptr || owner == team->states.end() ||
+        line >= std::uint64_t{shape.cells} * shape.banks ||
+        line % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
+        fault(fmt::format("rank {} writes line {} of team {} at rank {}, tick {}: no such call",
+                          landing.origin, line, setup.id, landing.target,
+                          base::tick_of(landing.flag)));
+        return;
+    }
+    Violation found{.team = setup.id,
+                    .writer = landing.origin,
+                    .owner = landing.target,
+                    .reader = landing.target,
+                    .number = static_cast<std::uint32_t>(line / shape.banks),
+                    .bank = static_cast<std::uint32_t>(line % shape.banks),
+                    .epoch = call->epoch};
+    const bool in_cell =
+        landing.offset >= landing.cell && landing.offset < landing.cell + sizeof(base::Cell);
+    if (in_cell) {
+        check(found, *(*owner)->cells, shape.banks);
+    } else if (team_at(landing.offset) == team && call->bulk_epoch >= 0) {
+        const std::uint64_t inside = landing.offset - setup.region - shape.bulk(0);
+        found.area = Area::bulk;
+        found.bank = static_cast<std::uint32_t>(inside / shape.bulk_bytes);
+        found.number =
+            static_cast<std::uint32_t>(inside % shape.bulk_bytes / call->program->slot_bytes);
+        found.epoch = call->bulk_epoch;
+        check(found, *(*owner)->bulk, shape.bulk_banks);
+    }
+}
+
+void BankWatch::check(Violation found, const run::Window& window, std::uint32_t banks) {
+    for (run::Epoch earlier = found.epoch - banks; earlier >= window.first_incomplete();
+         earlier -= banks) {
+        if (window.is_complete(earlier)) continue;
+        found.unfinished = earlier;
+        if (violations_.size() < kRecordsMax) violations_.push_back(found);
+        return;
+    }
+}
+
+void BankWatch::look_at_published(Rank job_rank) {
+    for (Team& team : teams_) {
+        for (std::size_t rank = 0; rank < team.states.size(); ++rank) {
+            const run::TeamState& state = *team.states[rank];
+            if (job_rank_of(state) != job_rank) continue;
+            std::erase_if(team.to_publish[rank], [&](const Publication& publication) {
+                const std::uint32_t bank = state.cell_bank(publication.epoch);
+                const base::Cell* cell =
+                    state.published(static_cast<Rank>(rank), bank, publication.number);
+                if (cell->flag.load(std::memory_order_relaxed) != publication.flag)
+                    return state.cells->is_complete(publication.epoch);
+                for (const run::TeamState* reader : team.states) {
+                    if (state.near(reader->setup.rank) == nullptr) continue;
+                    check({.team = state.setup.id,
+                           .writer = job_rank,
+                           .owner = job_rank,
+                           .reader = job_rank_of(*reader),
+                           .area = Area::published,
+                           .number = publication.number,
+                           .bank = bank,
+                           .epoch = publication.epoch},
+                          *reader->cells, state.setup.shape.banks);
+                }
+                return true;
+            });
+        }
+    }
+}
+
+}  // namespace weft::testing

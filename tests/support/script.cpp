@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/script.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::testing {
+
+namespace {
+
+constexpr std::uint64_t kIdleStepsMax = 60'000;
+constexpr std::size_t kErrorsMax = 20;
+
+}  // namespace
+
+Script::Script(VirtualJob& job, std::span<const TeamCall* const> calls, ScriptOptions options)
+    : job_(job),
+      calls_(calls),
+      options_(options),
+      random_(base::Random(options.seed).stream(2)),
+      made_by_(calls.size(), 0) {
+    for (Rank rank = 0; rank < job.size(); ++rank) {
+        RankState& state = ranks_.emplace_back();
+        for (std::size_t entry = 0; entry < calls.size(); ++entry) {
+            if (job.team(calls[entry]->team).rank_of(rank) >= 0) state.calls.push_back(entry);
+        }
+        state.made.resize(state.calls.size(), false);
+    }
+}
+
+void Script::fail(std::string text) {
+    if (outcome_.errors.size() < kErrorsMax)
+        outcome_.errors.push_back(fmt::format("seed {}: {}", options_.seed, text));
+}
+
+ScriptOutcome Script::run() {
+    std::uint64_t idle = 0;
+    while (!done() || job_.network().in_flight() > 0) {
+        ++outcome_.steps;
+        if (job_.step([this](Rank rank) { return turn(rank); })) {
+            idle = 0;
+        } else if (++idle > kIdleStepsMax) {
+            outcome_.hung = true;
+            fail(fmt::format("no progress any more, {} events in flight:\n{}",
+                             job_.network().in_flight(), job_.describe()));
+            break;
+        }
+    }
+    for (const std::string& fault : job_.watch().faults()) fail(fault);
+    return std::move(outcome_);
+}
+
+bool Script::done() const {
+    return std::ranges::all_of(
+        ranks_, [](const RankState& state) { return state.all_made() && state.pending.empty(); });
+}
+
+bool Script::turn(Rank rank) {
+    bool moved = reap(rank);
+    if (!random_.chance(options_.eager_percent, 100)) return moved;
+    for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {
+        if (!make_one(rank)) break;
+        moved = true;
+    }
+    return moved;
+}
+
+bool Script::reap(Rank rank) {
+    RankState& state = ranks_[rank];
+    bool reaped = false;
+    for (std::size_t i = 0; i < state.pending.size();) {
+        if (!state.pending[i].op->ended()) {
+            ++i;
+            continue;
+        }
+        finish(rank, state.pending[i]);
+        state.pending.erase(state.pending.begin() + static_cast<std::ptrdiff_t>(i));
+        reaped = true;
+    }
+    return reaped;
+}
+
+void Script::finish(Rank rank, Pending& pending) {
+    RankState& state = ranks_[rank];
+    const TeamCall& call = *calls_[pending.entry];
+    if (state.blocked && state.blocked_on == pending.entry) state.blocked = false;
+    if (pending.op->state == run::Operation::State::failed) {
+        fail(fmt::format("call {} failed at rank {}: {}", pending.entry, rank,
+                         pending.op->failure.text));
+    } else {
+        const std::string wrong = check_output(call, {options_.seed, pending.entry},
+                                               pending.team_rank, pending.output.data());
+        if (!wrong.empty()) fail(wrong);
+        const bool declared = call.programs.front().synchronizing && !call.plan.lies_synchronizing;
+        if (declared && made_by_[pending.entry] != job_.team(call.team).size())
+            fail(fmt::format("call {} ({}) done at rank {} before all have made it", pending.entry,
+                             call.programs.front().description, rank));
+    }
+    job_.engine(rank).release(*pending.op);
+}
+
+/// The place in the rank's list of a call that may be made now.
+std::size_t Script::pick(const RankState& state) {
+    std::vector<std::size_t> ready;
+    std::vector<std::uint32_t> teams_met;
+    const std::size_t end = std::min(state.calls.size(), state.first_unmade + options_.lookahead);
+    for (std::size_t at = state.first_unmade; at < end; ++at) {
+        if (state.made[at]) continue;
+        const std::uint32_t team = calls_[state.calls[at]]->team;
+        if (std::ranges::find(teams_met, team) != teams_met.end()) continue;
+        teams_met.push_back(team);
+        ready.push_back(at);
+    }
+    return ready[random_.below(ready.size())];
+}
+
+bool Script::make_one(Rank rank) {
+    RankState& state = ranks_[rank];
+    if (state.blocked || state.all_made()) return false;
+    // A full rank waits for what it has made, so, as with a blocking call, all before it was made.
+    const bool full = state.pending.size() >= options_.outstanding_max;
+    if (full && std::ranges::min(state.pending, {}, &Pending::entry).entry <
+                    state.calls[state.first_unmade])
+        return false;
+    const std::size_t at = full ? state.first_unmade : pick(state);
+    const bool blocking = at == state.first_unmade && random_.chance(options_.block_percent, 100);
+    make(rank, at, blocking);
+    return true;
+}
+
+void Script::make(Rank rank, std::size_t at, bool blocking) {
+    RankState& state = ranks_[rank];
+    const std::size_t entry = state.calls[at];
+    const TeamCall& call = *calls_[entry];
+    const VirtualTeam& team = job_.team(call.team);
+    const Rank team_rank = team.rank_of(rank);
+    Pending& pending = state.pending.emplace_back();
+    pending.entry = entry;
+    pending.team_rank = team_rank;
+    pending.in_place = random_.chance(options_.in_place_percent, 100);
+    pending.output.resize(call.bytes());
+    if (!pending.in_place) pending.input.resize(call.bytes());
+    std::vector<std::byte>& input = pending.in_place ? pending.output : pending.input;
+    fill_input(call, {options_.seed, entry}, team_rank, input.data());
+    run::Operation& op = job_.engine(rank).issue(
+        *team.states[team_rank], call.programs[static_cast<std::size_t>(team_rank)],
+        {.input = input.data(), .output = pending.output.data()}, call.reducer);
+    pending.op = &op;
+    job_.watch().issued(call.team, team_rank, op);
+    ++made_by_[entry];
+    state.made[at] = true;
+    while (!state.all_made() && state.made[state.first_unmade]) ++state.first_unmade;
+    state.blocked = blocking;
+    state.blocked_on = entry;
+}
+
+}  // namespace weft::testing

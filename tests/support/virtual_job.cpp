@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/virtual_job.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "collectives/registry.hpp"
+#include "plan/schedule/localize.hpp"
+#include "run/bind/bind.hpp"
+
+namespace weft::testing {
+
+namespace {
+
+constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kStepsOfASpeed = 700;
+
+}  // namespace
+
+Rank VirtualTeam::rank_of(Rank job_rank) const {
+    const auto found = std::ranges::find(members, job_rank);
+    return found == members.end() ? -1 : static_cast<Rank>(found - members.begin());
+}
+
+VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil)
+    : network_(std::move(options)),
+      heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
+      random_(base::Random(network_.seed()).stream(1)) {
+    if (!vigil.report) vigil.report = [](const std::string&) {};
+    for (Rank rank = 0; rank < network_.size(); ++rank) {
+        wires_.emplace_back(network_, rank);
+        engines_.emplace_back(wires_.back(), rank, vigil);
+    }
+    if (!network_.has_threads())
+        network_.observe([this](const Landing& landing) { watch_.landing(landing); });
+    draw_speeds();
+}
+
+std::function<bool(Rank)> VirtualJob::near(const VirtualTeam& team, Rank team_rank) {
+    return [this, members = team.members, team_rank](Rank peer) {
+        return network_.is_near(members[team_rank], members[peer]);
+    };
+}
+
+const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
+    VirtualTeam& team = teams_.emplace_back();
+    team.id = static_cast<std::uint32_t>(teams_.size() - 1);
+    team.members = plan.members;
+    team.shape = plan.shape;
+    const std::uint64_t region = *std::ranges::max_element(heap_used_);
+    const std::uint64_t end = region + (plan.shape.bytes() + kLine - 1) / kLine * kLine;
+    WEFT_CHECK(end <= network_.segment_bytes(), end, network_.segment_bytes());
+    std::ranges::fill(heap_used_, end);
+    const auto spec = collectives::parse_spec(plan.barrier);
+    for (Rank rank = 0; rank < team.size(); ++rank) {
+        const plan::Program program = plan::localize(
+            *collectives::generate("barrier", *spec, {.rank = rank, .size = team.size()}),
+            near(team, rank));
+        team.barriers.push_back(
+            *run::bind(program, {.description = "barrier", .shape = plan.shape}));
+        run::TeamSetup setup{.id = team.id,
+                             .rank = rank,
+                             .job_ranks = plan.members,
+                             .region = region,
+                             .shape = plan.shape,
+                             .first_tick = plan.first_tick & base::kTickMask,
+                             .barrier = &team.barriers.back()};
+        if (plan.cell_window) setup.cell_window = plan.cell_window();
+        if (plan.bulk_window) setup.bulk_window = plan.bulk_window();
+        team.states.push_back(&engine(plan.members[rank]).add_team(std::move(setup)));
+    }
+    watch_.add_team({team.states.begin(), team.states.end()});
+    return team;
+}
+
+std::byte* VirtualJob::allocate(Rank rank, std::size_t bytes) {
+    const std::uint64_t offset = heap_used_[rank];
+    heap_used_[rank] += (bytes + kLine - 1) / kLine * kLine;
+    WEFT_CHECK(heap_used_[rank] <= network_.segment_bytes(), heap_used_[rank]);
+    return network_.segment(rank) + offset;
+}
+
+void VirtualJob::draw_speeds() {
+    speeds_.resize(static_cast<std::size_t>(size()));
+    for (std::uint32_t& speed : speeds_) {
+        const double unit = random_.unit();
+        speed =
+            random_.chance(1, 10) ? 0 : 1 + static_cast<std::uint32_t>(unit * unit * unit * 500);
+    }
+    if (std::ranges::count(speeds_, 0U) == size()) speeds_.front() = 1;
+}
+
+bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
+    if (++steps_ % kStepsOfASpeed == 0) draw_speeds();
+    std::uint64_t at = random_.below(std::accumulate(speeds_.begin(), speeds_.end(), 0U));
+    Rank rank = 0;
+    while (at >= speeds_[rank]) at -= speeds_[rank++];
+    bool moved = turn(rank);
+    // A rank that computes makes no progress calls.
+    if (random_.chance(1, 8)) return moved;
+    moved = engine(rank).poll() || moved;
+    watch_.look_at_published(rank);
+    return network_.take_moved() || moved;
+}
+
+std::string VirtualJob::describe() {
+    std::string text;
+    for (Rank rank = 0; rank < size(); ++rank) {
+        for (const run::Stuck& stuck : engine(rank).describe_running())
+            text += run::to_text(stuck, rank) + "\n";
+    }
+    return text;
+}
+
+}  // namespace weft::testing

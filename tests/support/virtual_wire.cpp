@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/virtual_wire.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/check.hpp"
+#include "run/execute/transport.hpp"
+
+namespace weft::testing {
+
+static_assert(run::Transport<VirtualWire>);
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// Bytes from..to of the packed payload, part by part.
+template <class Visit>
+void walk_payload(const base::Put& put, std::size_t from, std::size_t to, Visit visit) {
+    std::size_t start = 0;
+    for (const base::PutPart& part : put.parts) {
+        const std::size_t first = std::max(from, start);
+        const std::size_t last = std::min(to, start + part.bytes);
+        if (first < last) visit(first, part.data + (first - start), last - first);
+        start += part.bytes;
+    }
+}
+
+std::uint64_t payload_offset(const base::Put& put) {
+    return put.target == base::Put::kInCell ? put.cell + base::kCellPayloadOffset : put.target;
+}
+
+}  // namespace
+
+VirtualProfile kind_profile() {
+    return {.refuse_percent = 0,
+            .refuse_half_percent = 0,
+            .copy_percent = 100,
+            .fetch_percent = 0,
+            .idle_percent = 0,
+            .delay_max = 0,
+            .straggler_percent = 0,
+            .straggler_delay_max = 0,
+            .pieces_max = 1,
+            .events_max = 1000};
+}
+
+void VirtualNetwork::FreeSegment::operator()(std::byte* memory) const {
+    std::free(memory);
+}
+
+VirtualNetwork::VirtualNetwork(VirtualOptions options)
+    : options_(std::move(options)), random_(options_.seed) {
+    options_.segment_bytes = (options_.segment_bytes + kPage - 1) / kPage * kPage;
+    const std::size_t ranks = options_.node_of_rank.size();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        void* memory = std::aligned_alloc(kPage, options_.segment_bytes);
+        WEFT_CHECK(memory != nullptr, options_.segment_bytes);
+        std::memset(memory, 0, options_.segment_bytes);
+        segments_.emplace_back(static_cast<std::byte*>(memory));
+    }
+    events_.resize(ranks);
+    failures_.resize(ranks);
+}
+
+std::unique_lock<std::mutex> VirtualNetwork::lock() const {
+    return options_.profile.threads ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+}
+
+bool VirtualNetwork::take_moved() {
+    const bool moved = moved_;
+    moved_ = false;
+    return moved;
+}
+
+void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {
+    const auto held = lock();
+    failures_[rank] = std::move(failure);
+}
+
+const base::Failure* VirtualNetwork::failure(Rank rank) const {
+    const auto held = lock();
+    return failures_[rank] ? &*failures_[rank] : nullptr;
+}
+
+std::uint64_t VirtualNetwork::due() {
+    const VirtualProfile& profile = options_.profile;
+    const bool straggles = random_.chance(profile.straggler_percent, 100);
+    const std::uint32_t most = straggles ? profile.straggler_delay_max : profile.delay_max;
+    return clock_ + random_.below(std::uint64_t{most} + 1);
+}
+
+// --- posting -----------------------------------------------------------------------------------
+
+base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint64_t& resume) {
+    const auto held = lock();
+    std::size_t bytes = 0;
+    for (const base::PutPart& part : put.parts) bytes += part.bytes;
+    WEFT_CHECK(bytes == put.bytes, bytes, put.bytes, options_.seed);
+    WEFT_CHECK(put.cell + sizeof(base::Cell) <= options_.segment_bytes, put.cell, options_.seed);
+    WEFT_CHECK(payload_offset(put) + bytes <= options_.segment_bytes, bytes, options_.seed);
+    WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
+               options_.seed);
+    if (random_.chance(options_.profile.refuse_percent, 100)) return base::Post::again;
+    return is_near(origin, put.peer) ? put_near(origin, put) : put_far(origin, put, resume);
+}
+
+base::Post VirtualNetwork::put_near(Rank origin, const base::Put& put) {
+    const std::uint64_t target = payload_offset(put);
+    if (observer_ && put.bytes > 0)
+        observer_({origin, put.peer, target, put.bytes, put.cell, put.flag});
+    walk_payload(put, 0, put.bytes, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
+        std::memcpy(segment(put.peer) + target + at, data, bytes);
+    });
+    if (observer_) observer_({origin, put.peer, put.cell, 0, put.cell, put.flag});
+    store_flag(put.peer, put.cell, put.flag);
+    moved_ = true;
+    return base::Post::posted;
+}
+
+std::size_t VirtualNetwork::open_flight(Rank origin, const base::Put& put) {
+    if (free_flights_.empty()) {
+        free_flights_.push_back(flights_.size());
+        flights_.emplace_back();
+    }
+    const std::size_t flight = free_flights_.back();
+    free_flights_.pop_back();
+    flights_[flight] = {.origin = origin,
+                        .target = put.peer,
+                        .cell = put.cell,
+                        .flag = put.flag,
+                        .pending = put.pending};
+    return flight;
+}
+
+/// `resume`: 0, or the flight's number plus one above how many bytes were taken.
+base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint64_t& resume) {
+    constexpr unsigned kTakenBits = 32;
+    const std::size_t taken = resume & 0xffffffffU;
+    const std::size_t flight = resume == 0 ? open_flight(origin, put) : (resume >> kTakenBits) - 1;
+    WEFT_CHECK(flights_[flight].cell == put.cell && flights_[flight].flag == put.flag, put.cell,
+               options_.seed);
+    std::size_t end = put.bytes;
+    if (put.bytes > taken + 1 && random_.chance(options_.profile.refuse_half_percent, 100))
+        end = taken + 1 + random_.below(put.bytes - taken - 1);
+    send(flight, put, taken, end);
+    moved_ = true;
+    if (end < put.bytes) {
+        resume = ((flight + 1) << kTakenBits) | end;
+        return base::Post::again;
+    }
+    flights_[flight].posted = true;
+    raise_when_landed(flight);
+    return base::Post::posted;
+}
+
+/// Cuts the bytes from..to at random places.
+void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t from,
+                          std::size_t to) {
+    while (from < to) {
+        const std::uint64_t pieces = 1 + random_.below(options_.profile.pieces_max);
+        const std::size_t end = pieces == 1 ? to : from + 1 + random_.below(to - from);
+        walk_payload(put, from, end, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
+            send_piece(flight, payload_offset(put) + at, data, bytes);
+        });
+        from = end;
+    }
+}
+
+void VirtualNetwork::send_piece(std::size_t flight, std::uint64_t offset, const std::byte* data,
+                                std::size_t bytes) {
+    const VirtualProfile& profile = options_.profile;
+    Event event{.what = What::land,
+                .flight = flight,
+                .due = due(),
+                .offset = offset,
+                .source = data,
+                .bytes = bytes,
+                .copy = {}};
+    ++flights_[flight].data_left;
+    if (random_.chance(profile.copy_percent, 100)) {
+        event.copy.assign(data, data + bytes);
+        event.source = nullptr;
+    } else {
+        ++*flights_[flight].pending;
+        if (random_.chance(profile.fetch_percent, 100)) event.what = What::fetch;
+    }
+    schedule(std::move(event));
+}
+
+// --- delivery ----------------------------------------------------------------------------------
+
+void VirtualNetwork::schedule(Event event) {
+    Flight& flight = flights_[event.flight];
+    const bool at_origin = event.what == What::fetch || event.what == What::complete;
+    ++flight.events;
+    ++in_flight_;
+    events_[at_origin ? flight.origin : flight.target].push_back(std::move(event));
+}
+
+void VirtualNetwork::progress(Rank rank) {
+    const auto held = lock();
+    ++clock_;
+    if (in_flight_ == 0) return;
+    if (random_.chance(options_.profile.idle_percent, 100)) return;
+    const std::uint64_t tries = random_.below(std::uint64_t{options_.profile.events_max} + 1);
+    for (std::uint64_t i = 0; i < tries; ++i) {
+        Rank owner = rank;
+        if (!options_.profile.lands_at_target && random_.chance(1, 2))
+            owner = static_cast<Rank>(random_.below(events_.size()));
+        std::vector<Event>& events = events_[owner];
+        if (events.empty()) continue;
+        Event& picked = events[random_.below(events.size())];
+        if (picked.due > clock_) continue;
+        // Only the origin's own progress calls touch its counters.
+        if (owner != rank && picked.what != What::land && picked.what != What::raise) continue;
+        std::swap(picked, events.back());
+        Event event = std::move(events.back());
+        events.pop_back();
+        --in_flight_;
+        moved_ = true;
+        handle(std::move(event));
+    }
+}
+
+void VirtualNetwork::handle(Event event) {
+    const std::size_t number = event.flight;
+    Flight& flight = flights_[number];
+    switch (event.what) {
+        case What::fetch:
+            fetch(std::move(event));
+            break;
+        case What::land:
+            land(event);
+            break;
+        case What::complete:
+            --*flight.pending;
+            break;
+        case What::raise:
+            if (observer_)
+                observer_({flight.origin, flight.target, flight.cell, 0, flight.cell, flight.flag});
+            store_flag(flight.target, flight.cell, flight.flag);
+            flight.raised = true;
+            break;
+    }
+    if (--flight.events == 0 && flight.raised) free_flights_.push_back(number);
+}
+
+/// From here on the source may change.
+void VirtualNetwork::fetch(Event event) {
+    event.copy.assign(event.source, event.source + event.bytes);
+    event.source = nullptr;
+    schedule({.what = What::complete, .flight = event.flight, .due = due()});
+    event.what = What::land;
+    event.due = due();
+    schedule(std::move(event));
+}
+
+void VirtualNetwork::land(const Event& event) {
+    Flight& flight = flights_[event.flight];
+    if (observer_)
+        observer_(
+            {flight.origin, flight.target, event.offset, event.bytes, flight.cell, flight.flag});
+    const bool copied = event.source == nullptr;
+    std::memcpy(segment(flight.target) + event.offset, copied ? event.copy.data() : event.source,
+                event.bytes);
+    if (!copied) schedule({.what = What::complete, .flight = event.flight, .due = due()});
+    --flight.data_left;
+    raise_when_landed(event.flight);
+}
+
+void VirtualNetwork::raise_when_landed(std::size_t number) {
+    const Flight& flight = flights_[number];
+    if (flight.posted && flight.data_left == 0)
+        schedule({.what = What::raise, .flight = number, .due = due()});
+}
+
+void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
+    // Release: pairs with the acquire of whoever waits for the flag; the data is visible with it.
+    reinterpret_cast<base::Cell*>(segment(target) + cell)
+        ->flag.store(flag, std::memory_order_release);
+}
+
+void VirtualWire::relax(unsigned failures) noexcept {
+    if (network_.has_threads() && failures % 4 == 0) std::this_thread::yield();
+}
+
+}  // namespace weft::testing

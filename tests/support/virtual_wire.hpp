@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// virtual_wire.hpp - a network of N ranks in one process that delivers as unkindly as it may.
+//
+// Idea     The network owns every rank's segment. Ranks of one virtual node see each other's memory; a
+//          put to any other rank is cut into pieces that land late and in any order, and only when all
+//          have landed is its flag raised, later still. Puts are refused, also half-way; sources are
+//          read late; local completions come late and in any order; some progress calls do nothing.
+//          Every choice comes from one seed.
+// Why      The engine that runs on the real wire is the one that runs here: what holds under this
+//          delivery does not rest on the kindness of a fabric.
+// Holds    Promised, and nothing more: the flag after the data of the same put; a source is not read
+//          after its local completion; everything lands in the end if all ranks make progress calls.
+// Next     bank_watch.hpp for the observer that finds overwritten slots; virtual_job.hpp runs engines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/put.hpp"
+#include "base/random.hpp"
+#include "base/result.hpp"
+
+namespace weft::testing {
+
+/// How unkind the network is. Percentages are of tries; delays count progress calls of any rank.
+struct VirtualProfile {
+    std::uint32_t refuse_percent = 10;      ///< puts refused outright
+    std::uint32_t refuse_half_percent = 5;  ///< puts refused when some of their data is on its way
+    std::uint32_t copy_percent =
+        25;  ///< pieces copied when posted, so that `pending` is not raised
+    std::uint32_t fetch_percent = 40;  ///< other pieces copied some time before they land
+    std::uint32_t idle_percent = 20;   ///< progress calls that do nothing
+    std::uint32_t delay_max = 60;
+    std::uint32_t straggler_percent = 4;
+    std::uint32_t straggler_delay_max = 3000;
+    std::uint32_t pieces_max = 4;
+    std::uint32_t events_max = 12;  ///< of one progress call
+    bool lands_at_target = true;    ///< data lands only while its target makes progress calls
+    bool threads = false;           ///< ranks run in threads of their own
+};
+
+/// Lands everything at once, refuses nothing.
+[[nodiscard]] VirtualProfile kind_profile();
+
+struct VirtualOptions {
+    std::uint64_t segment_bytes = 1 << 20;
+    std::vector<int> node_of_rank;  ///< its size is the number of ranks
+    std::uint64_t seed = 1;
+    VirtualProfile profile;
+};
+
+/// Something reaches a rank's memory: a piece of a put's data, or its flag.
+struct Landing {
+    Rank origin = 0;
+    Rank target = 0;
+    std::uint64_t offset = 0;  ///< in the target's segment
+    std::uint64_t bytes = 0;   ///< 0: the flag
+    std::uint64_t cell = 0;
+    base::FlagWord flag = 0;
+};
+
+class VirtualNetwork {
+  public:
+    explicit VirtualNetwork(VirtualOptions options);
+
+    [[nodiscard]] Rank size() const { return static_cast<Rank>(options_.node_of_rank.size()); }
+    [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+    [[nodiscard]] std::uint64_t segment_bytes() const { return options_.segment_bytes; }
+    [[nodiscard]] std::byte* segment(Rank rank) { return segments_[rank].get(); }
+    [[nodiscard]] bool is_near(Rank a, Rank b) const {
+        return options_.node_of_rank[a] == options_.node_of_rank[b];
+    }
+    /// Called before each landing, with the network's lock held if there are threads.
+    void observe(std::function<void(const Landing&)> observer) { observer_ = std::move(observer); }
+    /// Pieces, flags and completions that are under way.
+    [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+    /// Whether any of them moved since the last call.
+    [[nodiscard]] bool take_moved();
+    /// The rank's wire reports this from now on.
+    void break_wire(Rank rank, base::Failure failure);
+
+    base::Post try_put(Rank origin, const base::Put& put, std::uint64_t& resume);
+    void progress(Rank rank);
+    [[nodiscard]] const base::Failure* failure(Rank rank) const;
+    [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
+
+  private:
+    /// A put on its way.
+    struct Flight {
+        Rank origin = 0;
+        Rank target = 0;
+        std::uint64_t cell = 0;
+        base::FlagWord flag = 0;
+        std::uint32_t* pending = nullptr;
+        std::size_t data_left = 0;  ///< pieces that have not landed
+        std::size_t events = 0;     ///< under way
+        bool posted = false;        ///< whole; false while the caller still has to repeat it
+        bool raised = false;
+    };
+    enum class What : std::uint8_t { fetch, land, raise, complete };
+    struct Event {
+        What what = What::land;
+        std::size_t flight = 0;
+        std::uint64_t due = 0;
+        std::uint64_t offset = 0;
+        const std::byte* source = nullptr;  ///< nullptr: the piece was copied into `copy`
+        std::size_t bytes = 0;
+        std::vector<std::byte> copy;
+    };
+
+    [[nodiscard]] std::unique_lock<std::mutex> lock() const;
+    [[nodiscard]] std::uint64_t due();
+    base::Post put_near(Rank origin, const base::Put& put);
+    base::Post put_far(Rank origin, const base::Put& put, std::uint64_t& resume);
+    void send(std::size_t flight, const base::Put& put, std::size_t from, std::size_t to);
+    void send_piece(std::size_t flight, std::uint64_t offset, const std::byte* data,
+                    std::size_t bytes);
+    void schedule(Event event);
+    void handle(Event event);
+    void fetch(Event event);
+    void land(const Event& event);
+    void raise_when_landed(std::size_t flight);
+    void store_flag(Rank target, std::uint64_t cell, base::FlagWord flag);
+    std::size_t open_flight(Rank origin, const base::Put& put);
+
+    VirtualOptions options_;
+    base::Random random_;
+    struct FreeSegment {
+        void operator()(std::byte* memory) const;
+    };
+    std::vector<std::unique_ptr<std::byte, FreeSegment>> segments_;
+    std::vector<Flight> flights_;
+    std::vector<std::size_t> free_flights_;
+    std::vector<std::vector<Event>> events_;  ///< by the rank whose progress calls handle them
+    std::vector<std::optional<base::Failure>> failures_;
+    std::function<void(const Landing&)> observer_;
+    std::uint64_t clock_ = 0;
+    std::size_t in_flight_ = 0;
+    bool moved_ = false;
+    mutable std::mutex mutex_;
+};
+
+/// One rank's end of the network; models run::Transport.
+class VirtualWire {
+  public:
+    VirtualWire(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+
+    base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
+        return network_.try_put(rank_, put, resume);
+    }
+    std::byte* near(Rank rank) noexcept {
+        return network_.is_near(rank_, rank) ? network_.segment(rank) : nullptr;
+    }
+    std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
+    void progress() noexcept { network_.progress(rank_); }
+    void relax(unsigned failures) noexcept;
+    const base::Failure* failure() noexcept { return network_.failure(rank_); }
+
+  private:
+    VirtualNetwork& network_;
+    Rank rank_;
+};
+
+}  // namespace weft::testing
