@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fabric.hpp - the factory header of the network: puts with an immediate over libfabric.
 //
-// Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of more
-//          than one node load (loading and opening libfabric costs a third of a second). This header
-//          is all that the rest of the code sees of it.
+// Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of
+// more
+//          than one node load (loading and opening libfabric costs a third of a second). This
+//          header is all that the rest of the code sees of it.
 // Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`.
+//          Local completion says that a source may be reused, not that the data has arrived: close
+//          a port only after the peers are known, by other means, to have all that was sent to
+//          them.
 // Next     link/wire for how immediates become flags; providers/ for what a provider can promise.
 #pragma once
 
@@ -27,11 +31,12 @@ struct FabricMemory {
 };
 
 struct FabricOptions {
-    std::string provider;          ///< libfabric provider name; empty: the best that fits
-    Rank rank = 0;                 ///< of this process in the job
-    Rank size = 1;                 ///< ranks in the job
-    std::size_t puts_in_flight = 256;           ///< bound over all peers
+    std::string provider;              ///< libfabric provider name; empty: the best that fits
+    Rank rank = 0;                     ///< of this process in the job
+    Rank size = 1;                     ///< ranks in the job
+    std::size_t puts_in_flight = 256;  ///< bound over all peers
     std::size_t puts_in_flight_per_peer = 64;
+    bool one_host = false;  ///< all ranks run on this host: a loopback address reaches them
 };
 
 /// What the port was granted, for `weft info` and for choosing how to notify.
@@ -42,7 +47,11 @@ struct FabricFacts {
     std::size_t inject_bytes = 0;       ///< puts up to this size never read their source later
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t immediate_bytes = 0;
+    std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
     bool target_must_progress = true;
+    bool stages_sources = false;   ///< sources outside the registered memory are copied first
+    std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
+    std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
 };
 
 class FabricPort {
@@ -52,14 +61,20 @@ class FabricPort {
     [[nodiscard]] virtual const FabricFacts& facts() const = 0;
     /// What peers need to reach this port: endpoint address, memory key, base address. Opaque.
     [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
-    /// Tells the port how to reach a rank; `address` is that rank's address(), copied. The endpoint is
-    /// resolved at the first put to it.
+    /// Tells the port how to reach a rank; `address` is that rank's address(), copied. The endpoint
+    /// is resolved at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
-    /// Posts one write of `bytes` bytes to `target` bytes behind the start of the peer's memory. The
-    /// peer's poll() returns `immediate` once, after all of the data is in its memory.
-    /// bytes <= message_bytes_max. pending: see base::Put; not touched for injected puts.
-    /// bytes may be 0 (data unused): only the immediate arrives.
+    /// Starts to connect to a peer and returns at once; true when puts to it are accepted. Both
+    /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`
+    /// until then.
+    [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
+
+    /// Posts one write of `bytes` bytes to `target` bytes behind the start of the peer's memory.
+    /// The peer's poll() returns `immediate` once, after all of the data is in its memory. bytes <=
+    /// message_bytes_max. pending: see base::Put; not touched for injected puts. bytes may be 0
+    /// (data and target unused): only the immediate arrives. Immediates of different puts may
+    /// arrive in any order.
     [[nodiscard]] virtual base::Post try_put(Rank peer, const std::byte* data, std::size_t bytes,
                                              std::uint64_t target, std::uint32_t immediate,
                                              std::uint32_t* pending) noexcept = 0;
@@ -70,17 +85,21 @@ class FabricPort {
     /// Puts posted whose local completion is outstanding.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
-    /// The first failure of the endpoint, in words (peer, operation, provider's text); else nullptr.
+    /// The first failure of the endpoint, in words (peer, operation, provider's text); else
+    /// nullptr.
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 
 /// Opens an endpoint and registers the memory. Environment failures name the provider, what it
-/// lacks, and what to set.
+/// lacks, and what to set. The local address is a loopback one if options.one_host, else that of
+/// the default route; WEFT_FABRIC_ADDRESS (an address or host name of this host) rules over both.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 
-/// Loads weft_fabric.so (from the folder of the library or executable, then the usual search path)
-/// and calls its open_port. For processes that do not link the module.
+/// Loads weft_fabric.so and calls its open_port. For processes that do not link the module. Looks
+/// in the folder of the library or executable that holds this code, in that of the running
+/// executable, then along the loader's search path; WEFT_FABRIC_MODULE (a file) replaces all three.
+/// The module stays loaded.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

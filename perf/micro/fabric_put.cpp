@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric_put.cpp - half round trip of small puts: by immediate against by polling memory, in one
+// run.
+//
+// Idea     Two forked processes on this host. Three ways to and fro, interleaved round by round, so
+// that
+//          a machine that changes its mood changes it for all: (1) the port: try_put and poll;
+//          (2) libfabric alone, an injected write with an immediate; (3) libfabric alone, an
+//          injected write without one, and the target polls memory. (3) is what no provider
+//          promises to be right for more than one location; it is the yardstick. Usage:
+//          perf_fabric_put [rounds]
+// Holds    Prints medians over rounds and the ratios, and a cache-line ping-pong as calibrator.
+#include <fmt/format.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "link/fabric/discover.hpp"
+#include "link/fabric/fabric.hpp"
+
+namespace {
+
+using namespace weft;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kTurns = 1000;
+constexpr std::array<std::size_t, 5> kSizes{0, 8, 16, 32, 64};
+constexpr std::size_t kTarget = 4096;
+
+struct Meeting {
+    alignas(64) std::atomic<std::uint32_t> arrived[2];
+    alignas(64) std::atomic<std::uint32_t> ball;
+    std::uint32_t card_bytes[2];
+    std::byte card[2][1024];
+    std::byte raw_name[2][256];
+    std::size_t raw_name_bytes[2];
+    std::uint64_t raw_base[2];
+    std::uint64_t raw_key[2];
+};
+
+[[noreturn]] void give_up(std::string_view text) {
+    fmt::print(stderr, "fabric_put: {}\n", text);
+    std::_Exit(3);
+}
+
+void require(int code, const char* call) {
+    if (code != 0) give_up(fmt::format("{}: {}", call, fi_strerror(-code)));
+}
+
+void meet(Meeting& meeting, int me) {
+    const std::uint32_t turn = meeting.arrived[me].fetch_add(1) + 1;
+    const auto deadline = Clock::now() + std::chrono::seconds(20);
+    while (meeting.arrived[1 - me].load() < turn) {
+        ::sched_yield();
+        if (Clock::now() > deadline) give_up("the other process is late");
+    }
+}
+
+/// libfabric alone, as thin as it gets.
+class Raw {
+  public:
+    Raw(Meeting& meeting, int me) : buffer_(8192) {
+        auto found = link::discover(
+            {.provider = std::getenv("WEFT_PROVIDER") ? std::getenv("WEFT_PROVIDER") : "",
+             .one_host = true});
+        if (!found) give_up(found.failure().text);
+        fi_info* info = found->info.get();
+        fid_fabric* fabric = nullptr;
+        require(fi_fabric(info->fabric_attr, &fabric, nullptr), "fi_fabric");
+        fabric_.reset(fabric);
+        fid_domain* domain = nullptr;
+        require(fi_domain(fabric, info, &domain, nullptr), "fi_domain");
+        domain_.reset(domain);
+        fi_av_attr av_attributes{};
+        av_attributes.type = FI_AV_TABLE;
+        fid_av* av = nullptr;
+        require(fi_av_open(domain, &av_attributes, &av, nullptr), "fi_av_open");
+        av_.reset(av);
+        fi_cq_attr cq_attributes{};
+        cq_attributes.size = 1024;
+        cq_attributes.format = FI_CQ_FORMAT_DATA;
+        fid_cq* cq = nullptr;
+        require(fi_cq_open(domain, &cq_attributes, &cq, nullptr), "fi_cq_open");
+        cq_.reset(cq);
+        fid_ep* endpoint = nullptr;
+        require(fi_endpoint(domain, info, &endpoint, nullptr), "fi_endpoint");
+        endpoint_.reset(endpoint);
+        require(fi_ep_bind(endpoint, &av->fid, 0), "fi_ep_bind");
+        require(fi_ep_bind(endpoint, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
+        require(fi_enable(endpoint), "fi_enable");
+        fid_mr* region = nullptr;
+        require(fi_mr_reg(domain, buffer_.data(), buffer_.size(), FI_REMOTE_WRITE, 0, 0, 0, &region,
+                          nullptr),
+                "fi_mr_reg");
+        region_.reset(region);
+        meeting.raw_name_bytes[me] = sizeof meeting.raw_name[me];
+        require(fi_getname(&endpoint->fid, meeting.raw_name[me], &meeting.raw_name_bytes[me]),
+                "fi_getname");
+        meeting.raw_key[me] = fi_mr_key(region);
+        meeting.raw_base[me] =
+            found->grant.virtual_addresses ? reinterpret_cast<std::uint64_t>(buffer_.data()) : 0;
+        meet(meeting, me);
+        if (fi_av_insert(av, meeting.raw_name[1 - me], 1, &peer_, 0, nullptr) != 1) {
+            give_up("fi_av_insert");
+        }
+        key_ = meeting.raw_key[1 - me];
+        base_ = meeting.raw_base[1 - me];
+    }
+
+    bool progress() {
+        fi_cq_data_entry entry;
+        const ssize_t got = fi_cq_read(cq_.get(), &entry, 1);
+        if (got == -FI_EAGAIN) return false;
+        if (got < 0) give_up("completion with an error");
+        return (entry.flags & FI_REMOTE_CQ_DATA) != 0;
+    }
+    void put_immediate(const std::byte* data, std::size_t bytes, std::uint32_t immediate) {
+        ssize_t code = 0;
+        while ((code = fi_inject_writedata(endpoint_.get(), data, bytes, immediate, peer_,
+                                           base_ + kTarget, key_)) == -FI_EAGAIN) {
+            if (progress()) give_up("an immediate too many");
+        }
+        require(static_cast<int>(code), "fi_inject_writedata");
+    }
+    void put_plain(const std::byte* data, std::size_t bytes) {
+        ssize_t code = 0;
+        while ((code = fi_inject_write(endpoint_.get(), data, bytes, peer_, base_ + kTarget,
+                                       key_)) == -FI_EAGAIN) {
+            static_cast<void>(progress());
+        }
+        require(static_cast<int>(code), "fi_inject_write");
+    }
+    /// The word at the end of a put of that many bytes.
+    [[nodiscard]] std::uint64_t last_word(std::size_t bytes) const {
+        std::uint64_t word = 0;
+        __atomic_load(reinterpret_cast<const std::uint64_t*>(buffer_.data() + kTarget + bytes - 8),
+                      &word, __ATOMIC_ACQUIRE);
+        return word;
+    }
+
+  private:
+    std::vector<std::byte> buffer_;
+    link::Fid<fid_fabric> fabric_;
+    link::Fid<fid_domain> domain_;
+    link::Fid<fid_av> av_;
+    link::Fid<fid_cq> cq_;
+    link::Fid<fid_ep> endpoint_;
+    link::Fid<fid_mr> region_;
+    fi_addr_t peer_ = FI_ADDR_UNSPEC;
+    std::uint64_t key_ = 0;
+    std::uint64_t base_ = 0;
+};
+
+struct Deadline {
+    Clock::time_point end = Clock::now() + std::chrono::seconds(30);
+    std::uint32_t polls = 0;
+    void check() {
+        if ((++polls & 0xFFFF) == 0 && Clock::now() > end) give_up("a put did not arrive");
+    }
+};
+
+/// `turns` times to and fro; returns microseconds of half a round trip.
+template <class Send, class Receive>
+double to_and_fro(int me, int turns, Send&& send, Receive&& receive) {
+    const auto start = Clock::now();
+    for (int turn = 0; turn < turns; ++turn) {
+        if (me == 0) send();
+        receive();
+        if (me == 1) send();
+    }
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count() / turns / 2;
+}
+
+double calibrate(Meeting& meeting, int me) {
+    meet(meeting, me);
+    if (me == 0) meeting.ball.store(0);
+    meet(meeting, me);
+    std::uint32_t throws = 0;  // of both: odd ones are rank 0's
+    return 1e3 * to_and_fro(
+                     me, 20000, [&] { meeting.ball.store(++throws); },
+                     [&] {
+                         Deadline deadline;
+                         while (meeting.ball.load() != throws + 1) deadline.check();
+                         ++throws;
+                     });
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+void run(Meeting& meeting, int me, int rounds) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    cpu_set_t cpu;
+    CPU_ZERO(&cpu);
+    CPU_SET(me, &cpu);
+    ::sched_setaffinity(0, sizeof cpu, &cpu);
+
+    std::vector<std::byte> memory(8192);
+    auto opened = link::open_port(
+        {memory.data(), memory.size()},
+        {.provider = std::getenv("WEFT_PROVIDER") ? std::getenv("WEFT_PROVIDER") : "",
+         .rank = me,
+         .size = 2,
+         .one_host = true});
+    if (!opened) give_up(opened.failure().text);
+    link::FabricPort& port = **opened;
+    const auto card = port.address();
+    std::memcpy(meeting.card[me], card.data(), card.size());
+    meeting.card_bytes[me] = static_cast<std::uint32_t>(card.size());
+    meet(meeting, me);
+    port.set_peer(1 - me, {meeting.card[1 - me], meeting.card_bytes[1 - me]});
+    Raw raw(meeting, me);
+
+    std::array<std::byte, 64> payload{};
+    std::uint64_t number = 0;
+    const auto turn_port = [&](std::size_t bytes) {
+        return to_and_fro(
+            me, kTurns,
+            [&] {
+                std::array<std::uint32_t, 16> early{};
+                while (port.try_put(1 - me, payload.data(), bytes, kTarget, 1, nullptr) !=
+                       base::Post::posted) {
+                    if (port.poll(early) != 0) give_up("an immediate too many");
+                }
+            },
+            [&] {
+                Deadline deadline;
+                std::array<std::uint32_t, 16> immediates;
+                while (port.poll(immediates) == 0) deadline.check();
+            });
+    };
+    const auto turn_raw = [&](std::size_t bytes) {
+        return to_and_fro(
+            me, kTurns, [&] { raw.put_immediate(payload.data(), bytes, 1); },
+            [&] {
+                Deadline deadline;
+                while (!raw.progress()) deadline.check();
+            });
+    };
+    const auto turn_memory = [&](std::size_t bytes) {
+        return to_and_fro(
+            me, kTurns,
+            [&] {
+                const std::uint64_t word = me == 0 ? ++number : number;
+                std::memcpy(payload.data() + bytes - 8, &word, 8);
+                raw.put_plain(payload.data(), bytes);
+            },
+            [&] {
+                Deadline deadline;
+                const std::uint64_t want = me == 0 ? number : ++number;
+                while (raw.last_word(bytes) != want) {
+                    static_cast<void>(raw.progress());
+                    deadline.check();
+                }
+            });
+    };
+
+    if (me == 0) {
+        fmt::print("{} {}: half round trip in us, medians of {} rounds of {}\n",
+                   port.facts().provider, port.facts().version, rounds, kTurns);
+        fmt::print("{:>6} {:>10} {:>14} {:>14} {:>12} {:>12} {:>14}\n", "bytes", "port",
+                   "raw immediate", "raw memory", "port/raw", "port/memory", "calibrator_ns");
+    }
+    for (const std::size_t bytes : kSizes) {
+        std::vector<double> by_port, by_raw, by_memory, line;
+        for (int round = 0; round < rounds; ++round) {
+            line.push_back(calibrate(meeting, me));
+            meet(meeting, me);
+            by_port.push_back(turn_port(bytes));
+            meet(meeting, me);
+            by_raw.push_back(turn_raw(bytes));
+            meet(meeting, me);
+            by_memory.push_back(turn_memory(std::max<std::size_t>(bytes, 8)));
+        }
+        if (me != 0) continue;
+        const double p = median(by_port), r = median(by_raw), m = median(by_memory);
+        fmt::print("{:>6} {:>10.2f} {:>14.2f} {:>14.2f} {:>12.3f} {:>12.3f} {:>14.0f}\n", bytes, p,
+                   r, m, p / r, p / m, median(line));
+        std::fflush(stdout);
+    }
+    meet(meeting, me);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
+    void* shared =
+        ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) give_up("no shared mapping");
+    auto& meeting = *new (shared) Meeting{};
+    const pid_t child = ::fork();
+    run(meeting, child == 0 ? 1 : 0, rounds);
+    if (child == 0) std::_Exit(0);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}

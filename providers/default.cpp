@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// default.cpp - the profile of a provider that nobody has written one for: the careful answers.
+#include "providers/profiles.hpp"
+
+namespace weft::providers {
+
+const link::Profile& default_profile() {
+    static constexpr link::Profile kProfile{};
+    return kProfile;
+}
+
+}  // namespace weft::providers

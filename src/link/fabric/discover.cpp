@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/discover.hpp"
+
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
+
+/// Adds a sentence to a list without repeating it.
+void note(std::vector<std::string>& list, std::string text) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+std::string joined(const std::vector<std::string>& list, std::string_view between) {
+    std::string text;
+    for (const std::string& item : list) text += (text.empty() ? "" : std::string(between)) + item;
+    return text;
+}
+
+Info make_hints(std::string_view provider) {
+    Info hints(fi_allocinfo());
+    if (hints == nullptr) return hints;
+    hints->caps = FI_RMA;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    // Manual: no helper threads of the provider; this thread polls anyhow.
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+    hints->mode = handled_modes();
+    hints->domain_attr->mr_mode = handled_mr_modes();
+    if (!provider.empty()) {
+        hints->fabric_attr->prov_name = ::strndup(provider.data(), provider.size());
+    }
+    return hints;
+}
+
+Info offers_for(const fi_info& hints, const std::string& source) {
+    fi_info* list = nullptr;
+    const char* node = source.empty() ? nullptr : source.c_str();
+    const char* service = source.empty() ? nullptr : "0";
+    const std::uint64_t flags = source.empty() ? 0 : FI_SOURCE;
+    if (fi_getinfo(kInterface, node, service, flags, &hints, &list) != 0) return nullptr;
+    return Info(list);
+}
+
+struct Choice {
+    const fi_info* offer = nullptr;
+    Grant grant;
+};
+
+/// The first offer that will do; what stands against the others goes to `refusals`.
+Choice first_accepted(const fi_info* list, std::vector<std::string>& refusals) {
+    for (; list != nullptr; list = list->next) {
+        auto grant = accept_offer(*list);
+        if (grant) return {list, *grant};
+        note(refusals, grant.failure().text);
+    }
+    return {};
+}
+
+/// Why a provider (or, unnamed, every provider) offers nothing under the usual hints.
+base::Failure explain_absence(std::string_view provider) {
+    const std::string version =
+        fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    std::vector<std::string> refusals;
+    if (Info hints = make_hints(provider); hints != nullptr) {
+        hints->mode = all_modes();
+        hints->domain_attr->mr_mode = all_mr_modes();
+        const Info wide = offers_for(*hints, {});
+        first_accepted(wide.get(), refusals);
+    }
+    if (!refusals.empty()) {
+        return base::fail(Status::environment, "libfabric {}: {}", version, joined(refusals, "; "));
+    }
+    std::vector<std::string> names;
+    if (const Info hints = make_hints({}); hints != nullptr) {
+        const Info all = offers_for(*hints, {});
+        for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next) {
+            if (accept_offer(*offer))
+                note(names, fmt::format("\"{}\"", offer->fabric_attr->prov_name));
+        }
+    }
+    const std::string others =
+        names.empty() ? "no provider at all that weft can use (reliable datagram endpoints with "
+                        "remote writes)"
+                      : joined(names, ", ");
+    if (provider.empty()) {
+        return base::fail(Status::environment, "libfabric {} offers {}", version, others);
+    }
+    return base::fail(
+        Status::environment,
+        "libfabric {} offers no provider \"{}\" with remote writes on this machine; it "
+        "offers {}: set WEFT_PROVIDER to one of these or leave it unset",
+        version, provider, others);
+}
+
+/// Binds an accepted offer to a local address: asks again with the address as source. A provider
+/// may have no device there; then its own choice stands, unless the user named the address.
+base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, const Profile& profile,
+                                bool one_host) {
+    if (choice.grant.internet_address) {
+        const SourceAddress source = source_address(one_host);
+        std::vector<std::string> refusals;
+        if (!source.text.empty()) {
+            const Info bound = offers_for(hints, source.text);
+            if (const Choice better = first_accepted(bound.get(), refusals);
+                better.offer != nullptr) {
+                return Found{Info(fi_dupinfo(better.offer)), better.grant, profile, source};
+            }
+        }
+        if (source.forced) {
+            return base::fail(
+                Status::environment,
+                "WEFT_FABRIC_ADDRESS is \"{}\", and provider \"{}\" has no device with "
+                "that; an address or host name of this host is expected",
+                source.text, choice.offer->fabric_attr->prov_name);
+        }
+    }
+    return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
+}
+
+}  // namespace
+
+base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
+    for (const EnvironmentDefault& entry : profile.environment) {
+        ::setenv(entry.name, entry.value, 0);
+    }
+    const Info hints = make_hints(profile.provider);
+    if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
+    if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
+    const Info list = offers_for(*hints, {});
+    std::vector<std::string> refusals;
+    const Choice choice = first_accepted(list.get(), refusals);
+    if (choice.offer == nullptr) {
+        if (refusals.empty()) return explain_absence(profile.provider);
+        return base::fail(Status::environment, "{}", joined(refusals, "; "));
+    }
+    return bind_source(*hints, choice, profile, options.one_host);
+}
+
+base::Result<Found> discover(const FabricOptions& options) {
+    if (options.provider.empty()) {
+        for (const Profile* preferred : preferred_profiles()) {
+            if (auto found = discover(options, *preferred)) return found;
+        }
+    }
+    Profile profile = profile_of(options.provider);
+    profile.provider = options.provider;
+    auto found = discover(options, profile);
+    if (!found) return found;
+    // libfabric may answer with another name than the one that was asked for (a core provider under
+    // a layer, say); the profile that counts is that of the answer.
+    const std::string_view granted = found->info->fabric_attr->prov_name;
+    const Profile& exact = profile_of(granted);
+    if (exact.provider != granted || granted == options.provider) return found;
+    return discover(options, exact);
+}
+
+}  // namespace weft::link

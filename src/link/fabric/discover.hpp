@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// discover.hpp - asks libfabric for an endpoint that can carry puts, or says why there is none.
+//
+// Idea     Hints offer all the modes that we handle and ask for as little as possible; the answer
+// is
+//          judged by accept_offer(). If nothing fits, a second question with wide hints finds out
+//          what stood in the way, because libfabric itself only says "no data".
+#pragma once
+
+#include "link/fabric/fabric.hpp"
+#include "link/fabric/grant.hpp"
+#include "link/fabric/handles.hpp"
+#include "link/fabric/profile.hpp"
+#include "link/fabric/source_address.hpp"
+
+namespace weft::link {
+
+struct Found {
+    Info info;
+    Grant grant;
+    Profile profile;
+    SourceAddress source;  ///< the local address that the offer is bound to, if we chose it
+};
+
+/// The best offer: of options.provider if one is named, else by the order of preference.
+[[nodiscard]] base::Result<Found> discover(const FabricOptions& options);
+
+/// The best offer of exactly the provider that `profile` names (any provider if it names none).
+[[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
+
+}  // namespace weft::link

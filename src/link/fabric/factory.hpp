@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// factory.hpp - the one symbol that the module weft_fabric.so exports, and how both sides agree on
+// it.
+//
+// Why      C++ types cross the border, so both sides must come from the same build. The contract
+//          number changes with their layout; the module refuses a caller with another number.
+#pragma once
+
+#include "link/fabric/fabric.hpp"
+
+namespace weft::link {
+
+[[nodiscard]] constexpr std::uint64_t fabric_contract() {
+    constexpr std::uint64_t kRevision = 1;
+    std::uint64_t number = kRevision;
+    for (const std::size_t bytes : {sizeof(FabricMemory), sizeof(FabricOptions),
+                                    sizeof(FabricFacts), sizeof(base::Failure)}) {
+        number = number * 1009 + bytes;
+    }
+    return number;
+}
+
+/// Returns a port, or nullptr with the reason in `why`. Never throws.
+using FabricFactory = FabricPort* (*)(std::uint64_t contract, const FabricMemory& memory,
+                                      const FabricOptions& options, base::Failure& why);
+inline constexpr const char* kFabricFactory = "weft_fabric_open";
+
+}  // namespace weft::link

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/grant.hpp"
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <iterator>
+#include <string>
+
+namespace weft::link {
+namespace {
+
+struct NamedBit {
+    std::uint64_t bit;
+    const char* name;
+    bool handled;
+};
+
+constexpr NamedBit kMrModes[] = {
+    {FI_MR_LOCAL, "FI_MR_LOCAL", true},
+    {FI_MR_VIRT_ADDR, "FI_MR_VIRT_ADDR", true},
+    {FI_MR_ALLOCATED, "FI_MR_ALLOCATED", true},
+    {FI_MR_PROV_KEY, "FI_MR_PROV_KEY", true},
+    {FI_MR_ENDPOINT, "FI_MR_ENDPOINT", true},
+    {FI_MR_RAW, "FI_MR_RAW", false},
+    {FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY", false},
+    {FI_MR_RMA_EVENT, "FI_MR_RMA_EVENT", false},
+    {FI_MR_HMEM, "FI_MR_HMEM", false},
+    {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE", false},
+};
+
+// The two whole-mode values from before the bits. Never offered, so only a broken provider has
+// them.
+constexpr NamedBit kMrModesOld[] = {
+    {FI_MR_BASIC, "FI_MR_BASIC", false},
+    {FI_MR_SCALABLE, "FI_MR_SCALABLE", false},
+};
+
+constexpr NamedBit kModes[] = {
+    {FI_CONTEXT, "FI_CONTEXT", true},
+    {FI_CONTEXT2, "FI_CONTEXT2", true},
+    {FI_MSG_PREFIX, "FI_MSG_PREFIX", false},
+    {FI_ASYNC_IOV, "FI_ASYNC_IOV", false},
+    {FI_RX_CQ_DATA, "FI_RX_CQ_DATA", false},
+    {FI_LOCAL_MR, "FI_LOCAL_MR", false},
+    {FI_NOTIFY_FLAGS_ONLY, "FI_NOTIFY_FLAGS_ONLY", false},
+    {FI_RESTRICTED_COMP, "FI_RESTRICTED_COMP", false},
+    {FI_BUFFERED_RECV, "FI_BUFFERED_RECV", false},
+};
+
+template <std::size_t N>
+std::uint64_t bits_of(const NamedBit (&table)[N], bool handled_only) {
+    std::uint64_t bits = 0;
+    for (const NamedBit& entry : table) {
+        if (entry.handled || !handled_only) bits |= entry.bit;
+    }
+    return bits;
+}
+
+template <std::size_t N>
+void name_bits(const NamedBit (&table)[N], std::uint64_t& bits, std::string& names) {
+    for (const NamedBit& entry : table) {
+        if ((bits & entry.bit) == 0) continue;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+        bits &= ~entry.bit;
+    }
+}
+
+void name_rest(std::uint64_t bits, std::string& names) {
+    if (bits != 0) names += fmt::format("{}bits {:#x}", names.empty() ? "" : ", ", bits);
+}
+
+/// The names of what is demanded and not handled; empty if all of it is.
+std::string unhandled_demands(const fi_info& offer) {
+    std::string names;
+    std::uint64_t mr =
+        static_cast<std::uint32_t>(offer.domain_attr->mr_mode) & ~bits_of(kMrModes, true);
+    name_bits(kMrModes, mr, names);
+    name_bits(kMrModesOld, mr, names);
+    name_rest(mr, names);
+    std::uint64_t mode = offer.mode & ~bits_of(kModes, true);
+    name_bits(kModes, mode, names);
+    name_rest(mode, names);
+    return names;
+}
+
+bool is_internet(std::uint32_t format) {
+    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
+}
+
+}  // namespace
+
+std::uint64_t handled_modes() {
+    return bits_of(kModes, true);
+}
+int handled_mr_modes() {
+    return static_cast<int>(bits_of(kMrModes, true));
+}
+std::uint64_t all_modes() {
+    return bits_of(kModes, false);
+}
+int all_mr_modes() {
+    return static_cast<int>(bits_of(kMrModes, false));
+}
+
+base::Result<Grant> accept_offer(const fi_info& offer) {
+    const auto refuse = [&](std::string_view what) {
+        return base::fail(Status::unsupported, "provider \"{}\" (domain {}) {}",
+                          offer.fabric_attr->prov_name, offer.domain_attr->name, what);
+    };
+    if (const std::string names = unhandled_demands(offer); !names.empty()) {
+        return refuse(fmt::format("demands {}, which weft does not handle", names));
+    }
+    if (offer.ep_attr->type != FI_EP_RDM) {
+        return refuse("offers no reliable datagram endpoint (FI_EP_RDM)");
+    }
+    if ((offer.caps & FI_RMA) == 0) return refuse("offers no remote memory access (FI_RMA)");
+    if (offer.domain_attr->cq_data_size < sizeof(std::uint32_t)) {
+        return refuse(
+            fmt::format("carries {} bytes of remote completion data (cq_data_size), {} are "
+                        "needed",
+                        offer.domain_attr->cq_data_size, sizeof(std::uint32_t)));
+    }
+    if (offer.ep_attr->max_msg_size < sizeof(std::uint64_t)) {
+        return refuse(fmt::format("moves at most {} bytes in one operation (max_msg_size)",
+                                  offer.ep_attr->max_msg_size));
+    }
+    const int mr = offer.domain_attr->mr_mode;
+    const bool ordered = (offer.tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0;
+    return Grant{
+        .virtual_addresses = (mr & FI_MR_VIRT_ADDR) != 0,
+        .provider_keys = (mr & FI_MR_PROV_KEY) != 0,
+        .local_registration = (mr & FI_MR_LOCAL) != 0,
+        .endpoint_registration = (mr & FI_MR_ENDPOINT) != 0,
+        .internet_address = is_internet(offer.addr_format),
+        .inject_bytes = offer.tx_attr->inject_size,
+        .message_bytes_max = offer.ep_attr->max_msg_size,
+        .immediate_bytes = offer.domain_attr->cq_data_size,
+        .ordered_bytes = ordered ? offer.ep_attr->max_order_waw_size : 0,
+    };
+}
+
+}  // namespace weft::link

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// load_port.cpp - finds and loads the module. The host side: knows nothing of libfabric.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "link/fabric/factory.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr const char* kModule = "weft_fabric.so";
+
+/// The folder of the library or executable that holds this function; empty if unknown.
+std::filesystem::path own_folder() {
+    Dl_info where{};
+    if (::dladdr(reinterpret_cast<const void*>(&own_folder), &where) == 0) return {};
+    std::error_code ignored;
+    const auto real = std::filesystem::canonical(where.dli_fname, ignored);
+    return ignored ? std::filesystem::path{} : real.parent_path();
+}
+
+std::filesystem::path executable_folder() {
+    std::error_code ignored;
+    const auto real = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    return ignored ? std::filesystem::path{} : real.parent_path();
+}
+
+/// Files to try, in order. A name without a folder makes the loader search its own path.
+std::vector<std::string> candidates() {
+    if (const char* named = std::getenv("WEFT_FABRIC_MODULE"); named != nullptr && *named != 0) {
+        return {named};
+    }
+    std::vector<std::string> files;
+    for (const auto& folder : {own_folder(), executable_folder()}) {
+        const auto file = folder / kModule;
+        std::error_code ignored;
+        if (folder.empty() || !std::filesystem::exists(file, ignored)) continue;
+        if (files.empty() || files.back() != file.string()) files.push_back(file.string());
+    }
+    files.emplace_back(kModule);
+    return files;
+}
+
+/// The module's handle, never closed: its code serves the port, and libfabric does not like to go.
+base::Result<void*> load_module() {
+    std::string problems;
+    for (const std::string& file : candidates()) {
+        if (void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+        const char* problem = ::dlerror();
+        problems += fmt::format("{}{}", problems.empty() ? "" : "; ",
+                                problem != nullptr ? problem : "unknown problem");
+    }
+    return base::fail(
+        Status::environment,
+        "cannot load the network module {} ({}); WEFT_FABRIC_MODULE can name the file", kModule,
+        problems);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
+                                                    const FabricOptions& options) {
+    auto module = load_module();
+    if (!module) return module.failure();
+    void* symbol = ::dlsym(*module, kFabricFactory);
+    base::Failure why;
+    if (symbol == nullptr) {
+        return base::fail(Status::environment, "the network module {} has no {}", kModule,
+                          kFabricFactory);
+    }
+    const auto factory = reinterpret_cast<FabricFactory>(symbol);
+    std::unique_ptr<FabricPort> port(factory(fabric_contract(), memory, options, why));
+    if (port != nullptr) return port;
+    if (why.text.empty()) {
+        return base::fail(Status::environment,
+                          "the network module {} is of another build of weft than its caller",
+                          kModule);
+    }
+    return why;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// open_port.cpp - start-up of a port: discover, open, register, write the card.
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "link/fabric/port.hpp"
+
+namespace weft::link {
+namespace {
+
+// Registration keys where we choose them. Small: some fabrics have fast paths for the first
+// hundred.
+enum Key : std::uint64_t { kMemoryKey = 0, kLandingKey = 1, kStagingKey = 2 };
+
+constexpr std::size_t kArrivalsMin = 1024;
+constexpr std::size_t kArrivalsMax = 16384;
+
+std::size_t inject_bytes(const Found& found) {
+    return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
+}
+
+FabricFacts make_facts(const Found& found) {
+    FabricFacts facts;
+    facts.provider = found.info->fabric_attr->prov_name;
+    facts.domain = found.info->domain_attr->name;
+    facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    facts.inject_bytes = inject_bytes(found);
+    facts.stages_sources = found.grant.local_registration || found.profile.stages_sources;
+    facts.message_bytes_max = facts.stages_sources
+                                  ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
+                                  : found.grant.message_bytes_max;
+    facts.immediate_bytes = found.grant.immediate_bytes;
+    facts.ordered_bytes = found.grant.ordered_bytes;
+    facts.target_must_progress = found.profile.target_must_progress;
+    return facts;
+}
+
+std::int64_t us_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
+                                                                 start)
+        .count();
+}
+
+}  // namespace
+
+Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found)
+    : memory_(memory),
+      facts_(make_facts(found)),
+      grant_(found.grant),
+      writes_empty_(found.profile.writes_empty),
+      in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
+      peers_(static_cast<std::size_t>(options.size)),
+      operations_(options.puts_in_flight) {
+    for (Operation& operation : operations_) {
+        operation.next = free_;
+        free_ = &operation;
+    }
+}
+
+base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions& options) {
+    fi_info& info = const_cast<fi_info&>(offer);  // libfabric's calls take it so, and only read
+    const auto size = static_cast<std::size_t>(options.size);
+    fid_fabric* fabric = nullptr;
+    int code = fi_fabric(info.fabric_attr, &fabric, nullptr);
+    if (code != 0) return refused("fi_fabric", code);
+    fabric_.reset(fabric);
+
+    fid_domain* domain = nullptr;
+    code = fi_domain(fabric_.get(), &info, &domain, nullptr);
+    if (code != 0) return refused("fi_domain", code);
+    domain_.reset(domain);
+
+    fi_av_attr address_attributes{};
+    address_attributes.type = FI_AV_TABLE;
+    address_attributes.count = size;
+    fid_av* addresses = nullptr;
+    code = fi_av_open(domain_.get(), &address_attributes, &addresses, nullptr);
+    if (code != 0) return refused(fmt::format("fi_av_open for {} ranks", size), code);
+    addresses_.reset(addresses);
+
+    fi_cq_attr queue_attributes{};
+    queue_attributes.size =
+        options.puts_in_flight +
+        std::clamp(size * options.puts_in_flight_per_peer, kArrivalsMin, kArrivalsMax);
+    queue_attributes.format = FI_CQ_FORMAT_DATA;
+    queue_attributes.wait_obj = FI_WAIT_NONE;
+    fid_cq* completions = nullptr;
+    code = fi_cq_open(domain_.get(), &queue_attributes, &completions, nullptr);
+    if (code != 0) {
+        return refused(fmt::format("fi_cq_open with {} entries", queue_attributes.size), code);
+    }
+    completions_.reset(completions);
+
+    fid_ep* endpoint = nullptr;
+    code = fi_endpoint(domain_.get(), &info, &endpoint, nullptr);
+    if (code != 0) return refused("fi_endpoint", code);
+    endpoint_.reset(endpoint);
+    code = fi_ep_bind(endpoint_.get(), &addresses_->fid, 0);
+    if (code != 0) return refused("fi_ep_bind of the address vector", code);
+    code = fi_ep_bind(endpoint_.get(), &completions_->fid, FI_TRANSMIT | FI_RECV);
+    if (code != 0) return refused("fi_ep_bind of the completion queue", code);
+    code = fi_enable(endpoint_.get());
+    if (code != 0) return refused("fi_enable", code);
+    return {};
+}
+
+base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std::uint64_t access,
+                                                std::uint64_t key) {
+    fid_mr* handle = nullptr;
+    int code =
+        fi_mr_reg(domain_.get(), region.data(), region.size(), access, 0, key, 0, &handle, nullptr);
+    if (code != 0) return refused(fmt::format("fi_mr_reg of {} bytes", region.size()), code);
+    Fid<fid_mr> owned(handle);
+    if (grant_.endpoint_registration) {
+        code = fi_mr_bind(handle, &endpoint_->fid, 0);
+        if (code != 0) return refused("fi_mr_bind to the endpoint", code);
+        code = fi_mr_enable(handle);
+        if (code != 0) return refused("fi_mr_enable", code);
+    }
+    return owned;
+}
+
+base::Result<void> Port::register_all() {
+    auto region =
+        register_region({memory_.base, memory_.bytes}, FI_WRITE | FI_REMOTE_WRITE, kMemoryKey);
+    if (!region) return region.failure();
+    region_ = std::move(region).value();
+    region_desc_ = fi_mr_desc(region_.get());
+
+    auto landing = register_region(landing_, FI_REMOTE_WRITE, kLandingKey);
+    if (!landing) return landing.failure();
+    landing_region_ = std::move(landing).value();
+
+    if (!facts_.stages_sources) return {};
+    staging_ = std::make_unique<Staging>();
+    if (staging_->memory().empty()) {
+        return base::fail(Status::memory, "no memory for staging puts ({} bytes)",
+                          Staging::kBuffers * Staging::kBufferBytes);
+    }
+    auto staged = register_region(staging_->memory(), FI_WRITE, kStagingKey);
+    if (!staged) return staged.failure();
+    staging_region_ = std::move(staged).value();
+    staging_desc_ = fi_mr_desc(staging_region_.get());
+    return {};
+}
+
+RemoteRegion Port::remote_view(std::span<const std::byte> region, fid_mr& handle) const {
+    const auto base = reinterpret_cast<std::uintptr_t>(region.data());
+    return {grant_.virtual_addresses ? base : 0, region.size(), fi_mr_key(&handle)};
+}
+
+base::Result<void> Port::make_card() {
+    std::array<std::byte, 512> name{};
+    std::size_t name_bytes = name.size();
+    const int code = fi_getname(&endpoint_->fid, name.data(), &name_bytes);
+    if (code != 0) return refused("fi_getname", code);
+    const Card card{provider_hash(facts_.provider),
+                    remote_view({memory_.base, memory_.bytes}, *region_),
+                    remote_view(landing_, *landing_region_),
+                    {name.data(), name_bytes}};
+    if (card.memory.key == FI_KEY_NOTAVAIL || card.landing.key == FI_KEY_NOTAVAIL) {
+        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
+    }
+    card_ = encode_card(card);
+    return {};
+}
+
+base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
+                                               const FabricOptions& options, const Found& found) {
+    WEFT_CHECK(options.rank >= 0 && options.rank < options.size, options.rank, options.size);
+    WEFT_CHECK(memory.base != nullptr && memory.bytes > 0, memory.bytes);
+    if (options.puts_in_flight == 0 || options.puts_in_flight_per_peer == 0) {
+        return base::fail(Status::argument,
+                          "puts in flight: {} in all and {} per peer; at least 1 is expected",
+                          options.puts_in_flight, options.puts_in_flight_per_peer);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    std::unique_ptr<Port> port(new Port(memory, options, found));
+    if (auto opened = port->open_endpoint(*found.info, options); !opened) {
+        if (found.source.text.empty()) return opened.failure();
+        return opened.failure().within(
+            fmt::format("local address {} ({} WEFT_FABRIC_ADDRESS)", found.source.text,
+                        found.source.forced ? "named by" : "to name another, set"));
+    }
+    if (auto done = port->register_all(); !done) return done.failure();
+    if (auto done = port->make_card(); !done) return done.failure();
+    port->facts_.enable_us = us_since(start);
+    return port;
+}
+
+base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
+                                                    const FabricOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    auto found = discover(options);
+    if (!found) return found.failure();
+    const std::int64_t discover_us = us_since(start);
+    auto port = Port::open(memory, options, *found);
+    if (!port) return port.failure();
+    (*port)->set_discover_us(discover_us);
+    return std::unique_ptr<FabricPort>(std::move(port).value());
+}
+
+}  // namespace weft::link

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/port.hpp"
+
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace weft::link {
+namespace {
+
+constexpr std::size_t kBatch = 16;  // completions read at once
+constexpr auto kDrainLimit = std::chrono::seconds(2);
+
+}  // namespace
+
+Port::~Port() {
+    // Completions release what libfabric still reads. Peers may be gone, so not for ever; what is
+    // left then is cancelled by closing the endpoint.
+    const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
+    std::array<std::uint32_t, kBatch> ignored{};
+    while (in_flight_ > 0 && failure_ == std::nullopt &&
+           std::chrono::steady_clock::now() < deadline) {
+        static_cast<void>(poll(ignored));
+    }
+}
+
+void Port::set_peer(Rank rank, std::span<const std::byte> address) {
+    WEFT_CHECK(rank >= 0 && static_cast<std::size_t>(rank) < peers_.size(), rank, peers_.size());
+    const auto card = decode_card(address);
+    if (!card) return fail(card.failure().within(fmt::format("rank {}", rank)));
+    if (card->provider != provider_hash(facts_.provider)) {
+        return fail(base::fail(Status::environment,
+                               "rank {} uses another libfabric provider than this rank, which uses "
+                               "\"{}\": set WEFT_PROVIDER alike on all ranks",
+                               rank, facts_.provider));
+    }
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    peer.memory = card->memory;
+    peer.landing = card->landing;
+    peer.endpoint.assign(card->endpoint.begin(), card->endpoint.end());
+    peer.address = FI_ADDR_UNSPEC;
+    peer.warm = false;
+    peer.known = true;
+}
+
+bool Port::resolve(Peer& peer, Rank rank) noexcept {
+    WEFT_CHECK(peer.known, rank);
+    if (peer.address != FI_ADDR_UNSPEC) return true;
+    if (peer.endpoint.empty()) return false;  // refused before; failure() has the reason
+    fi_addr_t address = FI_ADDR_UNSPEC;
+    const int inserted =
+        fi_av_insert(addresses_.get(), peer.endpoint.data(), 1, &address, 0, nullptr);
+    std::vector<std::byte>().swap(peer.endpoint);
+    if (inserted != 1) {
+        fail(refused(fmt::format("fi_av_insert of the address of rank {}", rank),
+                     inserted < 0 ? inserted : -FI_EINVAL));
+        return false;
+    }
+    peer.address = address;
+    return true;
+}
+
+bool Port::warm(Rank rank) noexcept {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    if (peer.warm) return true;
+    if (!resolve(peer, rank)) return false;
+    // An empty write without an immediate: the peer notices nothing.
+    const Write write{.source = landing_,
+                      .bytes = writes_empty_ ? 0U : 1U,
+                      .target = peer.landing.base,
+                      .key = peer.landing.key,
+                      .flags = FI_INJECT};
+    peer.warm = post(peer, rank, write) == base::Post::posted;
+    return peer.warm;
+}
+
+base::Post Port::try_put(Rank rank, const std::byte* data, std::size_t bytes, std::uint64_t target,
+                         std::uint32_t immediate, std::uint32_t* pending) noexcept {
+    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
+        if (!resolve(peer, rank)) return base::Post::again;
+    }
+    if (bytes == 0) {
+        return post(peer, rank,
+                    {.source = landing_,
+                     .bytes = writes_empty_ ? 0U : 1U,
+                     .target = peer.landing.base,
+                     .key = peer.landing.key,
+                     .flags = FI_INJECT | FI_REMOTE_CQ_DATA,
+                     .immediate = immediate});
+    }
+    WEFT_CHECK(bytes <= facts_.message_bytes_max && target <= peer.memory.bytes &&
+                   bytes <= peer.memory.bytes - target,
+               rank, bytes, target, peer.memory.bytes, facts_.message_bytes_max);
+    Write write{.source = data,
+                .bytes = bytes,
+                .target = peer.memory.base + target,
+                .key = peer.memory.key,
+                .flags = FI_REMOTE_CQ_DATA,
+                .immediate = immediate};
+    if (bytes <= facts_.inject_bytes) {
+        write.flags |= FI_INJECT;
+        return post(peer, rank, write);
+    }
+    write.pending = pending;
+    if (in_memory(data, bytes)) {
+        write.desc = region_desc_;
+        return post(peer, rank, write);
+    }
+    return staging_ == nullptr ? post(peer, rank, write) : post_staged(peer, rank, write);
+}
+
+base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
+    write.staged = staging_->take();
+    if (write.staged == nullptr) return base::Post::again;
+    std::copy_n(write.source, write.bytes, write.staged);
+    write.source = write.staged;
+    write.desc = staging_desc_;
+    write.pending = nullptr;  // the caller's source is free already
+    const base::Post posted = post(peer, rank, write);
+    if (posted != base::Post::posted) staging_->give(write.staged);
+    return posted;
+}
+
+base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
+    Operation* operation = free_;
+    if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
+    // libfabric takes sources as non-const, and does not write them.
+    const iovec source{const_cast<std::byte*>(write.source), write.bytes};
+    const fi_rma_iov target{write.target, write.bytes, write.key};
+    void* desc = write.desc;
+    const fi_msg_rma message{.msg_iov = &source,
+                             .desc = &desc,
+                             .iov_count = 1,
+                             .addr = peer.address,
+                             .rma_iov = &target,
+                             .rma_iov_count = 1,
+                             .context = &operation->context,
+                             .data = write.immediate};
+    const ssize_t code = fi_writemsg(endpoint_.get(), &message, write.flags | FI_COMPLETION);
+    if (code != 0) {
+        if (code != -FI_EAGAIN) {
+            fail({Status::peer,
+                  refused(fmt::format("write of {} bytes to rank {}", write.bytes, rank),
+                          static_cast<int>(code))
+                      .text});
+        }
+        return base::Post::again;
+    }
+    free_ = operation->next;
+    operation->pending = write.pending;
+    operation->staged = write.staged;
+    operation->bytes = write.bytes;
+    operation->peer = rank;
+    if (write.pending != nullptr) ++*write.pending;
+    ++peer.in_flight;
+    ++in_flight_;
+    return base::Post::posted;
+}
+
+bool Port::in_memory(const std::byte* data, std::size_t bytes) const noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(data);
+    const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
+    return first >= base && first - base <= memory_.bytes &&
+           bytes <= memory_.bytes - (first - base);
+}
+
+Port::Operation* Port::operation_of(void* context) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(context);
+    const auto first = reinterpret_cast<std::uintptr_t>(operations_.data());
+    const bool ours = address >= first && address - first < operations_.size() * sizeof(Operation);
+    return ours ? static_cast<Operation*>(context) : nullptr;
+}
+
+void Port::finish(Operation& operation) noexcept {
+    if (operation.pending != nullptr) --*operation.pending;
+    if (operation.staged != nullptr) staging_->give(operation.staged);
+    operation.staged = nullptr;
+    operation.pending = nullptr;
+    operation.next = free_;
+    free_ = &operation;
+    --peers_[static_cast<std::size_t>(operation.peer)].in_flight;
+    --in_flight_;
+}
+
+std::size_t Port::poll(std::span<std::uint32_t> immediates) noexcept {
+    std::array<fi_cq_data_entry, kBatch> entries;
+    const ssize_t got =
+        fi_cq_read(completions_.get(), entries.data(), std::min(kBatch, immediates.size()));
+    if (got == -FI_EAGAIN) return 0;
+    if (got < 0) [[unlikely]] {
+        take_error(got);
+        return 0;
+    }
+    std::size_t arrived = 0;
+    for (ssize_t index = 0; index < got; ++index) {
+        const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(index)];
+        // Some providers flag the origin's completion with FI_REMOTE_CQ_DATA, too: FI_REMOTE_WRITE
+        // is what only arrivals have, and only completions have one of our contexts.
+        Operation* operation =
+            (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : operation_of(entry.op_context);
+        if (operation != nullptr) {
+            finish(*operation);
+        } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
+            immediates[arrived++] = static_cast<std::uint32_t>(entry.data);
+        }
+    }
+    return arrived;
+}
+
+void Port::take_error(ssize_t code) noexcept {
+    if (code != -FI_EAVAIL) return fail(refused("fi_cq_read", static_cast<int>(code)));
+    fi_cq_err_entry entry{};
+    const ssize_t got = fi_cq_readerr(completions_.get(), &entry, 0);
+    if (got == -FI_EAGAIN) return;
+    if (got < 0) return fail(refused("fi_cq_readerr", static_cast<int>(got)));
+    std::array<char, 256> detail{};
+    const char* said = fi_cq_strerror(completions_.get(), entry.prov_errno, entry.err_data,
+                                      detail.data(), detail.size());
+    Operation* operation = operation_of(entry.op_context);
+    const std::string what = operation != nullptr ? fmt::format("put of {} bytes to rank {}",
+                                                                operation->bytes, operation->peer)
+                             : (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
+                                 ? std::string("arrival of a put")
+                                 : std::string("connection or operation of the provider");
+    fail(base::fail(Status::peer, "{} failed: {} (provider \"{}\": {})", what,
+                    fi_strerror(entry.err), facts_.provider, said != nullptr ? said : "no detail"));
+    if (operation != nullptr) finish(*operation);
+}
+
+void Port::fail(base::Failure failure) noexcept {
+    if (!failure_) failure_ = std::move(failure);
+}
+
+base::Failure Port::refused(std::string_view call, int code) const {
+    return base::fail(Status::environment, "libfabric {}, provider \"{}\", domain {}: {}: {}",
+                      facts_.version, facts_.provider, facts_.domain, call, fi_strerror(-code));
+}
+
+}  // namespace weft::link

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port.hpp - one endpoint, its address vector, its completion queue and the registered memory.
+//
+// Idea     A put is one RDMA write with an immediate. It takes an operation from a fixed pool,
+// which is
+//          also the context that libfabric may use until its completion; of small ones libfabric
+//          copies the source at once. An immediate arrives in the target's completion queue after
+//          the data is in memory: that is the one order between data and flag that libfabric
+//          promises on every provider (fi_cq(3), remote CQ data).
+// Why      Not fi_inject_writedata() for small puts: nothing bounds how many of them a provider
+// queues
+//          for a target that does not poll (millions, measured), and libfabric 1.17 has a layer
+//          that crashes on a null context when the connection of a queued one breaks. With a
+//          completion each, both are gone, for <<COST>>.
+// Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use. The
+//          pool bounds puts in flight in all, a count per peer bounds those to one.
+// Next     discover.hpp for how the provider is chosen.
+#pragma once
+
+#include <rdma/fi_domain.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "link/fabric/card.hpp"
+#include "link/fabric/discover.hpp"
+#include "link/fabric/fabric.hpp"
+#include "link/fabric/handles.hpp"
+#include "link/fabric/staging.hpp"
+
+namespace weft::link {
+
+class Port final : public FabricPort {
+  public:
+    /// Opens an endpoint on a discovered offer.
+    [[nodiscard]] static base::Result<std::unique_ptr<Port>> open(const FabricMemory& memory,
+                                                                  const FabricOptions& options,
+                                                                  const Found& found);
+    /// Gives puts in flight a moment to complete, then closes.
+    ~Port() override;
+    void set_discover_us(std::int64_t us) { facts_.discover_us = us; }
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
+    [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
+    void set_peer(Rank rank, std::span<const std::byte> address) override;
+    [[nodiscard]] bool warm(Rank rank) noexcept override;
+    [[nodiscard]] base::Post try_put(Rank rank, const std::byte* data, std::size_t bytes,
+                                     std::uint64_t target, std::uint32_t immediate,
+                                     std::uint32_t* pending) noexcept override;
+    [[nodiscard]] std::size_t poll(std::span<std::uint32_t> immediates) noexcept override;
+    [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
+    [[nodiscard]] const base::Failure* failure() const noexcept override {
+        return failure_ ? &*failure_ : nullptr;
+    }
+
+  private:
+    struct Operation {
+        fi_context2 context{};  // first: its address is what libfabric gives back
+        std::uint32_t* pending = nullptr;
+        std::byte* staged = nullptr;
+        Operation* next = nullptr;
+        std::size_t bytes = 0;
+        Rank peer = 0;
+    };
+    struct Peer {
+        fi_addr_t address = FI_ADDR_UNSPEC;
+        RemoteRegion memory;
+        RemoteRegion landing;
+        std::uint32_t in_flight = 0;
+        bool known = false;
+        bool warm = false;
+        std::vector<std::byte> endpoint;  // until resolved
+    };
+
+    /// One write as it goes to libfabric.
+    struct Write {
+        const std::byte* source = nullptr;
+        std::size_t bytes = 0;
+        std::uint64_t target = 0;
+        std::uint64_t key = 0;
+        std::uint64_t flags = 0;
+        std::uint32_t immediate = 0;
+        void* desc = nullptr;
+        std::byte* staged = nullptr;
+        std::uint32_t* pending = nullptr;
+    };
+
+    Port(const FabricMemory& memory, const FabricOptions& options, const Found& found);
+    [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
+                                                   const FabricOptions& options);
+    [[nodiscard]] base::Result<void> register_all();
+    [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
+                                                            std::uint64_t access,
+                                                            std::uint64_t key);
+    [[nodiscard]] base::Result<void> make_card();
+    [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> region, fid_mr& handle) const;
+    [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
+
+    [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
+    [[nodiscard]] base::Post post(Peer& peer, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
+    [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
+    [[nodiscard]] Operation* operation_of(void* context) noexcept;
+    void finish(Operation& operation) noexcept;
+    void take_error(ssize_t code) noexcept;
+    void fail(base::Failure failure) noexcept;
+
+    FabricMemory memory_;
+    FabricFacts facts_;
+    Grant grant_;
+    bool writes_empty_;
+    std::uint32_t in_flight_per_peer_max_;
+    std::uint32_t in_flight_ = 0;
+    std::vector<Peer> peers_;
+    std::vector<Operation> operations_;
+    Operation* free_ = nullptr;
+    std::unique_ptr<Staging> staging_;
+    alignas(64) std::byte landing_[64] = {};  // where empty puts of peers land, never read
+    std::vector<std::byte> card_;
+    std::optional<base::Failure> failure_;
+
+    // In opening order: the regions close first, as providers that bind them to the endpoint
+    // demand.
+    Fid<fid_fabric> fabric_;
+    Fid<fid_domain> domain_;
+    Fid<fid_av> addresses_;
+    Fid<fid_cq> completions_;
+    Fid<fid_ep> endpoint_;
+    Fid<fid_mr> region_;
+    Fid<fid_mr> landing_region_;
+    Fid<fid_mr> staging_region_;
+    void* region_desc_ = nullptr;
+    void* staging_desc_ = nullptr;
+};
+
+}  // namespace weft::link

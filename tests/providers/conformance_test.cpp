@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what fabric.hpp promises holds on a provider. Method: forked ranks on this host put at each
+// other and check every byte at the moment its immediate arrives. WEFT_PROVIDER chooses the
+// provider.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "link/fabric/port.hpp"
+#include "tests/providers/fabric_job.hpp"
+
+namespace weft::tests {
+namespace {
+
+constexpr std::uint32_t kAnswer = 0x8000'0000;
+
+/// A port whose sources outside the registered memory are staged, as FI_MR_LOCAL would have it.
+base::Result<std::unique_ptr<link::FabricPort>> open_staging(const link::FabricMemory& memory,
+                                                             const link::FabricOptions& options) {
+    auto found = link::discover(options);
+    if (!found) return found.failure();
+    found->profile.stages_sources = true;
+    auto port = link::Port::open(memory, options, *found);
+    if (!port) return port.failure();
+    return std::unique_ptr<link::FabricPort>(std::move(port).value());
+}
+
+// --- Sizes, offsets and places of sources -------------------------------------------------------
+
+struct SizedPut {
+    std::size_t bytes;
+    std::size_t offset;
+    std::size_t source_offset;
+    bool in_memory;
+};
+
+constexpr std::size_t kAreaBytes = (std::size_t{1} << 20) + 64;
+
+std::vector<SizedPut> sized_puts(std::size_t bytes_max) {
+    std::vector<SizedPut> puts;
+    for (const std::size_t bytes :
+         {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{48}, std::size_t{64},
+          std::size_t{65}, std::size_t{4096}, (std::size_t{1} << 20) + 3}) {
+        for (const std::size_t offset : {std::size_t{0}, std::size_t{13}}) {
+            for (const std::size_t source_offset : {std::size_t{0}, std::size_t{5}}) {
+                for (const bool in_memory : {true, false}) {
+                    puts.push_back({std::min(bytes, bytes_max), offset, source_offset, in_memory});
+                }
+            }
+        }
+    }
+    return puts;
+}
+
+/// Both ranks send the whole list; each put waits for the other side's answer to the one before.
+void exchange_sizes(Member& me) {
+    const auto puts = sized_puts(me.port->facts().message_bytes_max);
+    const Rank peer = 1 - me.rank;
+    const auto target = me.memory.first(kAreaBytes);
+    const auto inside = me.memory.subspan(kAreaBytes, kAreaBytes);
+    std::vector<std::byte> outside(kAreaBytes);
+    std::vector<std::uint32_t> to_answer;
+    std::uint32_t expected = 0;
+    std::uint32_t answered = 0;
+    me.on_arrival = [&](std::uint32_t immediate) {
+        if ((immediate & kAnswer) != 0) {
+            expect(immediate == (kAnswer | answered),
+                   [&] { return fmt::format("answer {:#x}, expected {}", immediate, answered); });
+            ++answered;
+            return;
+        }
+        expect(immediate == expected,
+               [&] { return fmt::format("immediate {}, expected {}", immediate, expected); });
+        const SizedPut& put = puts[immediate];
+        const std::uint64_t which = immediate * 2U + static_cast<unsigned>(peer);
+        expect(filled(target.subspan(put.offset, put.bytes), which), [&] {
+            return fmt::format("put {} of {} bytes: data was not there", immediate, put.bytes);
+        });
+        const auto after = target.subspan(put.offset + put.bytes);
+        expect(
+            std::all_of(after.begin(), after.end(), [](std::byte b) { return b == std::byte{0}; }),
+            [&] { return fmt::format("put {} wrote behind its end", immediate); });
+        std::fill(target.begin(), target.end(), std::byte{0});
+        ++expected;
+        to_answer.push_back(kAnswer | immediate);
+    };
+    const auto answer_all = [&] {
+        std::uint32_t unused = 0;
+        while (!to_answer.empty() && me.port->try_put(peer, nullptr, 0, 0, to_answer.front(),
+                                                      &unused) == base::Post::posted) {
+            to_answer.erase(to_answer.begin());
+        }
+    };
+    for (std::uint32_t index = 0; index < puts.size(); ++index) {
+        const SizedPut& put = puts[index];
+        const auto area = put.in_memory ? inside : std::span<std::byte>(outside);
+        const auto source = area.subspan(put.source_offset, put.bytes);
+        fill(source, index * 2U + static_cast<unsigned>(me.rank));
+        std::uint32_t pending = 0;
+        me.put(peer, source, put.offset, index, pending);
+        expect(pending <= 1, [&] { return fmt::format("pending is {}", pending); });
+        me.until([&] { return answer_all(), pending == 0; }, "local completion");
+        std::fill(source.begin(), source.end(), std::byte{0xAA});  // ours again
+        me.until([&] { return answer_all(), answered == index + 1; }, "the answer to a put");
+    }
+    me.until([&] { return answer_all(), to_answer.empty() && expected == puts.size(); },
+             "the rest");
+    me.until([&] { return me.port->in_flight() == 0; }, "nothing in flight");
+    me.meet();
+}
+
+// --- Random puts in all directions ---------------------------------------------------------------
+
+constexpr std::uint32_t kSlots = 32;
+constexpr std::size_t kSlotBytes = 8192;
+
+/// Every rank sends `count` puts of random size into slots of random peers; a slot is used again
+/// when its owner has checked it and said so with an empty put.
+class RandomTraffic {
+  public:
+    RandomTraffic(Member& me, std::uint32_t count, std::uint64_t seed)
+        : me_(me), left_(count), random_(seed + static_cast<std::uint64_t>(me.rank)) {
+        me_.on_arrival = [this](std::uint32_t immediate) { arrived(immediate); };
+    }
+
+    void run() {
+        const std::uint64_t total = std::uint64_t{left_} * static_cast<unsigned>(me_.size);
+        me_.until(
+            [&] {
+                step();
+                return left_ == 0 && answers_.empty() && busy_ == 0 &&
+                       me_.meeting.stage.load(std::memory_order_acquire) == total;
+            },
+            "all random puts");
+        me_.until([&] { return me_.port->in_flight() == 0; }, "nothing in flight");
+        for (const auto& pending : pending_) {
+            expect(pending == 0, [&] { return fmt::format("pending is {} at the end", pending); });
+        }
+        me_.meet();
+    }
+
+  private:
+    struct Answer {
+        Rank peer;
+        std::uint32_t immediate;
+    };
+    // An immediate: the flag of an answer, sender, bytes, slot.
+    static std::uint32_t encode(Rank sender, std::uint32_t bytes, std::uint32_t slot) {
+        return (static_cast<std::uint32_t>(sender) << 24) | (bytes << 8) | slot;
+    }
+    [[nodiscard]] std::size_t area(Rank sender, std::uint32_t slot) const {
+        return (static_cast<std::size_t>(sender) * kSlots + slot) * kSlotBytes;
+    }
+    static std::uint64_t which(Rank sender, Rank target, std::uint32_t slot, std::uint32_t use) {
+        return ((std::uint64_t{use} * kSlots + slot) * kRanksMax + static_cast<unsigned>(sender)) *
+                   kRanksMax +
+               static_cast<unsigned>(target);
+    }
+
+    void arrived(std::uint32_t immediate) {
+        const Rank sender = static_cast<Rank>((immediate & ~kAnswer) >> 24);
+        const std::uint32_t slot = immediate & 0xFF;
+        if ((immediate & kAnswer) != 0) {
+            expect(used_[index(sender, slot)], [&] { return std::string("answer without a put"); });
+            used_[index(sender, slot)] = false;
+            --busy_;
+            return;
+        }
+        const std::size_t bytes = (immediate >> 8) & 0xFFFF;
+        const std::uint32_t use = received_[index(sender, slot)]++;
+        const auto data = me_.memory.subspan(area(sender, slot), bytes);
+        expect(filled(data, which(sender, me_.rank, slot, use)), [&] {
+            return fmt::format("{} bytes from rank {}: wrong data, use {}", bytes, sender, use);
+        });
+        answers_.push_back({sender, kAnswer | encode(me_.rank, 0, slot)});
+        me_.meeting.stage.fetch_add(1, std::memory_order_acq_rel);
+    }
+
+    void step() {
+        while (!answers_.empty()) {
+            const Answer& answer = answers_.back();
+            if (me_.port->try_put(answer.peer, nullptr, 0, 0, answer.immediate, nullptr) !=
+                base::Post::posted) {
+                break;
+            }
+            answers_.pop_back();
+        }
+        for (int burst = 0; burst < 4 && left_ > 0; ++burst) send_one();
+    }
+
+    void send_one() {
+        const auto offset = static_cast<Rank>(random_() % static_cast<unsigned>(me_.size - 1));
+        const Rank peer = (me_.rank + 1 + offset) % me_.size;
+        const auto slot = static_cast<std::uint32_t>(random_() % kSlots);
+        const std::size_t at = index(peer, slot);
+        if (used_[at] || pending_[at] != 0) return;
+        const std::uint32_t bytes = random_bytes();
+        auto& source = sources_[at];
+        source.resize(bytes);
+        fill(source, which(me_.rank, peer, slot, sent_[at]));
+        const auto posted = me_.port->try_put(peer, source.data(), bytes, area(me_.rank, slot),
+                                              encode(me_.rank, bytes, slot), &pending_[at]);
+        expect(me_.port->in_flight() <= 16, [&] { return std::string("too many puts in flight"); });
+        if (posted != base::Post::posted) return;
+        ++sent_[at];
+        used_[at] = true;
+        ++busy_;
+        --left_;
+    }
+
+    std::uint32_t random_bytes() {
+        const auto kind = random_() % 4;
+        if (kind == 0) return static_cast<std::uint32_t>(random_() % 8);
+        if (kind == 1) return static_cast<std::uint32_t>(random_() % 130);
+        return static_cast<std::uint32_t>(random_() % kSlotBytes);
+    }
+    static std::size_t index(Rank peer, std::uint32_t slot) {
+        return static_cast<std::size_t>(peer) * kSlots + slot;
+    }
+
+    Member& me_;
+    std::uint32_t left_;
+    std::mt19937_64 random_;
+    std::vector<Answer> answers_;
+    std::array<std::vector<std::byte>, kRanksMax * kSlots> sources_;
+    std::array<std::uint32_t, kRanksMax * kSlots> pending_{};
+    std::array<std::uint32_t, kRanksMax * kSlots> sent_{};
+    std::array<std::uint32_t, kRanksMax * kSlots> received_{};
+    std::array<bool, kRanksMax * kSlots> used_{};
+    std::uint32_t busy_ = 0;
+};
+
+constexpr link::FabricOptions kTight{
+    .provider = {}, .puts_in_flight = 16, .puts_in_flight_per_peer = 8};
+constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
+
+TEST(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean) {
+    const std::string problems = run_job(2, [](Member& me) {
+        me.open(link::load_port, kTight, kMemoryBytes);
+        exchange_sizes(me);
+        me.meet();
+        RandomTraffic(me, 10000, 1).run();
+    });
+    EXPECT_EQ(problems, "");
+}
+
+TEST(Conformance, FourRanksPutAtEachOtherAtOnce) {
+    const std::string problems = run_job(4, [](Member& me) {
+        me.open(link::load_port, kTight, kMemoryBytes);
+        me.warm_all();
+        RandomTraffic(me, 2500, 2).run();
+    });
+    EXPECT_EQ(problems, "");
+}
+
+TEST(Conformance, StagedSourcesArriveWhole) {
+    const std::string problems = run_job(2, [](Member& me) {
+        me.open(open_staging, kTight, kMemoryBytes);
+        expect(me.port->facts().stages_sources, [] { return std::string("nothing is staged"); });
+        exchange_sizes(me);
+        me.meet();
+        RandomTraffic(me, 3000, 3).run();
+    });
+    EXPECT_EQ(problems, "");
+}
+
+}  // namespace
+}  // namespace weft::tests

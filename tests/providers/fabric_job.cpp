@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/providers/fabric_job.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::tests {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void write_report(Meeting& meeting, Rank rank, std::string_view text) {
+    char(&report)[1024] = meeting.report[rank];
+    const std::size_t bytes = std::min(text.size(), sizeof report - 1);
+    std::memcpy(report, text.data(), bytes);
+    report[bytes] = 0;
+}
+
+[[noreturn]] void run_rank(Rank rank, Rank size, Meeting& meeting,
+                           const std::function<void(Member&)>& body) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+        Member member(rank, size, meeting);
+        body(member);
+        member.port.reset();
+        meeting.ended[rank] = true;
+    } catch (const std::exception& problem) {
+        write_report(meeting, rank, problem.what());
+    }
+    ::_exit(0);
+}
+
+/// Waits for a child until the deadline, then kills it. Returns what it died of, if it did.
+std::string reap(pid_t child, Clock::time_point deadline) {
+    int status = 0;
+    pid_t done = 0;
+    while ((done = ::waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < deadline) {
+        ::usleep(1000);
+    }
+    if (done == 0) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, &status, 0);
+        return "late, killed";
+    }
+    return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : std::string{};
+}
+
+}  // namespace
+
+void expect(bool condition, const std::function<std::string()>& text) {
+    if (!condition) throw std::runtime_error(text());
+}
+
+void fill(std::span<std::byte> bytes, std::uint64_t which) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(which, i);
+}
+
+bool filled(std::span<const std::byte> bytes, std::uint64_t which) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (bytes[i] != pattern(which, i)) return false;
+    }
+    return true;
+}
+
+void Member::open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes) {
+    owned_ = std::make_unique<std::byte[]>(memory_bytes);
+    memory = {owned_.get(), memory_bytes};
+    options.rank = rank;
+    options.size = size;
+    options.one_host = true;
+    if (const char* named = std::getenv("WEFT_PROVIDER")) options.provider = named;
+    auto opened = opener({memory.data(), memory.size()}, options);
+    if (!opened) throw std::runtime_error(opened.failure().text);
+    port = std::move(opened).value();
+    const auto card = port->address();
+    expect(card.size() <= sizeof meeting.card[0],
+           [&] { return fmt::format("card {}", card.size()); });
+    std::memcpy(meeting.card[rank], card.data(), card.size());
+    meeting.card_bytes[rank] = static_cast<std::uint32_t>(card.size());
+    meet();
+    for (Rank peer = 0; peer < size; ++peer) {
+        if (peer == rank) continue;
+        port->set_peer(peer, {meeting.card[peer], meeting.card_bytes[peer]});
+    }
+}
+
+void Member::drive() {
+    std::array<std::uint32_t, 16> immediates{};
+    const std::size_t arrived = port->poll(immediates);
+    for (std::size_t i = 0; i < arrived; ++i) {
+        expect(on_arrival != nullptr,
+               [&] { return fmt::format("unexpected immediate {:#x}", immediates[i]); });
+        on_arrival(immediates[i]);
+    }
+    if (arrived == 0) ::sched_yield();
+}
+
+void Member::until(const std::function<bool()>& condition, std::string_view what) {
+    const auto deadline = Clock::now() + kWaitLimit;
+    while (!condition()) {
+        drive();
+        if (const auto* failure = port->failure()) throw std::runtime_error(failure->text);
+        expect(Clock::now() < deadline,
+               [&] { return fmt::format("waited too long for {}", what); });
+    }
+}
+
+void Member::meet() {
+    ++meetings_;
+    meeting.arrived[rank].store(meetings_, std::memory_order_release);
+    until(
+        [&] {
+            return std::all_of(meeting.arrived, meeting.arrived + size, [&](const auto& arrived) {
+                return arrived.load(std::memory_order_acquire) >= meetings_;
+            });
+        },
+        "the other ranks");
+}
+
+void Member::put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
+                 std::uint32_t immediate, std::uint32_t& pending) {
+    until(
+        [&] {
+            return port->try_put(peer, data.data(), data.size(), target, immediate, &pending) ==
+                   base::Post::posted;
+        },
+        fmt::format("a put of {} bytes to be accepted", data.size()));
+}
+
+void Member::warm_all() {
+    for (Rank peer = 0; peer < size; ++peer) {
+        if (peer != rank) until([&] { return port->warm(peer); }, "a warm connection");
+    }
+    meet();
+}
+
+std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank may_die) {
+    void* shared =
+        ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return "no shared mapping";
+    auto& meeting = *new (shared) Meeting{};
+    std::vector<pid_t> children;
+    for (Rank rank = 0; rank < size; ++rank) {
+        const pid_t child = ::fork();
+        if (child == 0) run_rank(rank, size, meeting, body);
+        children.push_back(child);
+    }
+    std::string problems;
+    const auto deadline = Clock::now() + 2 * kWaitLimit;
+    for (Rank rank = 0; rank < size; ++rank) {
+        const std::string died = reap(children[static_cast<std::size_t>(rank)], deadline);
+        if (rank == may_die) continue;
+        if (died.empty() && meeting.ended[rank]) continue;
+        problems += fmt::format("rank {}: {}{}\n", rank, meeting.report[rank], died);
+    }
+    ::munmap(shared, sizeof(Meeting));
+    return problems;
+}
+
+}  // namespace weft::tests

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric_job.hpp - a few forked processes with a port each, for conformance tests.
+//
+// Idea     The parent forks the ranks; they exchange addresses and meet through one shared mapping,
+// so
+//          no launcher is needed. A rank reports a failed expectation by throwing; the text comes
+//          out in the parent. Every wait has a deadline, and the parent kills what is late.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "link/fabric/fabric.hpp"
+
+namespace weft::tests {
+
+inline constexpr Rank kRanksMax = 4;
+inline constexpr auto kWaitLimit = std::chrono::seconds(10);
+
+/// What the ranks share besides the fabric.
+struct Meeting {
+    std::atomic<std::uint32_t> arrived[kRanksMax];
+    std::atomic<std::uint32_t> stage;  ///< free for the test
+    std::uint32_t card_bytes[kRanksMax];
+    std::byte card[kRanksMax][1024];
+    char report[kRanksMax][1024];
+    bool ended[kRanksMax];
+};
+
+using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
+    const link::FabricMemory&, const link::FabricOptions&)>;
+
+/// One rank's view of the job.
+class Member {
+  public:
+    Member(Rank own, Rank ranks, Meeting& shared) : rank(own), size(ranks), meeting(shared) {}
+
+    const Rank rank;
+    const Rank size;
+    Meeting& meeting;
+    std::span<std::byte> memory;
+    std::unique_ptr<link::FabricPort> port;
+    std::function<void(std::uint32_t)> on_arrival;  ///< called for each immediate
+
+    /// Opens the port, exchanges addresses.
+    void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
+    /// Polls once and hands on what has arrived.
+    void drive();
+    /// Drives until the condition holds; throws when it takes too long.
+    void until(const std::function<bool()>& condition, std::string_view what);
+    /// Meets the other ranks outside the fabric, polling meanwhile.
+    void meet();
+    /// Puts, however long it takes; the bytes must stay until pending is zero again.
+    void put(Rank peer, std::span<const std::byte> data, std::uint64_t target,
+             std::uint32_t immediate, std::uint32_t& pending);
+    void warm_all();
+
+  private:
+    std::unique_ptr<std::byte[]> owned_;
+    std::uint32_t meetings_ = 0;
+};
+
+/// Throws with the text if the condition does not hold.
+void expect(bool condition, const std::function<std::string()>& text);
+
+/// Runs `body` in `size` forked processes. Returns what went wrong, empty if nothing did. A rank in
+/// `may_die` need not end well.
+std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank may_die = -1);
+
+/// A byte that depends on which put, and where in it.
+inline std::byte pattern(std::uint64_t which, std::size_t index) {
+    return static_cast<std::byte>((which * 0x9E3779B97F4A7C15ULL + index * 131 + (index >> 8)) >>
+                                  3);
+}
+void fill(std::span<std::byte> bytes, std::uint64_t which);
+bool filled(std::span<const std::byte> bytes, std::uint64_t which);
+
+}  // namespace weft::tests

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what cannot work is refused in words that name it. Method: offers written down attribute by
+// attribute, without hardware, for the decision; one forked rank for what needs libfabric.
+#include <gtest/gtest.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstdlib>
+
+#include "link/fabric/card.hpp"
+#include "link/fabric/grant.hpp"
+#include "link/fabric/profile.hpp"
+#include "tests/providers/fabric_job.hpp"
+
+namespace weft::tests {
+namespace {
+
+/// An fi_info on the stack. The defaults are those of a plain provider without demands.
+struct Offer {
+    char provider[16] = "recorded";
+    char domain[16] = "dev0";
+    fi_tx_attr tx{};
+    fi_ep_attr endpoint{};
+    fi_domain_attr domain_attributes{};
+    fi_fabric_attr fabric{};
+    fi_info info{};
+
+    Offer() {
+        tx.inject_size = 64;
+        endpoint.type = FI_EP_RDM;
+        endpoint.max_msg_size = std::size_t{1} << 30;
+        domain_attributes.name = domain;
+        domain_attributes.cq_data_size = 8;
+        fabric.prov_name = provider;
+        info.caps = FI_RMA;
+        info.addr_format = FI_SOCKADDR_IN;
+        info.tx_attr = &tx;
+        info.ep_attr = &endpoint;
+        info.domain_attr = &domain_attributes;
+        info.fabric_attr = &fabric;
+    }
+    Offer(const Offer&) = delete;
+    Offer& operator=(const Offer&) = delete;
+
+    [[nodiscard]] std::string refusal() const {
+        const auto grant = link::accept_offer(info);
+        return grant ? std::string("accepted") : grant.failure().text;
+    }
+};
+
+TEST(Offer, APlainOneIsAcceptedWithoutDuties) {
+    const Offer offer;
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant);
+    EXPECT_FALSE(grant->virtual_addresses || grant->provider_keys || grant->local_registration ||
+                 grant->endpoint_registration);
+    EXPECT_TRUE(grant->internet_address);
+    EXPECT_EQ(grant->inject_bytes, 64U);
+    EXPECT_EQ(grant->immediate_bytes, 8U);
+    EXPECT_EQ(grant->ordered_bytes, 0U);
+}
+
+TEST(Offer, VerbsLikeDutiesAreUnderstood) {
+    Offer offer;
+    offer.domain_attributes.mr_mode =
+        FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_LOCAL | FI_MR_ENDPOINT;
+    offer.domain_attributes.cq_data_size = 4;
+    offer.info.mode = FI_CONTEXT | FI_CONTEXT2;
+    offer.tx.msg_order = FI_ORDER_RMA_WAW;
+    offer.endpoint.max_order_waw_size = 4096;
+    const auto grant = link::accept_offer(offer.info);
+    ASSERT_TRUE(grant);
+    EXPECT_TRUE(grant->virtual_addresses && grant->provider_keys && grant->local_registration &&
+                grant->endpoint_registration);
+    EXPECT_EQ(grant->immediate_bytes, 4U);
+    EXPECT_EQ(grant->ordered_bytes, 4096U);
+}
+
+TEST(Offer, EachUnhandledRegistrationModeIsNamed) {
+    const std::pair<int, const char*> modes[] = {
+        {FI_MR_RAW, "FI_MR_RAW"},     {FI_MR_MMU_NOTIFY, "FI_MR_MMU_NOTIFY"},
+        {FI_MR_HMEM, "FI_MR_HMEM"},   {FI_MR_RMA_EVENT, "FI_MR_RMA_EVENT"},
+        {FI_MR_BASIC, "FI_MR_BASIC"}, {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE"},
+        {1 << 30, "bits 0x40000000"},
+    };
+    for (const auto& [bit, name] : modes) {
+        Offer offer;
+        offer.domain_attributes.mr_mode = FI_MR_VIRT_ADDR | bit;
+        const std::string refusal = offer.refusal();
+        EXPECT_NE(refusal.find(name), std::string::npos) << refusal;
+        EXPECT_NE(refusal.find("\"recorded\""), std::string::npos) << refusal;
+        EXPECT_EQ(refusal.find("FI_MR_VIRT_ADDR"), std::string::npos) << refusal;
+    }
+}
+
+TEST(Offer, EachUnhandledModeIsNamed) {
+    const std::pair<std::uint64_t, const char*> modes[] = {
+        {FI_RX_CQ_DATA, "FI_RX_CQ_DATA"},
+        {FI_MSG_PREFIX, "FI_MSG_PREFIX"},
+        {FI_ASYNC_IOV, "FI_ASYNC_IOV"},
+        {FI_LOCAL_MR, "FI_LOCAL_MR"},
+    };
+    for (const auto& [bit, name] : modes) {
+        Offer offer;
+        offer.info.mode = FI_CONTEXT | bit;
+        EXPECT_NE(offer.refusal().find(name), std::string::npos) << offer.refusal();
+    }
+}
+
+TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
+    Offer narrow;
+    narrow.domain_attributes.cq_data_size = 2;
+    EXPECT_NE(narrow.refusal().find("cq_data_size"), std::string::npos) << narrow.refusal();
+    Offer message_only;
+    message_only.info.caps = FI_MSG;
+    EXPECT_NE(message_only.refusal().find("FI_RMA"), std::string::npos) << message_only.refusal();
+    Offer connected;
+    connected.endpoint.type = FI_EP_MSG;
+    EXPECT_NE(connected.refusal().find("FI_EP_RDM"), std::string::npos) << connected.refusal();
+}
+
+TEST(Card, ComesBackAsItWentAndDamageIsNoticed) {
+    const std::byte endpoint[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    const link::Card card{link::provider_hash("recorded"), {1, 2, 3}, {4, 5, 6}, endpoint};
+    auto bytes = link::encode_card(card);
+    const auto decoded = link::decode_card(bytes);
+    ASSERT_TRUE(decoded);
+    EXPECT_EQ(decoded->provider, card.provider);
+    EXPECT_EQ(decoded->memory.key, 3U);
+    EXPECT_EQ(decoded->landing.base, 4U);
+    ASSERT_EQ(decoded->endpoint.size(), 3U);
+    EXPECT_EQ(decoded->endpoint[2], std::byte{3});
+    EXPECT_FALSE(link::decode_card(std::span(bytes).first(bytes.size() - 1)));
+    EXPECT_FALSE(link::decode_card(std::span(bytes).first(7)));
+    bytes[0] ^= std::byte{1};
+    EXPECT_FALSE(link::decode_card(bytes));
+}
+
+TEST(Profiles, AnUnknownProviderGetsTheDefaultAndKnownOnesTheirOwn) {
+    EXPECT_EQ(link::profile_of("nonesuch").provider, "");
+    ASSERT_FALSE(link::preferred_profiles().empty());
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        EXPECT_FALSE(profile->provider.empty());
+        EXPECT_EQ(&link::profile_of(profile->provider), profile);
+    }
+}
+
+void expect_refusal(const char* variable, const char* value, link::FabricOptions options,
+                    std::initializer_list<const char*> words) {
+    if (variable != nullptr) ::setenv(variable, value, 1);
+    std::byte memory[64] = {};
+    const auto port = link::load_port({memory, sizeof memory}, options);
+    if (variable != nullptr) ::unsetenv(variable);
+    expect(!port, [] { return std::string("a port was opened"); });
+    for (const char* word : words) {
+        expect(port.failure().text.find(word) != std::string::npos,
+               [&] { return fmt::format("no \"{}\" in: {}", word, port.failure().text); });
+    }
+}
+
+TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
+    const std::string problems = run_job(1, [](Member& me) {
+        const std::string usable(link::preferred_profiles().front()->provider);
+        expect_refusal("WEFT_FABRIC_MODULE", "/nonexistent/weft_fabric.so", {},
+                       {"/nonexistent/weft_fabric.so", "WEFT_FABRIC_MODULE"});
+        expect_refusal(nullptr, nullptr, {.provider = "nonesuch"},
+                       {"\"nonesuch\"", "WEFT_PROVIDER", usable.c_str()});
+        expect_refusal("WEFT_FABRIC_ADDRESS", "203.0.113.7", {.provider = usable},
+                       {"203.0.113.7", "WEFT_FABRIC_ADDRESS", usable.c_str()});
+        expect_refusal(nullptr, nullptr, {.provider = {}, .puts_in_flight = 0}, {"puts in flight"});
+        me.open(link::load_port, {}, 4096);
+        std::vector<std::byte> card(me.port->address().begin(), me.port->address().end());
+        card[4] ^= std::byte{1};  // another provider's hash
+        me.port->set_peer(0, card);
+        expect(me.port->failure() != nullptr &&
+                   me.port->failure()->text.find("WEFT_PROVIDER") != std::string::npos,
+               [] { return std::string("a peer with another provider was accepted"); });
+    });
+    EXPECT_EQ(problems, "");
+}
+
+}  // namespace
+}  // namespace weft::tests
