@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "front/cli/bench_command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/run_command.hpp"
 
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(0, 1);
     auto [arguments, program] = split_at_program(argc, argv);
     weft::front::add_run_command(app, program, exit_status);
+    weft::front::add_bench_command(app, exit_status);
     try {
         app.parse(arguments);
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// error.hpp - what the C++ interface throws.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "weft/types.hpp"
+
+namespace weft {
+
+/// A call that could not be done. what() names the argument or the rank and what was expected.
+class Error : public std::runtime_error {
+  public:
+    Error(Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
+    [[nodiscard]] Status status() const noexcept { return status_; }
+
+  private:
+    Status status_;
+};
+
+}  // namespace weft

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench_command.hpp - `weft bench`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_bench_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

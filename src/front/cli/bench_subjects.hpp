@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
+//
+// Idea     A subject fits base::MeasuringSubject. Inputs differ by rank, element and batch; the expected
+//          value is folded rank by rank in plain code that shares nothing with the library's kernels.
+// Holds    Values are small whole numbers, so every type holds every intermediate result exactly (whole
+//          types wrap, alike on both sides).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::front {
+
+/// What the subjects share: how the ranks of a bench meet and agree.
+class BenchJob {
+  public:
+    explicit BenchJob(Team world) : world_(world) {}
+
+    [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
+    void align() { world_.barrier(); }
+    void largest(std::span<double> values) { world_.allreduce<double>(values, Op::max); }
+
+  protected:
+    Team world_;
+};
+
+class BarrierSubject : public BenchJob {
+  public:
+    using BenchJob::BenchJob;
+
+    void prepare(std::uint64_t) {}
+    void call() { world_.barrier(); }
+    /// One rank comes late, each in turn: nobody may leave before it has come. Clocks of one machine
+    /// agree; ranks of several machines only check that they get through.
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        constexpr std::uint64_t kLateNs = 50'000;
+        const std::uint64_t begin = now_ns();
+        if (batch % static_cast<std::uint64_t>(world_.size()) ==
+            static_cast<std::uint64_t>(world_.rank())) {
+            while (now_ns() < begin + kLateNs) continue;
+        }
+        double bounds[2];
+        bounds[0] = static_cast<double>(now_ns());
+        call();
+        bounds[1] = -static_cast<double>(now_ns());
+        largest(bounds);
+        return bounds[0] <= -bounds[1];
+    }
+};
+
+/// Element `index` that `rank` contributes to batch `batch`.
+template <class T>
+[[nodiscard]] T bench_input(Rank rank, std::size_t index, std::uint64_t batch) {
+    return static_cast<T>((static_cast<std::uint64_t>(rank) * 5 + index + 7 * batch) % 3 + 1);
+}
+
+template <class T>
+[[nodiscard]] T bench_fold(Op op, T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+        using Wide = std::uint64_t;  // wraps as the narrow type does
+        if (op == Op::sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+        if (op == Op::prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+        if (op == Op::band) return static_cast<T>(a & b);
+        if (op == Op::bor) return static_cast<T>(a | b);
+        if (op == Op::bxor) return static_cast<T>(a ^ b);
+    }
+    switch (op) {
+        case Op::sum:
+            return a + b;
+        case Op::prod:
+            return a * b;
+        case Op::min:
+            return std::min(a, b);
+        case Op::max:
+            return std::max(a, b);
+        case Op::land:
+            return static_cast<T>(a != 0 && b != 0);
+        case Op::lor:
+            return static_cast<T>(a != 0 || b != 0);
+        case Op::lxor:
+            return static_cast<T>((a != 0) != (b != 0));
+        default:
+            return a;
+    }
+}
+
+template <class T>
+class AllreduceSubject : public BenchJob {
+  public:
+    AllreduceSubject(Team world, std::uint64_t bytes, Op op)
+        : BenchJob(world), op_(op), in_(bytes / sizeof(T)), out_(in_.size()) {}
+
+    void prepare(std::uint64_t batch) {
+        for (std::size_t i = 0; i < in_.size(); ++i)
+            in_[i] = bench_input<T>(world_.rank(), i, batch);
+        std::ranges::fill(out_, T{});
+    }
+    void call() { world_.allreduce(in_.data(), out_.data(), in_.size(), type_of<T>(), op_); }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        for (std::size_t i = 0; i < out_.size(); ++i) {
+            T expected = bench_input<T>(0, i, batch);
+            for (Rank rank = 1; rank < world_.size(); ++rank)
+                expected = bench_fold(op_, expected, bench_input<T>(rank, i, batch));
+            if (world_.size() == 1) expected = in_[i];
+            if (out_[i] != expected) return false;
+        }
+        return true;
+    }
+
+  private:
+    Op op_;
+    std::vector<T> in_;
+    std::vector<T> out_;
+};
+
+template <class T>
+class BroadcastSubject : public BenchJob {
+  public:
+    BroadcastSubject(Team world, std::uint64_t bytes, Rank root)
+        : BenchJob(world), root_(root), buffer_(bytes / sizeof(T)) {}
+
+    void prepare(std::uint64_t batch) {
+        for (std::size_t i = 0; i < buffer_.size(); ++i)
+            buffer_[i] = world_.rank() == root_ ? bench_input<T>(root_, i, batch) : T{};
+    }
+    void call() { world_.broadcast(buffer_.data(), buffer_.size(), type_of<T>(), root_); }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        for (std::size_t i = 0; i < buffer_.size(); ++i) {
+            if (buffer_[i] != bench_input<T>(root_, i, batch)) return false;
+        }
+        return true;
+    }
+
+  private:
+    Rank root_;
+    std::vector<T> buffer_;
+};
+
+}  // namespace weft::front

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/job.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace weft::run {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::uint64_t kVersion = 1;  ///< of the cards and of everything that crosses the wire
+
+/// What a rank tells all others before the first fence.
+struct Card {
+    link::SegmentCard segment;
+    cpu_set_t cpus{};
+    std::uint64_t version = kVersion;
+    std::string settings;  ///< those that all ranks must agree about
+};
+
+void append(Bytes& out, const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    out.insert(out.end(), from, from + bytes);
+}
+
+Bytes to_bytes(const Card& card) {
+    Bytes out;
+    append(out, card.segment.to_bytes().data(), sizeof(link::SegmentCard));
+    append(out, &card.cpus, sizeof card.cpus);
+    append(out, &card.version, sizeof card.version);
+    append(out, card.settings.data(), card.settings.size());
+    return out;
+}
+
+base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
+    constexpr std::size_t kFixed =
+        sizeof(link::SegmentCard) + sizeof(cpu_set_t) + sizeof(std::uint64_t);
+    if (bytes.size() < kFixed)
+        return base::fail(Status::environment,
+                          "the card of rank {} has {} bytes, expected {} or more: it runs another "
+                          "version of this library",
+                          rank, bytes.size(), kFixed);
+    auto segment = link::SegmentCard::from_bytes(bytes.first(sizeof(link::SegmentCard)));
+    if (!segment) return segment.failure().within(fmt::format("card of rank {}", rank));
+    Card card;
+    card.segment = *segment;
+    const std::byte* at = bytes.data() + sizeof(link::SegmentCard);
+    std::memcpy(&card.cpus, at, sizeof card.cpus);
+    std::memcpy(&card.version, at + sizeof card.cpus, sizeof card.version);
+    const auto* text = reinterpret_cast<const char*>(bytes.data() + kFixed);
+    card.settings.assign(text, bytes.size() - kFixed);
+    return card;
+}
+
+/// Virtual node of a rank: as the launcher says, or by regrouping all ranks into blocks; the first
+/// ones get the extra ranks.
+std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
+    if (settings.nodes != 0) {
+        const auto nodes = static_cast<Rank>(settings.nodes);
+        const Rank each = size / nodes;
+        const Rank extra = size % nodes;
+        const Rank in_larger = extra * (each + 1);
+        if (rank < in_larger) return static_cast<std::uint32_t>(rank / (each + 1));
+        return static_cast<std::uint32_t>(extra + (rank - in_larger) / std::max(each, 1));
+    }
+    return settings.node_id.value_or(0);
+}
+
+base::Result<void> check_agreement(const std::vector<Card>& cards, Rank me) {
+    const Card& mine = cards[static_cast<std::size_t>(me)];
+    for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+        if (cards[rank].version != mine.version)
+            return base::fail(Status::environment,
+                              "rank {} has version {} of this library, rank {} version {}", me,
+                              mine.version, rank, cards[rank].version);
+        const std::string difference = base::first_difference(mine.settings, cards[rank].settings);
+        if (!difference.empty())
+            return base::fail(Status::environment,
+                              "settings differ between rank {} (here) and rank {} (there): {}; all "
+                              "ranks need the same",
+                              me, rank, difference);
+    }
+    return {};
+}
+
+/// The steps of joining, in order; each fills in a part of the job.
+class Joiner {
+  public:
+    explicit Joiner(const base::Settings& settings) : settings_(settings) {}
+
+    base::Result<Job> run() {
+        auto bootstrap = link::join_job();
+        if (!bootstrap) return bootstrap.failure().within("start-up");
+        job_.bootstrap = std::move(*bootstrap);
+        me_ = job_.bootstrap->rank();
+        size_ = job_.bootstrap->size();
+        for (const auto step : {&Joiner::exchange_cards, &Joiner::map_node, &Joiner::open_network,
+                                &Joiner::exchange_verdicts}) {
+            if (auto done = (this->*step)(); !done)
+                return done.failure().within(fmt::format("rank {}: start-up", me_));
+        }
+        make_wire();
+        return std::move(job_);
+    }
+
+  private:
+    base::Result<void> exchange_cards() {
+        const SegmentLayout layout(size_, settings_);
+        cells_end_ = layout.heap;
+        auto segment =
+            link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
+        if (!segment) return segment.failure();
+        segment_ = std::make_unique<link::Segment>(std::move(*segment));
+        Card mine{.segment = segment_->card(), .settings = base::agreement_text(settings_)};
+        if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
+        if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            auto bytes = job_.bootstrap->card("weft.card", rank);
+            if (!bytes) return bytes.failure();
+            auto card = card_from(*bytes, rank);
+            if (!card) return card.failure();
+            cards_.push_back(std::move(*card));
+        }
+        count_host();
+        return check_agreement(cards_, me_);
+    }
+
+    /// Counts nodes, hosts, and the processors of each host, from the cards alone.
+    void count_host() {
+        using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
+        std::map<Place, int> nodes;
+        std::map<std::uint64_t, std::pair<int, cpu_set_t>> hosts;  // by running kernel
+        for (const Card& card : cards_) {
+            const int number = static_cast<int>(nodes.size());
+            job_.node_of_rank.push_back(
+                nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
+                    .first->second);
+            auto& [ranks, cpus] = hosts[card.segment.boot];  // zeroed when it is new
+            ++ranks;
+            CPU_OR(&cpus, &cpus, &card.cpus);
+        }
+        job_.nodes = static_cast<int>(nodes.size());
+        for (auto& [host, counted] : hosts)
+            job_.crowded = job_.crowded || counted.first > CPU_COUNT(&counted.second);
+        auto& [ranks, cpus] = hosts[cards_[static_cast<std::size_t>(me_)].segment.boot];
+        job_.host_ranks = ranks;
+        job_.host_cpus = std::max(1, CPU_COUNT(&cpus));
+        one_host_ = hosts.size() == 1;
+    }
+
+    base::Result<void> map_node() {
+        std::vector<link::SegmentCard> segments;
+        for (const Card& card : cards_) segments.push_back(card.segment);
+        auto map = link::NodeMap::open(*segment_, segments, me_);
+        if (!map) return map.failure();
+        job_.node_map = std::make_unique<link::NodeMap>(std::move(*map));
+        return {};
+    }
+
+    /// Loaded as soon as some rank is not on this node by its card; a rank that could not be mapped
+    /// shows only in the verdicts and is then reported.
+    base::Result<void> open_network() {
+        if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
+        auto port = link::load_port(
+            {job_.node_map->base(me_), segment_->bytes()},
+            {.provider = settings_.provider, .rank = me_, .size = size_, .one_host = one_host_});
+        if (!port) return port.failure();
+        port_ = std::move(*port);
+        return {};
+    }
+
+    base::Result<void> exchange_verdicts() {
+        const Bytes verdict = job_.node_map->verdict().to_bytes();
+        const std::uint64_t verdict_bytes = verdict.size();
+        Bytes mine;
+        append(mine, &verdict_bytes, sizeof verdict_bytes);
+        append(mine, verdict.data(), verdict.size());
+        if (port_) append(mine, port_->address().data(), port_->address().size());
+        if (auto done = job_.bootstrap->publish("weft.verdict", mine); !done) return done;
+        std::map<Rank, Bytes> published;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            auto bytes = job_.bootstrap->card("weft.verdict", rank);
+            if (!bytes) return bytes.failure();
+            published[rank] = std::move(*bytes);
+        }
+        return settle(published);
+    }
+
+    base::Result<void> settle(const std::map<Rank, Bytes>& published) {
+        std::vector<link::MapVerdict> verdicts;
+        std::map<Rank, std::span<const std::byte>> addresses;
+        for (const auto& [rank, bytes] : published) {
+            std::uint64_t verdict_bytes = 0;
+            std::memcpy(&verdict_bytes, bytes.data(), sizeof verdict_bytes);
+            const std::span<const std::byte> all(bytes);
+            auto verdict =
+                link::MapVerdict::from_bytes(all.subspan(sizeof verdict_bytes, verdict_bytes));
+            if (!verdict) return verdict.failure();
+            verdicts.push_back(std::move(*verdict));
+            addresses[rank] = all.subspan(sizeof verdict_bytes + verdict_bytes);
+        }
+        const link::NodeGroup group = link::clique(verdicts, me_);
+        job_.node_map->settle(group);
+        job_.node_ranks = group.ranks;
+        job_.address_mode = group.mode;
+        for (const auto& [rank, address] : addresses) {
+            if (job_.node_map->base(rank) != nullptr) continue;
+            if (!port_ || address.empty())
+                return base::fail(Status::environment,
+                                  "rank {} is on this host but its memory could not be mapped by "
+                                  "all its node-mates: {}",
+                                  rank, job_.node_map->problems());
+            port_->set_peer(rank, address);
+        }
+        return {};
+    }
+
+    void make_wire() {
+        std::vector<std::byte*> near;
+        for (Rank rank = 0; rank < size_; ++rank) near.push_back(job_.node_map->base(rank));
+        job_.wire = std::make_unique<link::Wire>(
+            std::move(near), std::move(port_),
+            link::WireOptions{.rank = me_,
+                              .segment_bytes = segment_->bytes(),
+                              .cells_end = cells_end_,
+                              .spin = job_.host_ranks <= job_.host_cpus});
+    }
+
+    const base::Settings& settings_;
+    Job job_;
+    Rank me_ = 0;
+    Rank size_ = 1;
+    bool one_host_ = true;
+    std::uint64_t cells_end_ = 0;
+    std::unique_ptr<link::Segment> segment_;
+    std::vector<Card> cards_;
+    std::unique_ptr<link::FabricPort> port_;
+};
+
+}  // namespace
+
+base::Result<Job> join(const base::Settings& settings) {
+    return Joiner(settings).run();
+}
+
+}  // namespace weft::run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// job.hpp - from a started process to a wire: cards, mappings, network.
+//
+// Idea     Two collecting fences. Before the first, each rank publishes where its segment is and what
+//          settings it has; before the second, whom it has mapped and how it is reached over the
+//          network. Ranks that have all mapped each other are a node; the network is loaded only if
+//          some rank is not near.
+// Holds    Owners keep their descriptors open until the second fence is over, so everyone has mapped
+//          by then. Settings that differ stop the job and are named.
+#pragma once
+
+#include <memory>
+
+#include "base/environment.hpp"
+#include "base/result.hpp"
+#include "link/bootstrap/bootstrap.hpp"
+#include "link/shared/node_map.hpp"
+#include "link/wire/wire.hpp"
+#include "run/runtime/layout.hpp"
+
+namespace weft::run {
+
+struct Job {
+    std::unique_ptr<link::Bootstrap> bootstrap;
+    std::unique_ptr<link::NodeMap> node_map;
+    std::unique_ptr<link::Wire> wire;
+    std::vector<Rank> node_ranks;   ///< ranks that share memory with this one, ascending
+    std::vector<int> node_of_rank;  ///< by rank: number of its node, by the cards of all
+    int nodes = 1;
+    int host_ranks = 1;    ///< ranks on this host, whatever their virtual node
+    int host_cpus = 1;     ///< processors that these ranks may use
+    bool crowded = false;  ///< some host has more ranks than processors; alike on all ranks
+    link::AddressMode address_mode = link::AddressMode::offset;
+};
+
+[[nodiscard]] base::Result<Job> join(const base::Settings& settings);
+
+}  // namespace weft::run

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// layout.hpp - what lies where in every rank's segment.
+//
+// Idea     header | mailboxes | a fixed table of team regions | heap. The layout follows from the size
+//          of the job and the settings alone, so an offset means the same on all ranks.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "base/environment.hpp"
+#include "base/region.hpp"
+#include "run/execute/inquiry.hpp"
+
+namespace weft::run {
+
+struct SegmentLayout {
+    static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
+    static constexpr std::uint32_t kBulkBanks = 4;
+    static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
+
+    SegmentLayout(Rank job_size, const base::Settings& settings) {
+        const auto ranks = static_cast<std::uint32_t>(job_size);
+        shape.cells = std::bit_ceil(2 * ranks + 16);
+        shape.banks = settings.banks;
+        shape.bulk_banks = kBulkBanks;
+        shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
+        region_bytes = round_up(shape.bytes(), kAlignment);
+        regions = round_up(Mailboxes::kEnd, kAlignment);
+        heap = regions + kTeams * region_bytes;
+        bytes = heap + round_up(settings.heap_bytes, kAlignment);
+    }
+
+    [[nodiscard]] std::uint64_t region(std::uint32_t team) const {
+        return regions + team * region_bytes;
+    }
+
+    base::RegionShape shape;
+    std::uint64_t region_bytes = 0;
+    std::uint64_t regions = 0;  ///< where the table of regions starts
+    std::uint64_t heap = 0;
+    std::uint64_t bytes = 0;  ///< of the whole segment
+
+  private:
+    static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+        return (value + unit - 1) / unit * unit;
+    }
+};
+
+}  // namespace weft::run

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/plans.hpp"
+
+#include <limits>
+
+#include "collectives/defaults.hpp"
+#include "collectives/registry.hpp"
+#include "plan/schedule/localize.hpp"
+
+namespace weft::run {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kTypeNames{"int8",  "int16",  "int32",  "int64",
+                                                      "uint8", "uint16", "uint32", "uint64",
+                                                      "float", "double", "user"};
+constexpr std::array<std::string_view, 11> kOpNames{"sum",  "prod", "min", "max",  "land", "lor",
+                                                    "lxor", "band", "bor", "bxor", "user"};
+
+std::uint32_t element_bytes(const CallShape& shape) {
+    if (shape.user != nullptr) return static_cast<std::uint32_t>(shape.user->element_bytes);
+    return static_cast<std::uint32_t>(bytes_of(shape.type));
+}
+
+std::string describe(const CallShape& shape, std::string_view spec) {
+    std::string text(name_of(shape.kind));
+    if (shape.kind != Kind::barrier)
+        text += fmt::format(" of {} {}", shape.elements, name_of(shape.type));
+    if (shape.kind == Kind::allreduce) text += fmt::format(" with {}", name_of(shape.op));
+    if (shape.root >= 0) text += fmt::format(" from root {}", shape.root);
+    return text + fmt::format(" by {}", spec);
+}
+
+/// 16 bits of everything that ranks must agree about.
+std::uint16_t hash_of(std::string_view description, std::uint32_t bytes) {
+    std::uint64_t hash = 14695981039346656037ULL + bytes;  // FNV-1a
+    for (const char c : description)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    hash ^= hash >> 32;
+    hash ^= hash >> 16;
+    return static_cast<std::uint16_t>(hash);
+}
+
+base::Result<void> check(const CallShape& shape, Rank size) {
+    const std::uint64_t bytes = element_bytes(shape);
+    if (bytes == 0)
+        return base::fail(Status::argument,
+                          "user operation: element_bytes is 0, expected 1 or more");
+    if (shape.elements > std::numeric_limits<std::int64_t>::max() / bytes)
+        return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
+                          shape.elements, bytes);
+    if (shape.kind == Kind::broadcast && (shape.root < 0 || shape.root >= size))
+        return base::fail(Status::argument, "root: {} is not a rank of the team, expected 0..{}",
+                          shape.root, size - 1);
+    return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Type type) {
+    return kTypeNames[static_cast<std::size_t>(type)];
+}
+std::string_view name_of(Op op) {
+    return kOpNames[static_cast<std::size_t>(op)];
+}
+
+PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
+                     std::vector<base::ForcedAlgorithm> forced)
+    : context_(std::move(context)), kernels_(kernels) {
+    for (const base::ForcedAlgorithm& one : forced) {
+        for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
+            if (kKindNames[kind] == one.name) forced_[kind] = one.spec;
+        }
+    }
+}
+
+base::Result<void> PlanCache::force(Kind kind, std::string_view spec) {
+    if (!spec.empty()) {
+        if (auto parsed = collectives::parse_spec(spec); !parsed)
+            return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
+    }
+    forced_[static_cast<std::size_t>(kind)] = spec;
+    last_[static_cast<std::size_t>(kind)] = nullptr;
+    return {};
+}
+
+base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
+    const std::string& forced = forced_[static_cast<std::size_t>(shape.kind)];
+    if (!forced.empty()) return forced;
+    return collectives::default_spec(name_of(shape.kind),
+                                     {.size = context_.size,
+                                      .nodes = context_.nodes,
+                                      .bytes = shape.elements * element_bytes(shape),
+                                      .crowded = context_.crowded});
+}
+
+base::Result<const Plan*> PlanCache::find_or_make(const CallShape& shape) {
+    const auto spec = choose(shape);
+    if (!spec) return spec.failure();
+    Key key{shape, *spec};
+    auto found = plans_.find(key);
+    if (found == plans_.end()) {
+        auto made = make(shape, *spec);
+        if (!made) return made.failure().within(name_of(shape.kind));
+        found = plans_.emplace(std::move(key), std::move(*made)).first;
+    }
+    const Plan* plan = found->second.get();
+    last_[static_cast<std::size_t>(shape.kind)] = plan;
+    return plan;
+}
+
+base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
+                                                    const std::string& spec) const {
+    if (auto checked = check(shape, context_.size); !checked) return checked.failure();
+    auto parsed = collectives::parse_spec(spec);
+    if (!parsed) return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
+    auto plan = std::make_unique<Plan>();
+    plan->shape = shape;
+    plan->reducer.user = shape.user;
+    plan->reducer.element_bytes = element_bytes(shape);
+    if (shape.kind == Kind::allreduce && shape.user == nullptr) {
+        plan->reducer.kernel = kernels_.kernel(shape.type, shape.op);
+        if (plan->reducer.kernel == nullptr)
+            return base::fail(Status::argument, "op: {} does not exist for {}", name_of(shape.op),
+                              name_of(shape.type));
+    }
+    BindOptions options{.elements = shape.elements,
+                        .element_bytes = element_bytes(shape),
+                        .description = describe(shape, spec),
+                        .shape = context_.region};
+    options.call_hash = hash_of(options.description, options.element_bytes);
+    auto bound = bind_call(shape, *parsed, options);
+    if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", spec));
+    plan->program = std::move(*bound);
+    return plan;
+}
+
+base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
+                                                const collectives::AlgorithmSpec& spec,
+                                                const BindOptions& options) const {
+    collectives::GenerateRequest request{.rank = context_.rank,
+                                         .size = context_.size,
+                                         .root = shape.root,
+                                         .elements = shape.elements,
+                                         .element_bytes = options.element_bytes};
+    auto whole = collectives::generate(name_of(shape.kind), spec, request);
+    if (!whole) return whole.failure();
+    if (payload_bytes_max(*whole, options.elements, options.element_bytes) <= base::kCellPayload) {
+        const auto near = [this](Rank peer) {
+            return context_.near[static_cast<std::size_t>(peer)];
+        };
+        return bind(plan::localize(*whole, near), options);
+    }
+    request.segments = 2;
+    auto segmented = collectives::generate(name_of(shape.kind), spec, request);
+    if (!segmented) return segmented.failure();
+    request.segments = segments_needed(*whole, *segmented, options);
+    if (request.segments == 1) return bind(std::move(*whole), options);
+    auto program = collectives::generate(name_of(shape.kind), spec, request);
+    if (!program) return program.failure();
+    return bind(std::move(*program), options);
+}
+
+}  // namespace weft::run

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plans.hpp - from the arguments of a call to its bound program, once per shape of call.
+//
+// Idea     A call's shape (what, how many, of which type, which operation, root) is the key. The last
+//          shape of each kind of call is compared first; repeated calls find their plan with one
+//          comparison.
+// Holds    A plan lives as long as its team: outstanding calls, and ranks that ask about old calls,
+//          may refer to it. All decisions here are made from arguments that all ranks know alike.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/environment.hpp"
+#include "base/result.hpp"
+#include "collectives/notation/spec.hpp"
+#include "run/bind/bind.hpp"
+#include "run/execute/operation.hpp"
+#include "run/reduce/reduce.hpp"
+
+namespace weft::run {
+
+enum class Kind : std::uint8_t { barrier, broadcast, allreduce };
+inline constexpr std::array<std::string_view, 3> kKindNames{"barrier", "broadcast", "allreduce"};
+[[nodiscard]] constexpr std::string_view name_of(Kind kind) {
+    return kKindNames[static_cast<std::size_t>(kind)];
+}
+
+/// Names of types and operations as the command line has them.
+[[nodiscard]] std::string_view name_of(Type type);
+[[nodiscard]] std::string_view name_of(Op op);
+
+/// The shape of a call.
+struct CallShape {
+    Kind kind = Kind::barrier;
+    Type type = Type::float64;
+    Op op = Op::sum;
+    Rank root = -1;
+    std::uint64_t elements = 0;
+    const UserOperation* user = nullptr;  ///< for Op::user
+
+    friend auto operator<=>(const CallShape&, const CallShape&) = default;
+};
+
+struct Plan {
+    CallShape shape;
+    BoundProgram program;
+    Reducer reducer;
+};
+
+/// What plans of one team depend on besides the call.
+struct PlanContext {
+    Rank rank = 0;
+    Rank size = 1;
+    int nodes = 1;           ///< over which the team is spread
+    bool crowded = false;    ///< more ranks on this host than processors
+    std::vector<bool> near;  ///< by team rank: shares memory with this rank
+    base::RegionShape region;
+};
+
+class PlanCache {
+  public:
+    PlanCache(PlanContext context, const ReduceTable& kernels,
+              std::vector<base::ForcedAlgorithm> forced);
+
+    /// The plan of a call; a failure names the argument that cannot be used.
+    [[nodiscard]] base::Result<const Plan*> find(const CallShape& shape) {
+        const Plan* last = last_[static_cast<std::size_t>(shape.kind)];
+        if (last != nullptr && last->shape == shape) return last;
+        return find_or_make(shape);
+    }
+
+    /// From now on calls of this kind use this spec; an empty one restores the choice by shape.
+    /// Plans in use stay. To be called alike on all ranks.
+    base::Result<void> force(Kind kind, std::string_view spec);
+
+    /// The spec that a call would use.
+    [[nodiscard]] base::Result<std::string> choose(const CallShape& shape) const;
+
+  private:
+    using Key = std::pair<CallShape, std::string>;
+
+    base::Result<const Plan*> find_or_make(const CallShape& shape);
+    [[nodiscard]] base::Result<std::unique_ptr<Plan>> make(const CallShape& shape,
+                                                           const std::string& spec) const;
+    [[nodiscard]] base::Result<BoundProgram> bind_call(const CallShape& shape,
+                                                       const collectives::AlgorithmSpec& spec,
+                                                       const BindOptions& options) const;
+
+    PlanContext context_;
+    ReduceTable kernels_;
+    std::array<std::string, kKindNames.size()> forced_;
+    std::array<const Plan*, kKindNames.size()> last_{};
+    std::map<Key, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <set>
+
+namespace weft::run {
+
+namespace {
+
+void print_line(const std::string& line) {
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment) {
+    auto settings = base::read_settings(environment, kKindNames);
+    if (!settings) return settings.failure();
+    return create(std::move(*settings));
+}
+
+base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) {
+    const auto kernels = select_isa(settings.reduce_isa);
+    if (!kernels) return kernels.failure();
+    auto job = join(settings);
+    if (!job) return job.failure();
+    if (job->bootstrap->rank() == 0) {
+        if (const std::string unknown = base::report_unknown(settings); !unknown.empty())
+            print_line("weft: " + unknown);
+    }
+    return std::unique_ptr<Runtime>(new Runtime(std::move(settings), std::move(*job), *kernels));
+}
+
+Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
+    : settings_(std::move(settings)),
+      layout_(job.bootstrap->size(), settings_),
+      kernels_(kernels),
+      job_(std::move(job)),
+      heap_({layout_.heap, layout_.bytes - layout_.heap}) {
+    const Rank rank = job_.bootstrap->rank();
+    engine_ = std::make_unique<RealEngine>(
+        *job_.wire, rank,
+        VigilOptions{.timeout_ns = settings_.timeout_ns,
+                     .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                     .report = print_line});
+    std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    add_team(0, std::move(everyone), 1);
+}
+
+Runtime::~Runtime() = default;
+
+/// Node-mates are known; the rest of the team counts by the job's number of other nodes.
+int Runtime::nodes_of(const std::vector<Rank>& job_ranks) const {
+    std::set<int> nodes;
+    for (const Rank rank : job_ranks)
+        nodes.insert(job_.node_of_rank[static_cast<std::size_t>(rank)]);
+    return static_cast<int>(nodes.size());
+}
+
+Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
+    const auto me = std::ranges::find(job_ranks, job_.bootstrap->rank());
+    PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
+                        .size = static_cast<Rank>(job_ranks.size()),
+                        .nodes = nodes_of(job_ranks),
+                        .crowded = job_.crowded,
+                        .region = layout_.shape};
+    for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
+    used_regions_ |= std::uint64_t{1} << id;
+    return *teams_.emplace_back(
+        std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick, std::move(context)));
+}
+
+void Runtime::remove_team(Team& team) {
+    const std::uint32_t id = team.id();
+    const base::Tick bound = tick_bound();
+    retired_tick_ = bound;
+    engine_->remove_team(const_cast<TeamState&>(team.state()));
+    std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
+    used_regions_ &= ~(std::uint64_t{1} << id);
+}
+
+base::Tick Runtime::tick_bound() const {
+    base::Tick bound = retired_tick_;
+    for (const auto& team : teams_) {
+        const base::Tick next = team->state().next_tick;
+        if (base::tick_distance(next, bound) > 0) bound = next;
+    }
+    return bound;
+}
+
+base::Result<std::byte*> Runtime::allocate(std::uint64_t bytes, std::uint64_t alignment) {
+    const auto offset = heap_.allocate({bytes, alignment});
+    if (!offset) return offset.failure().within("heap (WEFT_HEAP_SIZE sets its size)");
+    return job_.wire->near(job_.bootstrap->rank()) + *offset;
+}
+
+base::Result<void> Runtime::free(std::byte* memory) {
+    const std::byte* base = job_.wire->near(job_.bootstrap->rank());
+    if (memory < base + layout_.heap || memory >= base + layout_.bytes)
+        return base::fail(Status::argument, "free: the pointer does not lie in the heap");
+    return heap_.free(static_cast<std::uint64_t>(memory - base));
+}
+
+base::Result<void> Runtime::finalize() {
+    if (finalized_) return {};
+    finalized_ = true;
+    engine_->drain();
+    auto outcome = world().call({.kind = Kind::barrier}, {});
+    while (outcome.ok() && job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr)
+        engine_->poll();
+    if (outcome.ok()) {
+        // Peers may still need this rank's progress until they are here, too.
+        outcome = job_.bootstrap->start_fence();
+        for (unsigned failures = 0; outcome.ok() && !job_.bootstrap->fence_ended(); ++failures) {
+            engine_->poll();
+            job_.wire->relax(failures);
+        }
+    }
+    job_.wire.reset();
+    if (auto left = job_.bootstrap->finalize(); outcome.ok() && !left.ok()) return left;
+    return outcome;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// runtime.hpp - builds and owns everything: the job, the engine, the teams, the heap.
+//
+// Idea     The composition root. No globals: several runtimes fit in one process.
+// Holds    One thread drives a runtime at a time. Destructors do not communicate; finalize() does.
+// Next     team.hpp for calls; job.hpp for start-up; include/weft/weft.hpp for what users see.
+#pragma once
+
+#include <bitset>
+#include <memory>
+#include <vector>
+
+#include "base/environment.hpp"
+#include "base/result.hpp"
+#include "link/heap/allocator.hpp"
+#include "link/wire/wire.hpp"
+#include "run/execute/engine.hpp"
+#include "run/runtime/job.hpp"
+#include "run/runtime/layout.hpp"
+#include "run/runtime/team.hpp"
+
+namespace weft::run {
+
+class Runtime {
+  public:
+    /// Joins the job of this process with the settings of an environment (as `environ`).
+    [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
+        const char* const* environment);
+    [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(base::Settings settings);
+    ~Runtime();
+
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+
+    [[nodiscard]] Team& world() { return *teams_.front(); }
+    [[nodiscard]] const base::Settings& settings() const { return settings_; }
+    [[nodiscard]] const Job& job() const { return job_; }
+    [[nodiscard]] RealEngine& engine() { return *engine_; }
+    [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
+    [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
+
+    /// A new team of these members (ranks of the job), already agreed about; see Team::split.
+    Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
+    void remove_team(Team& team);
+    /// Regions that no team of this rank uses, as bits.
+    [[nodiscard]] std::uint64_t free_regions() const { return ~used_regions_ & kRegionMask; }
+    /// A tick above every one that this rank has used on any team.
+    [[nodiscard]] base::Tick tick_bound() const;
+
+    /// Symmetric memory: every rank of the job calls alike and gets the same offset.
+    [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
+    base::Result<void> free(std::byte* memory);
+
+    void progress() { engine_->poll(); }
+    /// Collective over the job: waits for all ranks, drains, leaves the job.
+    base::Result<void> finalize();
+
+  private:
+    static constexpr std::uint64_t kRegionMask = (std::uint64_t{1} << SegmentLayout::kTeams) - 1;
+
+    Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
+    [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
+
+    base::Settings settings_;
+    SegmentLayout layout_;
+    ReduceTable kernels_;
+    Job job_;
+    std::unique_ptr<RealEngine> engine_;
+    link::HeapAllocator heap_;
+    std::vector<std::unique_ptr<Team>> teams_;
+    std::uint64_t used_regions_ = 0;
+    base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
+    bool finalized_ = false;
+};
+
+}  // namespace weft::run
