@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and checks each.
+//
+// Idea     One launch per layout; schedules, types, operations, sizes, alignment and in-place vary in
+//          loops inside. The expected value is folded serially (reference.hpp). Random floating-point
+//          inputs have no exact reference: there all ranks must hold the same bits.
+// Holds    Every rank makes the same calls in the same order. Exit status 1 and a line on stderr for a
+//          wrong result.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "collectives/notation/enumerate.hpp"
+#include "collectives/registry.hpp"
+#include "tests/ranks/reference.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Place {
+    bool in_place = false;
+    std::size_t shift = 0;  ///< bytes behind an aligned address
+};
+
+/// Memory for `count` elements, `shift` bytes off its natural alignment.
+template <class T>
+class Vector {
+  public:
+    Vector(std::size_t count, std::size_t shift)
+        : count_(count), shift_(shift), memory_(count * sizeof(T) + shift + 16) {}
+    void set(const std::vector<T>& values) {
+        if (count_ != 0) std::memcpy(data(), values.data(), count_ * sizeof(T));
+    }
+    void spoil() { std::fill(memory_.begin(), memory_.end(), std::byte{0xa5}); }
+    [[nodiscard]] void* data() { return memory_.data() + shift_; }
+    [[nodiscard]] bool equals(const std::vector<T>& expected) {
+        return count_ == 0 || std::memcmp(data(), expected.data(), count_ * sizeof(T)) == 0;
+    }
+
+  private:
+    std::size_t count_;
+    std::size_t shift_;
+    std::vector<std::byte> memory_;
+};
+
+class Matrixer {
+  public:
+    explicit Matrixer(Runtime& runtime, bool full)
+        : world_(runtime.world()),
+          full_(full),
+          product_(&multiply_matrices, nullptr, sizeof(Matrix), false) {}
+
+    int run() {
+        for (const std::string& schedule : schedules()) {
+            world_.set_algorithm("allreduce", schedule);
+            small_calls(schedule);
+            if (++schedules_ % (full_ ? 1 : 4) == 1 || full_) large_calls(schedule);
+        }
+        world_.set_algorithm("allreduce", "");
+        other_collectives();
+        started_calls();
+        splits();
+        if (world_.rank() == 0)
+            fmt::print("{} ranks: {} schedules, {} calls checked, {} wrong\n", world_.size(),
+                       schedules_, calls_, wrong_);
+        return wrong_ == 0 ? 0 : 1;
+    }
+
+  private:
+    /// Factored, split, merged and nested schedules of this size, evenly sampled.
+    std::vector<std::string> schedules() const {
+        const Rank n = world_.size();
+        std::vector<std::string> specs{"", "recursive-doubling"};
+        const std::size_t most = full_ ? 24 : 4;
+        using collectives::ScheduleFamily;
+        for (const auto family :
+             {ScheduleFamily::factored, ScheduleFamily::split, ScheduleFamily::merged}) {
+            std::vector<std::string> all;
+            collectives::for_each_schedule(n, family, [&](const collectives::Schedule& schedule) {
+                all.push_back(collectives::print(schedule));
+                return true;
+            });
+            const std::size_t step = std::max<std::size_t>(1, all.size() / most);
+            for (std::size_t i = 0; i < all.size(); i += step) specs.push_back(all[i]);
+        }
+        for (const char* nested :
+             {"c4m2,c2m2,a2,e2m2,e4m2", "c2m2,m1g2a2,n1g2a2,e2m2", "c8m2,c4m2,a2,e4m2,e8m2",
+              "m1g2a3,n1g3a2", "c8m2,m1g2a3,n1g3a2,e8m2"}) {
+            const auto parsed = collectives::parse_spec(nested);
+            if (parsed && collectives::generate("allreduce", *parsed,
+                                                {.size = n, .elements = 1, .element_bytes = 8})
+                              .ok())
+                specs.emplace_back(nested);
+        }
+        return specs;
+    }
+
+    void small_calls(const std::string& schedule) {
+        for (const std::size_t count : {0, 1, 2, 5, 6, 7, 13}) {
+            allreduce<double>(schedule, count, Op::sum, {});
+            allreduce<std::int32_t>(schedule, count, Op::max, {.in_place = true});
+            allreduce<std::uint8_t>(schedule, count, Op::bxor, {.shift = 1});
+            allreduce<Matrix>(schedule, count, Op::user, {});
+        }
+        allreduce<float>(schedule, 3, Op::prod, {.in_place = true, .shift = 2});
+        allreduce<std::int64_t>(schedule, 6, Op::min, {});
+        allreduce<std::int16_t>(schedule, 9, Op::lor, {});
+        same_bits<double>(schedule, 6);
+        same_bits<float>(schedule, 100);
+    }
+
+    void large_calls(const std::string& schedule) {
+        allreduce<Matrix>(schedule, 300, Op::user, {.in_place = true});
+        allreduce<double>(schedule, 4097, Op::sum, {.shift = 4});
+        same_bits<double>(schedule, 8192);
+        allreduce<std::uint16_t>(schedule, 100'003, Op::sum, {.in_place = true, .shift = 1});
+        if (schedules_ == 1 || full_)
+            allreduce<double>(schedule, (std::size_t{4} << 20) / sizeof(double), Op::max, {});
+    }
+
+    template <class T>
+    void call(void* in, void* out, std::size_t count, Op op) {
+        if constexpr (std::is_same_v<T, Matrix>) {
+            world_.allreduce(in, out, count, product_);
+        } else {
+            world_.allreduce(in, out, count, type_of<T>(), op);
+        }
+    }
+
+    template <class T>
+    void allreduce(const std::string& schedule, std::size_t count, Op op, Place place) {
+        ++round_;
+        Vector<T> in(count, place.shift);
+        Vector<T> out(count, place.shift);
+        in.set(contributions<T>(world_.rank(), count, round_));
+        out.spoil();
+        Vector<T>& result = place.in_place ? in : out;
+        call<T>(in.data(), result.data(), count, op);
+        judge(result.equals(reduction<T>(world_.size(), count, round_, op)),
+              fmt::format("allreduce {} of {} elements of {} bytes, op {}", schedule, count,
+                          sizeof(T), static_cast<int>(op)));
+        if (!place.in_place)
+            judge(in.equals(contributions<T>(world_.rank(), count, round_)),
+                  "the input of " + schedule + " was changed");
+    }
+
+    /// Random values whose sums round: every rank must round alike.
+    template <class T>
+    void same_bits(const std::string& schedule, std::size_t count) {
+        ++round_;
+        std::vector<T> values(count);
+        for (std::size_t i = 0; i < count; ++i)
+            values[i] = static_cast<T>(
+                static_cast<double>(
+                    mix(round_ * 77 + i * 7 + static_cast<std::uint64_t>(world_.rank()) * 1013)) *
+                1e-9);
+        world_.allreduce<T>(std::span<T>(values), Op::sum);
+        std::uint64_t hash = 1;
+        for (const T value : values) {
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, &value, sizeof value);
+            hash = mix(hash + bits);
+        }
+        const std::uint64_t least = world_.allreduce(hash, Op::min);
+        const std::uint64_t most = world_.allreduce(hash, Op::max);
+        judge(least == most,
+              fmt::format("bits of {} differ between ranks ({} elements)", schedule, count));
+    }
+
+    void other_collectives() {
+        for (Rank root = 0; root < world_.size(); ++root) {
+            for (const std::size_t count : {0, 1, 6, 1000, 70'000}) {
+                ++round_;
+                Vector<std::int32_t> buffer(count, root % 3);
+                const auto expected = contributions<std::int32_t>(root, count, round_);
+                buffer.spoil();
+                if (world_.rank() == root) buffer.set(expected);
+                world_.broadcast(buffer.data(), count, Type::int32, root);
+                judge(buffer.equals(expected), fmt::format("broadcast of {} from {}", count, root));
+            }
+        }
+        for (const char* barrier : {"", "dissemination:k=1", "dissemination:k=2", "central"}) {
+            world_.set_algorithm("barrier", barrier);
+            for (int i = 0; i < 300; ++i) world_.barrier();
+        }
+        world_.set_algorithm("barrier", "");
+    }
+
+    /// Many started calls at once, completed in another order.
+    void started_calls() {
+        constexpr std::size_t kCalls = 200;
+        std::vector<std::vector<double>> values(kCalls);
+        std::vector<Request> requests;
+        const std::uint64_t first = round_ + 1;
+        for (std::size_t i = 0; i < kCalls; ++i) {
+            values[i] = contributions<double>(world_.rank(), i % 9 * i, ++round_);
+            const auto root = static_cast<Rank>(i) % world_.size();
+            if (i % 3 == 2)
+                requests.push_back(world_.start_broadcast(values[i].data(), values[i].size(),
+                                                          Type::float64, root));
+            else
+                requests.push_back(world_.start_allreduce(
+                    values[i].data(), values[i].data(), values[i].size(), Type::float64, Op::sum));
+        }
+        for (std::size_t k = 0; k < kCalls; ++k) requests[(k * 77) % kCalls].wait();
+        for (std::size_t i = 0; i < kCalls; ++i) {
+            const auto root = static_cast<Rank>(i) % world_.size();
+            const auto expected =
+                i % 3 == 2 ? contributions<double>(root, values[i].size(), first + i)
+                           : reduction<double>(world_.size(), values[i].size(), first + i, Op::sum);
+            judge(values[i] == expected, fmt::format("started call {}", i));
+        }
+    }
+
+    /// Overlapping teams, used in opposite orders.
+    void splits() {
+        for (int repeat = 0; repeat < 40; ++repeat) {
+            const Rank me = world_.rank();
+            auto halves = world_.split(me % 2, -me);
+            auto some = world_.split(me % 3 == 0 ? 7 : -1, me);
+            judge(halves.has_value() && some.has_value() == (me % 3 == 0), "split gave no team");
+            std::vector<Request> requests;
+            std::int64_t in_half = me;
+            std::int64_t in_some = 1;
+            std::int64_t in_world = 1;
+            const auto start_half = [&] {
+                requests.push_back(
+                    halves->start_allreduce(&in_half, &in_half, 1, Type::int64, Op::sum));
+            };
+            if (me % 4 < 2) start_half();
+            if (some)
+                requests.push_back(
+                    some->start_allreduce(&in_some, &in_some, 1, Type::int64, Op::sum));
+            requests.push_back(
+                world_.start_allreduce(&in_world, &in_world, 1, Type::int64, Op::sum));
+            if (me % 4 >= 2) start_half();
+            for (Request& request : requests) request.wait();
+            std::int64_t expected = 0;
+            for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
+            judge(in_half == expected && in_world == world_.size(), "sums over split teams");
+            judge(!some || in_some == (world_.size() + 2) / 3, "sum over the thirds");
+            // Reversed keys reverse the order of ranks.
+            judge(halves->rank() == halves->size() - 1 - me / 2, "rank order by key");
+            halves->free();
+            if (some) some->free();
+        }
+    }
+
+    void judge(bool right, const std::string& what) {
+        ++calls_;
+        if (right) return;
+        if (++wrong_ <= 5)
+            fmt::print(stderr, "rank {} of {}: {}\n", world_.rank(), world_.size(), what);
+    }
+
+    Team world_;
+    bool full_;
+    UserOp product_;
+    std::uint64_t round_ = 0;
+    int schedules_ = 0;
+    int calls_ = 0;
+    int wrong_ = 0;
+};
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    try {
+        weft::Runtime runtime;
+        const int status =
+            weft::test::Matrixer(runtime, std::getenv("WEFT_TESTS_FULL") != nullptr).run();
+        runtime.finalize();
+        return status;
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 3;
+    }
+}
