@@ -33,15 +33,15 @@ Rank largest_prime(Rank size) {
     return largest;
 }
 
-/// One rank for each group of `base` speaks for it, as often as fits, then gathers and releases.
 std::string allreduce_spec(const DefaultRequest& request) {
     const Rank n = request.size;
-    if (n == 1) return "recursive-doubling";
     const bool small = request.bytes <= base::kCellPayload;
+    if (n == 1) return "recursive-doubling";
     // On one node a short vector is published once and read by all: no round saves anything.
     if (request.nodes == 1 && small) return fmt::format("a{}", n);
-    // Where ranks outnumber processors puts cost more than rounds: gather to one, then release.
-    if (request.nodes > 1 && small && request.crowded) return fmt::format("c{0}m{0},e{0}m{0}", n);
+    // Where ranks outnumber processors, puts and wake-ups cost more than rounds: all go to one rank,
+    // which releases the result. Measured best from 64 B to 2 MiB on 4 and 8 ranks over 2 processors.
+    if (request.crowded) return fmt::format("c{0}m{0},e{0}m{0}", n);
     if (!small || largest_prime(n) > 7) return "recursive-doubling";
     return small_factors(n);
 }

@@ -133,8 +133,9 @@ class Team {
     /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the library's
     /// choice. All members call alike.
     void set_algorithm(std::string_view collective, std::string_view spec);
-    /// The algorithm that an allreduce of this size would use now.
-    [[nodiscard]] std::string algorithm_of_allreduce(std::size_t count, Type type, Op op) const;
+    /// The algorithm that a call would use now. Type and count do not matter to a barrier.
+    [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
+                                           Type type) const;
 
   private:
     friend class Runtime;

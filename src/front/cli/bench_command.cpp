@@ -215,7 +215,9 @@ int bench(const BenchOptions& options) {
     for (const std::uint64_t bytes : options.bytes) {
         for (const std::string& spec : specs_for(options, world.size())) {
             world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
-            Row row{spec, bytes, measure_one(world, options, bytes)};
+            const std::string used = world.algorithm_of(
+                options.collective, bytes / run::bytes_of(options.element), options.element);
+            Row row{used, bytes, measure_one(world, options, bytes)};
             world.set_algorithm(options.collective, "");
             right = right && row.measurement.checked;
             if (speaks && !options.json) print_row(row);

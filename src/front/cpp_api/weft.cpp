@@ -2,8 +2,10 @@
 // weft.cpp - the C++ interface over the runtime: failures become exceptions, handles become objects.
 #include "weft/weft.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -51,11 +53,12 @@ run::CallShape allreduce_shape(std::size_t count, const run::UserOperation* user
             .user = user};
 }
 
-std::optional<run::Kind> kind_named(std::string_view name) {
-    for (std::size_t i = 0; i < run::kKindNames.size(); ++i) {
-        if (run::kKindNames[i] == name) return static_cast<run::Kind>(i);
-    }
-    return std::nullopt;
+run::Kind kind_named(std::string_view name) {
+    const auto found = std::ranges::find(run::kKindNames, name);
+    if (found == run::kKindNames.end())
+        throw Error(Status::argument, fmt::format("no collective \"{}\", expected one of: {}", name,
+                                                  fmt::join(run::kKindNames, " ")));
+    return static_cast<run::Kind>(found - run::kKindNames.begin());
 }
 
 }  // namespace
@@ -182,15 +185,12 @@ void Team::free() {
 }
 
 void Team::set_algorithm(std::string_view collective, std::string_view spec) {
-    const std::optional<run::Kind> kind = kind_named(collective);
-    if (!kind)
-        throw Error(Status::argument,
-                    fmt::format("set_algorithm: no collective \"{}\"", collective));
-    succeed(team_of(team_).force(*kind, spec));
+    succeed(team_of(team_).force(kind_named(collective), spec));
 }
 
-std::string Team::algorithm_of_allreduce(std::size_t count, Type type, Op op) const {
-    return succeed(team_of(team_).plans().choose(allreduce_shape(count, type, op)));
+std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
+    return succeed(team_of(team_).plans().choose(
+        {.kind = kind_named(collective), .type = type, .elements = count}));
 }
 
 // --- runtime -------------------------------------------------------------------------------------

@@ -232,13 +232,12 @@ class Engine {
                        team.cell_bank(epoch),
                        base::flag_word(tick, program.call_hash)};
         const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
-            return vigil_.endure(patience, teams_,
-                                 [&] { return std::vector<Stuck>{describe(call, wait)}; });
+            if (vigil_.endure(patience, teams_, [&] { return std::vector{describe(call, wait)}; }))
+                return true;
+            fail_all(vigil_.failure());
+            return !team.failed;
         });
-        if (!done) {
-            failure_ = vigil_.failure();
-            fail_team(team, failure_);
-        }
+        if (!done) failure_ = team.failure;
         return done;
     }
 
