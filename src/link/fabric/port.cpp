@@ -12,6 +12,9 @@ namespace weft::link {
 namespace {
 
 constexpr std::size_t kBatch = 16;  // completions read at once
+// Injected puts need no completion, and reporting one costs the sender system calls on some networks.
+// One in so many reports all the same, which bounds what is in flight to a peer that does not read.
+constexpr std::uint32_t kSilentPuts = 16;
 constexpr auto kDrainLimit = std::chrono::seconds(2);
 
 }  // namespace
@@ -84,13 +87,13 @@ base::Post Port::try_put(Rank rank, const std::byte* data, std::size_t bytes, st
         if (!resolve(peer, rank)) return base::Post::again;
     }
     if (bytes == 0) {
-        return post(peer, rank,
-                    {.source = landing_,
-                     .bytes = writes_empty_ ? 0U : 1U,
-                     .target = peer.landing.base,
-                     .key = peer.landing.key,
-                     .flags = FI_INJECT | FI_REMOTE_CQ_DATA,
-                     .immediate = immediate});
+        return inject(peer, rank,
+                      {.source = landing_,
+                       .bytes = writes_empty_ ? 0U : 1U,
+                       .target = peer.landing.base,
+                       .key = peer.landing.key,
+                       .flags = FI_REMOTE_CQ_DATA,
+                       .immediate = immediate});
     }
     WEFT_CHECK(bytes <= facts_.message_bytes_max && target <= peer.memory.bytes &&
                    bytes <= peer.memory.bytes - target,
@@ -101,10 +104,7 @@ base::Post Port::try_put(Rank rank, const std::byte* data, std::size_t bytes, st
                 .key = peer.memory.key,
                 .flags = FI_REMOTE_CQ_DATA,
                 .immediate = immediate};
-    if (bytes <= facts_.inject_bytes) {
-        write.flags |= FI_INJECT;
-        return post(peer, rank, write);
-    }
+    if (bytes <= facts_.inject_bytes) return inject(peer, rank, write);
     write.pending = pending;
     if (in_memory(data, bytes)) {
         write.desc = region_desc_;
@@ -125,6 +125,33 @@ base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
     return posted;
 }
 
+/// For sources that may be reused at once.
+base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
+    if (peer.silent == kSilentPuts) {
+        Write reporting = write;
+        reporting.flags |= FI_INJECT;
+        const base::Post posted = post(peer, rank, reporting);
+        if (posted == base::Post::posted) peer.silent = 0;
+        return posted;
+    }
+    const ssize_t code =
+        fi_inject_writedata(endpoint_.get(), write.source, write.bytes, write.immediate,
+                            peer.address, write.target, write.key);
+    const base::Post posted = posted_as(code, rank, write);
+    if (posted == base::Post::posted) ++peer.silent;
+    return posted;
+}
+
+base::Post Port::posted_as(ssize_t code, Rank rank, const Write& write) noexcept {
+    if (code == 0) return base::Post::posted;
+    if (code != -FI_EAGAIN) {
+        fail({Status::peer, refused(fmt::format("write of {} bytes to rank {}", write.bytes, rank),
+                                    static_cast<int>(code))
+                                .text});
+    }
+    return base::Post::again;
+}
+
 base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
     Operation* operation = free_;
     if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
@@ -141,15 +168,8 @@ base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
                              .context = &operation->context,
                              .data = write.immediate};
     const ssize_t code = fi_writemsg(endpoint_.get(), &message, write.flags | FI_COMPLETION);
-    if (code != 0) {
-        if (code != -FI_EAGAIN) {
-            fail({Status::peer,
-                  refused(fmt::format("write of {} bytes to rank {}", write.bytes, rank),
-                          static_cast<int>(code))
-                      .text});
-        }
-        return base::Post::again;
-    }
+    const base::Post posted = posted_as(code, rank, write);
+    if (posted != base::Post::posted) return posted;
     free_ = operation->next;
     operation->pending = write.pending;
     operation->staged = write.staged;

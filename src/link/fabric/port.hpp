@@ -71,6 +71,7 @@ class Port final : public FabricPort {
         RemoteRegion memory;
         RemoteRegion landing;
         std::uint32_t in_flight = 0;
+        std::uint32_t silent = 0;  // injected since the last put that reports its completion
         bool known = false;
         bool warm = false;
         std::vector<std::byte> endpoint;  // until resolved
@@ -102,6 +103,8 @@ class Port final : public FabricPort {
 
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
     [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
     [[nodiscard]] Operation* operation_of(void* context) noexcept;
