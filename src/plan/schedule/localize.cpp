@@ -59,9 +59,13 @@ class Localizer {
                                      .source = step.source});
             return;
         }
-        result_.steps.push_back(step);
-        if (step.kind == StepKind::wait && is_shared(step))
-            result_.steps.back().flags |= kFromPublished;
+        Step& kept = result_.steps.emplace_back(step);
+        if (step.kind == StepKind::wait && is_shared(step)) {
+            kept.flags |= kFromPublished;
+        } else {
+            // Whether to share is settled now: what goes to far peers goes to each of them.
+            kept.flags &= static_cast<std::uint8_t>(~kShared);
+        }
     }
 
     void open_loop(const Step& loop) {

@@ -31,7 +31,7 @@ struct Program {
     Rank rank = 0;
     Rank size = 1;               ///< ranks in the team; alike
     Rank root = kNoRank;         ///< alike
-    std::uint32_t units = 1;     ///< pieces that each vector is cut into; alike
+    std::uint32_t units = 1;     ///< pieces that each vector is cut into (0: no data); alike
     std::uint32_t segments = 1;  ///< iterations of every loop (1: no loop); alike
     std::uint32_t depth = 1;     ///< copies of each slot; segment s uses copy s mod depth; alike
     std::uint32_t slots = 0;     ///< slot, signal and published-cell numbers are below this; alike

@@ -38,7 +38,6 @@ class Form {
     std::string header() const {
         if (program_.segments == 0) return "segments is 0, expected at least 1";
         if (program_.depth == 0) return "depth is 0, expected at least 1";
-        if (program_.units == 0) return "units is 0, expected at least 1";
         if (!program_.unit_counts.empty() && program_.unit_counts.size() != program_.units)
             return fmt::format("{} unit counts for {} units", program_.unit_counts.size(),
                                program_.units);
