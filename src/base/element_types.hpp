@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// element_types.hpp - element types and operations by the names that people write.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace weft::base {
+
+/// "int8" .. "uint64", "float", "double", "user".
+[[nodiscard]] std::string_view name_of(Type type);
+/// "sum", "prod", ..., "user".
+[[nodiscard]] std::string_view name_of(Op op);
+
+/// Built-in ones only; a failure lists them.
+[[nodiscard]] Result<Type> parse_type(std::string_view name);
+[[nodiscard]] Result<Op> parse_op(std::string_view name);
+
+/// Bytes of an element of a built-in type; 0 for Type::user.
+[[nodiscard]] std::size_t size_of(Type type);
+
+}  // namespace weft::base

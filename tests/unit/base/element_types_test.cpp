@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: names of element types and operations read back to what they name. Method: all of them.
+#include "base/element_types.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::base {
+namespace {
+
+TEST(ElementTypes, NamesReadBackAndHaveTheSizeOfTheirType) {
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const auto type = static_cast<Type>(i);
+        const auto parsed = parse_type(name_of(type));
+        ASSERT_TRUE(parsed.ok()) << name_of(type);
+        EXPECT_EQ(*parsed, type);
+    }
+    EXPECT_EQ(size_of(Type::int8), sizeof(std::int8_t));
+    EXPECT_EQ(size_of(Type::uint16), sizeof(std::uint16_t));
+    EXPECT_EQ(size_of(Type::uint64), sizeof(std::uint64_t));
+    EXPECT_EQ(size_of(Type::float32), sizeof(float));
+    EXPECT_EQ(size_of(Type::float64), sizeof(double));
+    EXPECT_EQ(name_of(Type::float64), "double");
+    EXPECT_EQ(size_of(Type::user), 0U);
+}
+
+TEST(ElementTypes, OperationsReadBack) {
+    for (int i = 0; i < kBuiltinOps; ++i) {
+        const auto op = static_cast<Op>(i);
+        const auto parsed = parse_op(name_of(op));
+        ASSERT_TRUE(parsed.ok()) << name_of(op);
+        EXPECT_EQ(*parsed, op);
+    }
+}
+
+TEST(ElementTypes, UnknownNamesAreRefusedWithTheKnownOnes) {
+    const auto type = parse_type("doubel");
+    ASSERT_FALSE(type.ok());
+    EXPECT_EQ(type.failure().status, Status::argument);
+    EXPECT_NE(type.failure().text.find("'doubel'"), std::string::npos);
+    EXPECT_NE(type.failure().text.find("double"), std::string::npos);
+    EXPECT_FALSE(parse_type("user").ok());
+    EXPECT_FALSE(parse_type("").ok());
+    EXPECT_FALSE(parse_op("SUM").ok());
+    EXPECT_FALSE(parse_op("user").ok());
+}
+
+}  // namespace
+}  // namespace weft::base
