@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// algorithm.hpp - what a generator is: a pure function from a spec and a request to one rank's
-// program.
+// algorithm.hpp - what a generator is: a pure function from spec and request to one rank's program.
 //
 // Next     registry.hpp for the list of all of them; README.md for how to add one.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -71,14 +69,14 @@ struct Algorithm {
     return header;
 }
 
-/// Pieces of the pipeline: the spec's parameter or else the request's, and no empty pieces.
+/// Pieces of the pipeline: the spec's parameter or else the request's. More pieces
+/// than elements are allowed: some are empty.
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
     const base::Result<std::int64_t> given = number_parameter(
         spec, "segments", {.fallback = request.segments, .least = 1, .most = 1 << 20});
     if (!given) return given.failure();
-    const auto elements = std::max<std::uint64_t>(1, request.elements);
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(*given, elements));
+    return static_cast<std::uint32_t>(*given);
 }
 
 }  // namespace weft::collectives

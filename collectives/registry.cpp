@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/registry.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "collectives/allreduce/allreduce.hpp"
@@ -32,13 +33,6 @@ std::vector<Algorithm> list_algorithms() {
     };
 }
 
-base::Failure unknown_collective(std::string_view name) {
-    std::string known;
-    for (const Collective& collective : kCollectives)
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", collective.name);
-    return base::fail(Status::argument, "collective '{}' is not known; there are {}", name, known);
-}
-
 base::Result<void> check_request(const Algorithm& algorithm, const GenerateRequest& request) {
     if (request.size < 1)
         return base::fail(Status::argument, "ranks: {} given, at least 1 is needed", request.size);
@@ -60,8 +54,10 @@ base::Result<void> check_parameters(const Algorithm& algorithm, const AlgorithmS
         std::string known;
         for (const Parameter& parameter : algorithm.parameters)
             known += fmt::format("{}{}", known.empty() ? "" : ", ", parameter.name);
-        return fail_at(given.position, "{} has no parameter '{}'; it has {}", algorithm.name,
-                       given.key, known.empty() ? "none" : known);
+        const std::size_t behind_key = given.nested.empty() ? 1 : 2;  // "=" or "=("
+        return fail_at(given.position - behind_key - given.key.size(),
+                       "{} has no parameter '{}'; it has {}", algorithm.name, given.key,
+                       known.empty() ? "none" : known);
     }
     return base::Done{};
 }
@@ -87,15 +83,31 @@ const plan::Contract* find_contract(std::string_view collective) {
     return found == kCollectives.end() ? nullptr : &found->contract();
 }
 
+base::Result<void> check_collective(std::string_view collective) {
+    if (find_contract(collective) != nullptr) return base::Done{};
+    std::string known;
+    for (const std::string_view name : collectives())
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+    return base::fail(Status::argument, "collective '{}' is not known; there are {}", collective,
+                      known);
+}
+
 const plan::Contract& contract(std::string_view collective) {
     const plan::Contract* found = find_contract(collective);
     WEFT_CHECK(found != nullptr, collective);
     return *found;
 }
 
+bool is_rooted(std::string_view collective) {
+    return std::ranges::any_of(algorithms(), [collective](const Algorithm& algorithm) {
+        return algorithm.collective == collective && algorithm.properties.rooted;
+    });
+}
+
 base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
-    if (find_contract(collective) == nullptr) return unknown_collective(collective);
+    const base::Result<void> there = check_collective(collective);
+    if (!there) return there.failure();
     std::string known;
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;

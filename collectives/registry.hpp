@@ -2,10 +2,10 @@
 // registry.hpp - every collective and algorithm there is, in one visible list.
 //
 // Idea     generate() turns (collective, spec, request) into the program of one rank; contract()
-// says
-//          what the programs of all ranks must achieve. Nothing registers itself.
+//          says what the programs of all ranks must achieve. Nothing registers itself.
 // Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own
-// steps. Next     algorithm.hpp for requests; README.md for how to add an algorithm.
+//          steps.
+// Next     algorithm.hpp for requests; README.md for how to add an algorithm.
 #pragma once
 
 #include <span>
@@ -24,8 +24,13 @@ namespace weft::collectives {
 
 /// What the named collective must achieve; nullptr if there is none of that name.
 [[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
-/// The same for a name that is known to exist.
+/// Whether there is a collective of that name; a failure lists them all.
+[[nodiscard]] base::Result<void> check_collective(std::string_view collective);
+/// As find_contract(), for a name that is known to exist.
 [[nodiscard]] const plan::Contract& contract(std::string_view collective);
+
+/// Whether calls of the collective have a root.
+[[nodiscard]] bool is_rooted(std::string_view collective);
 
 /// The entry that a spec names. A failure says which algorithms there are.
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,

@@ -2,26 +2,25 @@
 // multiplying.cpp - allreduce by recursive multiplying: any schedule of the notation.
 //
 // Idea     Stage by stage, groups of B ranks exchange what they hold and reduce it, so that after
-// the
-//          stages with factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. Sizes
-//          that do not factor well are reduced first: a split (c, e) lets one rank speak for its
-//          group, a merge (m, n) lets the remainders ride along in the first and last stage.
+//          the stages with factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks.
+//          Sizes that do not factor well are reduced first: a split (c, e) lets one rank speak for
+//          its group, a merge (m, n) lets the remainders ride along in the first and last stage.
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with the
-// indices
-//          of the pseudocode put right.
+//          indices of the pseudocode put right.
 // Rounds   One for each stage. Messages: n*(B-1) for each aB.
-// Bytes    Each message carries the whole vector: (B-1) * bytes sent and reduced by a rank in a
-// stage. Memory   One slot for each member of a stage's groups (and for each remainder attached),
-// no scratch. Good for Short vectors: few rounds of many non-blocking puts. B near 4 where issuing
-// a message costs
-//          a quarter of its latency.
+// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of
+//          them.
+// Memory   One slot for each member of a stage's groups and each remainder attached; no scratch.
+// Good for Short vectors: few rounds of many non-blocking puts. B near 4 where issuing a message
+//          costs a quarter of its latency.
 // Holds    All ranks reduce in the same order, so results are bit-identical; with ordered placement
-// it
-//          is rank order. All puts of a stage carry the value from before the stage; that value is
-//          overwritten only after local(). A rank's puts of a stage all carry one number: the
+//          it is rank order. All puts of a stage carry the value from before the stage; that value
+//          is overwritten only after local(). A rank's puts of a stage all carry one number: the
 //          position of the sender in its group, counted from the stage's first number. So puts are
-//          kShared, and the slots of different stages never meet.
+//          kShared, and the slots of different stages never meet. Members come first, remainders
+//          after them, in the order of the paper: its simulated times depend on that.
 // Next     notation/schedule.hpp for the rules; patterns/levels.hpp for who is who.
+#include <bit>
 #include <variant>
 
 #include "collectives/allreduce/allreduce.hpp"

@@ -3,11 +3,13 @@
 //
 // Idea     Every rank that has the vector passes it on to one that has not, so their number doubles
 //          each round; the largest subtree is served first. Ranks are counted from the root.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1 (BT and pipelined
-// BT). Rounds   ceil(log2 n). Messages: n - 1, at most ceil(log2 n) from one rank. Bytes    The
-// root sends ceil(log2 n) vectors, leaves none. Memory   One slot; with segments two copies of it
-// and a credit for each child. Good for Short vectors, any n and root. Long ones want segments, or
-// a tree of smaller degree. Holds    Not synchronising: the root never waits (but for credits).
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1 (BT, pipelined BT).
+// Rounds   ceil(log2 n) posts deep; a rank is as many puts away from the root as it has bits.
+//          Messages: n - 1, at most ceil(log2 n) from one rank.
+// Bytes    The root sends ceil(log2 n) vectors, leaves none.
+// Memory   One slot; with segments two copies of it and a credit for each child.
+// Good for Short vectors, any n and root. Long ones want segments, or a tree of smaller degree.
+// Holds    Not synchronising: the root never waits (but for credits).
 #include "collectives/patterns/binomial.hpp"
 
 #include "collectives/broadcast/broadcast.hpp"

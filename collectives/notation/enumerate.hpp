@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enumerate.hpp - all schedules of one size: the candidates that measurements and models choose
-// from.
+// enumerate.hpp - all schedules of one size: what measurements and models choose from.
 //
 // Idea     factored  ordered factorisations of n: a-stages only.
 //          split     one c/e level: every base B >= 2 and number of groups j >= 1 with j*B <= n
-//          that
-//                    leaves n' = n - j*(B-1) >= 2 ranks, times the factorisations of n'.
+//                    that leaves n' = n - j*(B-1) >= 2 ranks, times the factorisations of n'.
 //          merged    every number of remainders R >= 1 times the factorisations of n - R into two
 //                    factors or more.
 //          Levels do not nest here.
-// Holds    Each schedule once, always in the same order; nothing is stored, so a visitor can
-// stream.
+// Holds    Each schedule once, always in the same order; nothing is stored: a visitor can stream.
 #pragma once
 
 #include <cstdint>

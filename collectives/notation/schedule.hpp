@@ -2,11 +2,10 @@
 // schedule.hpp - recursive multiplying as text: "a8,a4", "c6m2,a2,a2,e6m2", "m1g2a3,n1g3a2".
 //
 // Idea     A schedule is a list of stages. A *level* is a set of active ranks with virtual ids
-// (wids)
-//          0..n-1 and S, the product of the factors done on it. aB multiplies S by B; cTmB and
-//          mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et al.,
-//          recursive multiplying, section 4; the numbers are theirs: T grouped ranks, B base, R
-//          remainders, G groups).
+//          (wids) 0..n-1 and S, the product of the factors done on it. aB multiplies S by B; cTmB
+//          and mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et
+//          al., recursive multiplying, section 4; the letters are theirs: T grouped ranks, B base,
+//          R remainders, G groups).
 // Why      Whether the text is well formed does not depend on the number of ranks; whether the
 //          schedule is an allreduce does. So there are two steps: parse, then validate against n.
 // Holds    print(parse(text)) == text: there is one spelling (no blanks, no leading zeros).

@@ -2,11 +2,9 @@
 // validate.cpp - the rules that make a list of stages an allreduce of n ranks.
 //
 // Idea     Walk the stages with a stack of levels. A level knows how many ranks are active on it
-// (n)
-//          and the product of the factors done (S); it is complete when S == n.
+//          (n) and the product of the factors done (S); it is complete when S == n.
 // Why      The same walk that finds a broken rule leaves behind n and S of every stage, which is
-// all
-//          that a generator needs.
+//          all that a generator needs.
 #include <cstdint>
 
 #include "collectives/notation/cursor.hpp"

@@ -2,9 +2,8 @@
 // binomial.hpp - the binomial tree over 0..size-1 rooted at 0, by arithmetic on one number.
 //
 // Idea     The parent of v is v without its lowest set bit; the children of v are v + 2^k for all
-// 2^k
-//          below that bit. Subtrees are ranges, so rank order can be kept; depth is ceil(log2
-//          size).
+//          2^k below that bit. Subtrees are ranges, so rank order can be kept; a rank's depth is
+//          the number of its bits.
 // Next     broadcast/ and whatever gathers or reduces along a tree.
 #pragma once
 

@@ -2,8 +2,7 @@
 // exchange.hpp - the groups of one exchange stage: `base` wids that lie `stride` apart.
 //
 // Idea     With S ranks' worth already combined, wid w meets the wids that agree with it everywhere
-// but
-//          in one digit of base B: start + S*j, j = 0..B-1, inside its block of S*B.
+//          but in one digit of base B: start + S*j, j = 0..B-1, inside its block of S*B.
 #pragma once
 
 #include "weft/types.hpp"

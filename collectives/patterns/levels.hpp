@@ -2,12 +2,10 @@
 // levels.hpp - who is who when recursive multiplying changes the set of active ranks.
 //
 // Idea     A level numbers its active ranks 0..n-1 (wids). A *split* keeps one leader of every
-// group of
-//          `base`; a *merge* sets `remainders` ranks aside. Both are arithmetic in both directions,
-//          so one rank of a million finds its peers in O(levels) time and memory.
+//          group of `base`; a *merge* sets `remainders` ranks aside. Both are arithmetic in both
+//          directions, so one rank of a million finds its peers in O(levels) time and memory.
 // Why      Results must be in rank order for operations that do not commute. A split's leader is
-// the
-//          last of its consecutive members; an ordered merge places the remainders of a group
+//          the last of its consecutive members; an ordered merge places the remainders of a group
 //          directly before its members. Placement::paper puts all remainders first, as the paper's
 //          peer tables have it; that is in rank order only for one remainder or one group.
 // Holds    outer_of(inner) and place_of(outer) are inverse; wids of both levels grow together.
@@ -42,8 +40,8 @@ struct Split {
     [[nodiscard]] Rank member(Rank group, Rank position) const { return group * base + position; }
 };
 
-/// `groups` groups of `base` consecutive inner ranks; remainder i is attached to group i mod
-/// groups.
+/// `groups` groups of `base` consecutive inner ranks; remainder i belongs to group i mod
+/// `groups`.
 struct Merge {
     Rank remainders = 0;
     Rank groups = 1;

@@ -3,6 +3,7 @@
 // Method: the worked examples, stage by stage, in the paper's placement of remainders.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// proof.hpp - generates the programs of all ranks and hands them to the verifier.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collectives/registry.hpp"
+#include "plan/schedule/localize.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace weft::collectives {
+
+inline std::vector<plan::Program> generate_all(std::string_view collective,
+                                               const AlgorithmSpec& spec, GenerateRequest request) {
+    std::vector<plan::Program> list;
+    for (request.rank = 0; request.rank < request.size; ++request.rank) {
+        auto program = generate(collective, spec, request);
+        if (!program) {
+            ADD_FAILURE() << print(spec) << ": " << program.failure().text;
+            return {};
+        }
+        list.push_back(*std::move(program));
+    }
+    return list;
+}
+
+inline plan::Verdict prove(std::string_view collective, const std::vector<plan::Program>& programs,
+                           std::uint64_t elements) {
+    return plan::verify({.programs = programs,
+                         .contract = &contract(collective),
+                         .elements = elements,
+                         .element_bytes = 8});
+}
+
+inline plan::Verdict prove(std::string_view collective, const AlgorithmSpec& spec,
+                           const GenerateRequest& request) {
+    return prove(collective, generate_all(collective, spec, request), request.elements);
+}
+
+inline plan::Verdict prove(std::string_view collective, const std::string& text,
+                           const GenerateRequest& request) {
+    const auto spec = parse_spec(text);
+    if (!spec) {
+        ADD_FAILURE() << text << ": " << spec.failure().text;
+        return {};
+    }
+    return prove(collective, *spec, request);
+}
+
+/// What the runtime makes of the programs when ranks come in nodes of `per_node`.
+inline std::vector<plan::Program> on_nodes(std::vector<plan::Program> programs, Rank per_node) {
+    for (plan::Program& program : programs) {
+        const Rank node = program.rank / per_node;
+        program = plan::localize(program, [=](Rank peer) { return peer / per_node == node; });
+    }
+    return programs;
+}
+
+}  // namespace weft::collectives

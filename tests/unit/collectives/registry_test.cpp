@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the list is complete and consistent, and unusable requests are refused with the reason.
+// Method: walk the list; a table of bad requests.
+#include "collectives/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weft::collectives {
+namespace {
+
+TEST(Registry, EveryEntryIsCompleteAndFound) {
+    std::set<std::string> seen;
+    for (const Algorithm& algorithm : algorithms()) {
+        EXPECT_TRUE(seen.insert(fmt::format("{} {}", algorithm.collective, algorithm.name)).second);
+        EXPECT_NE(find_contract(algorithm.collective), nullptr) << algorithm.collective;
+        EXPECT_EQ(contract(algorithm.collective).collective, algorithm.collective);
+        EXPECT_FALSE(algorithm.summary.empty() || algorithm.source.empty()) << algorithm.name;
+        const auto spec = parse_spec(algorithm.name);
+        ASSERT_TRUE(spec.ok() && !spec->is_schedule()) << algorithm.name;
+        EXPECT_EQ((*find_algorithm(algorithm.collective, *spec))->name, algorithm.name);
+    }
+    for (const std::string_view collective : collectives()) {
+        EXPECT_TRUE(std::ranges::any_of(algorithms(), [&](const Algorithm& algorithm) {
+            return algorithm.collective == collective;
+        })) << collective;
+    }
+}
+
+TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
+    struct Case {
+        const char* collective;
+        const char* spec;
+        GenerateRequest request;
+        const char* message;
+    };
+    for (const Case& c : {
+             Case{"allgathr", "a2", {.size = 2}, "collective 'allgathr' is not known; there are "},
+             Case{"allreduce",
+                  "rings",
+                  {.size = 2},
+                  "character 1: allreduce has no algorithm 'rings'"},
+             Case{"barrier",
+                  "a2",
+                  {.size = 2},
+                  "character 1: barrier has no algorithm in the notation"},
+             Case{"allreduce", "a2", {.size = 0}, "ranks: 0 given, at least 1 is needed"},
+             Case{"allreduce", "a2", {.rank = 2, .size = 2}, "rank: 2 is not in 0..1"},
+             Case{"allreduce", "a2", {.size = 2, .segments = 0}, "segments: 0 is less than 1"},
+             Case{"broadcast", "flat", {.size = 2, .root = 2}, "root: 2 is not in 0..1"},
+             Case{"broadcast", "flat", {.size = 2}, "root: -1 is not in 0..1"},
+             Case{"broadcast",
+                  "flat:k=2",
+                  {.size = 2, .root = 0},
+                  "character 6: flat has no parameter 'k'; it has segments"},
+             Case{"barrier",
+                  "central:k=2",
+                  {.size = 2},
+                  "character 9: central has no parameter 'k'; it has none"},
+             Case{"barrier", "dissemination:k=0", {.size = 2}, "character 17: k=0 is not in 1.."},
+             Case{"broadcast",
+                  "flat:segments=x",
+                  {.size = 2, .root = 0},
+                  "character 15: segments=x is not a whole number"},
+             Case{"allreduce",
+                  "multiplying",
+                  {.size = 2},
+                  "character 1: multiplying needs a schedule"},
+             Case{"allreduce",
+                  "multiplying:schedule=a2",
+                  {.size = 2},
+                  "character 22: schedule must be in the notation"},
+             Case{"allreduce",
+                  "multiplying:schedule=(a2,a3)",
+                  {.size = 8},
+                  "character 27: n=8 is not divisible by S*B=2*3"},
+         }) {
+        const auto spec = parse_spec(c.spec);
+        ASSERT_TRUE(spec.ok()) << c.spec;
+        const auto program = generate(c.collective, *spec, c.request);
+        ASSERT_FALSE(program.ok()) << c.spec;
+        EXPECT_EQ(program.failure().status, Status::argument);
+        EXPECT_TRUE(program.failure().text.starts_with(c.message)) << program.failure().text;
+    }
+}
+
+TEST(Registry, TheSameRequestGivesTheSameProgram) {
+    const auto spec = *parse_spec("m1g2a3,n1g3a2");
+    const GenerateRequest request{.rank = 3, .size = 7, .segments = 2, .elements = 10};
+    EXPECT_EQ(*generate("allreduce", spec, request), *generate("allreduce", spec, request));
+}
+
+}  // namespace
+}  // namespace weft::collectives
