@@ -20,7 +20,10 @@
 
 #include "front/cli/bench_command.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/list_command.hpp"
 #include "front/cli/run_command.hpp"
+#include "front/cli/show_command.hpp"
+#include "front/cli/verify_command.hpp"
 
 namespace {
 
@@ -63,6 +66,9 @@ int main(int argc, char** argv) {
     auto [arguments, program] = split_at_program(argc, argv);
     weft::front::add_run_command(app, program, exit_status);
     weft::front::add_bench_command(app, exit_status);
+    weft::front::add_list_command(app, exit_status);
+    weft::front::add_show_command(app, exit_status);
+    weft::front::add_verify_command(app, exit_status);
     try {
         app.parse(arguments);
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// list_command.cpp - `weft list`: every algorithm with its parameters, properties and source.
+#include "front/cli/list_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "front/cli/program_options.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using collectives::Algorithm;
+using collectives::Parameter;
+using Json = nlohmann::ordered_json;
+
+struct ListArguments {
+    std::string collective;
+    bool json = false;
+};
+
+std::string properties_of(const Algorithm& algorithm) {
+    std::string text;
+    const auto add = [&text](bool holds, const char* word) {
+        if (holds) text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
+    };
+    add(algorithm.properties.ordered, "in rank order");
+    add(algorithm.properties.bit_identical, "bit-identical");
+    add(algorithm.properties.synchronizing, "synchronizing");
+    add(algorithm.properties.rooted, "rooted");
+    add(algorithm.properties.power_of_two, "powers of two only");
+    add(algorithm.properties.notation, "named by its schedule too");
+    return text;
+}
+
+void print_text(const Algorithm& algorithm) {
+    fmt::print("{} {}: {}\n", algorithm.collective, algorithm.name, algorithm.summary);
+    for (const Parameter& parameter : algorithm.parameters)
+        fmt::print("    {}={}  {}\n", parameter.name,
+                   parameter.fallback.empty() ? "..." : parameter.fallback, parameter.help);
+    fmt::print("    {}\n    from {}\n", properties_of(algorithm), algorithm.source);
+}
+
+Json to_json(const Algorithm& algorithm) {
+    Json parameters = Json::array();
+    for (const Parameter& parameter : algorithm.parameters)
+        parameters.push_back(
+            {{"name", parameter.name}, {"default", parameter.fallback}, {"help", parameter.help}});
+    const collectives::Properties& properties = algorithm.properties;
+    return {{"collective", algorithm.collective},
+            {"algorithm", algorithm.name},
+            {"summary", algorithm.summary},
+            {"source", algorithm.source},
+            {"parameters", std::move(parameters)},
+            {"ordered", properties.ordered},
+            {"bit_identical", properties.bit_identical},
+            {"synchronizing", properties.synchronizing},
+            {"rooted", properties.rooted},
+            {"power_of_two", properties.power_of_two},
+            {"notation", properties.notation}};
+}
+
+int list(const ListArguments& arguments) {
+    if (!arguments.collective.empty()) {
+        const auto known = collectives::check_collective(arguments.collective);
+        if (!known) return report_failure(known.failure());
+    }
+    Json all = Json::array();
+    for (const Algorithm& algorithm : collectives::algorithms()) {
+        if (!arguments.collective.empty() && algorithm.collective != arguments.collective) continue;
+        if (arguments.json) {
+            all.push_back(to_json(algorithm));
+        } else {
+            print_text(algorithm);
+        }
+    }
+    if (arguments.json) fmt::print("{}\n", Json{{"algorithms", std::move(all)}}.dump());
+    return 0;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<ListArguments>();
+    CLI::App* command =
+        app.add_subcommand("list", "the algorithms with their parameters, properties and sources");
+    command->add_option("collective", arguments->collective, "of this collective only");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = list(*arguments); });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// list_command.hpp - `weft list`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_list_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

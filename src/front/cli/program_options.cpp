@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/program_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/element_types.hpp"
+#include "base/units.hpp"
+#include "front/cli/exit_status.hpp"
+
+namespace weft::front {
+
+namespace {
+
+base::Result<collectives::Placement> parse_placement(const std::string& text) {
+    if (text == "ordered") return collectives::Placement::ordered;
+    if (text == "paper") return collectives::Placement::paper;
+    return base::fail(Status::argument, "--placement: '{}' is neither ordered nor paper", text);
+}
+
+/// A failure that points at a character means one of the spec.
+base::Failure in_spec(const base::Failure& failure) {
+    return failure.text.starts_with("character ") ? failure.within("--algorithm") : failure;
+}
+
+}  // namespace
+
+void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
+    command.add_option("collective", arguments.collective, "barrier, broadcast, allreduce, ...")
+        ->required();
+    command.add_option("--algorithm", arguments.algorithm,
+                       "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
+    command.add_option("--ranks", arguments.ranks, "number of ranks");
+    command.add_option("--root", arguments.root, "root of a rooted collective")
+        ->capture_default_str();
+    command.add_option("--bytes", arguments.bytes, "bytes of each rank's vector")
+        ->capture_default_str();
+    command.add_option("--type", arguments.type, "element type")->capture_default_str();
+    command
+        .add_option("--placement", arguments.placement,
+                    "where the remainders of merges stand: ordered or paper")
+        ->capture_default_str();
+}
+
+base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments) {
+    const auto type = base::parse_type(arguments.type);
+    if (!type) return type.failure().within("--type");
+    const auto bytes = base::parse_bytes(arguments.bytes);
+    if (!bytes) return bytes.failure().within("--bytes");
+    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
+    if (*bytes % element_bytes != 0)
+        return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
+                          *bytes, element_bytes, arguments.type);
+    const auto placement = parse_placement(arguments.placement);
+    if (!placement) return placement.failure();
+    collectives::GenerateRequest request;
+    request.root = arguments.root;
+    request.elements = *bytes / element_bytes;
+    request.element_bytes = element_bytes;
+    request.placement = *placement;
+    return request;
+}
+
+base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
+    if (arguments.algorithm.empty())
+        return base::fail(Status::argument, "--algorithm is missing: a schedule or a name");
+    if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
+    if (*arguments.ranks < 1)
+        return base::fail(Status::argument, "--ranks: {} is less than 1", *arguments.ranks);
+    auto request = read_request(arguments);
+    if (!request) return request.failure();
+    request->size = *arguments.ranks;
+    auto spec = collectives::parse_spec(arguments.algorithm);
+    if (!spec) return in_spec(spec.failure());
+    const auto algorithm = collectives::find_algorithm(arguments.collective, *spec);
+    if (!algorithm) return in_spec(algorithm.failure());
+    if (!(*algorithm)->properties.rooted) request->root = plan::kNoRank;
+    return ProgramQuestion{arguments.collective, *std::move(spec), *request};
+}
+
+base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank) {
+    collectives::GenerateRequest request = question.request;
+    request.rank = rank;
+    auto program = collectives::generate(question.collective, question.spec, request);
+    if (!program) return in_spec(program.failure());
+    return program;
+}
+
+base::Result<std::vector<plan::Program>> generate_all(const ProgramQuestion& question) {
+    std::vector<plan::Program> programs;
+    for (Rank rank = 0; rank < question.request.size; ++rank) {
+        auto program = generate_one(question, rank);
+        if (!program) return program.failure();
+        programs.push_back(*std::move(program));
+    }
+    return programs;
+}
+
+int report_failure(const base::Failure& failure) {
+    fmt::print(stderr, "weft: {}\n", failure.text);
+    return exit_status_of(failure.status);
+}
+
+}  // namespace weft::front

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// program_options.hpp - the arguments that name a set of programs: collective, algorithm, ranks, ...
+#pragma once
+
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collectives/registry.hpp"
+#include "plan/schedule/program.hpp"
+
+namespace weft::front {
+
+/// As they were written on the command line.
+struct ProgramArguments {
+    std::string collective;
+    std::string algorithm;
+    std::optional<Rank> ranks;
+    Rank root = 0;
+    std::string bytes = "8";
+    std::string type = "double";
+    std::string placement = "ordered";
+};
+
+/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type and --placement to a command.
+void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
+
+/// The same, read and checked against each other.
+struct ProgramQuestion {
+    std::string collective;
+    collectives::AlgorithmSpec spec;
+    collectives::GenerateRequest request;  ///< of rank 0
+};
+/// Elements of --bytes and --type, and the placement; needs no algorithm.
+[[nodiscard]] base::Result<collectives::GenerateRequest> read_request(
+    const ProgramArguments& arguments);
+[[nodiscard]] base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments);
+
+[[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
+[[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
+    const ProgramQuestion& question);
+
+/// Says on stderr why the command stops; returns its exit status.
+[[nodiscard]] int report_failure(const base::Failure& failure);
+
+}  // namespace weft::front

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// show_command.cpp - `weft show`: the programs of a collective in their text form.
+#include "front/cli/show_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "front/cli/program_options.hpp"
+#include "plan/schedule/text.hpp"
+
+namespace weft::front {
+
+namespace {
+
+struct ShowArguments {
+    ProgramArguments programs;
+    std::optional<Rank> rank;
+};
+
+base::Result<std::string> show(const ShowArguments& arguments) {
+    const auto question = read_question(arguments.programs);
+    if (!question) return question.failure();
+    if (arguments.rank) {
+        const Rank size = question->request.size;
+        if (*arguments.rank < 0 || *arguments.rank >= size)
+            return base::fail(Status::argument, "--rank: {} is not in 0..{}", *arguments.rank,
+                              size - 1);
+        const auto program = generate_one(*question, *arguments.rank);
+        if (!program) return program.failure();
+        return plan::to_text(*program);
+    }
+    const auto programs = generate_all(*question);
+    if (!programs) return programs.failure();
+    return plan::to_text(*programs);
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<ShowArguments>();
+    CLI::App* command =
+        app.add_subcommand("show", "print the programs that an algorithm generates");
+    add_program_arguments(*command, arguments->programs);
+    command->add_option("--rank", arguments->rank, "of this rank only");
+    command->callback([arguments, &exit_status] {
+        const auto text = show(*arguments);
+        if (!text) {
+            exit_status = report_failure(text.failure());
+            return;
+        }
+        fmt::print("{}", *text);
+    });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// show_command.hpp - `weft show`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_show_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// verify_command.cpp - `weft verify`: are these programs a right implementation of the collective?
+//
+// Idea     The programs come from a generator or from a file in the text form; the verifier sees no
+//          difference. --layout rewrites them first as the runtime would on nodes of those sizes.
+// Holds    Status 0: valid; 1: not valid, and the error says rank, step and reason; 2: no programs.
+#include "front/cli/verify_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/region.hpp"
+#include "front/cli/exit_status.hpp"
+#include "front/cli/program_options.hpp"
+#include "front/launch/layout.hpp"
+#include "plan/schedule/localize.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct VerifyArguments {
+    ProgramArguments programs;
+    std::string file;
+    std::string layout;
+    bool json = false;
+};
+
+base::Result<std::vector<plan::Program>> read_file(const VerifyArguments& arguments) {
+    if (!arguments.programs.algorithm.empty())
+        return base::fail(Status::argument,
+                          "--program and --algorithm exclude each other: both say what to verify");
+    std::ifstream file(arguments.file);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file.is_open() || file.bad())
+        return base::fail(Status::argument, "--program: {} cannot be read", arguments.file);
+    auto programs = plan::parse_programs(text);
+    if (!programs) return programs.failure().within(arguments.file);
+    if (programs->empty())
+        return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
+    const auto found = static_cast<Rank>(programs->size());
+    const Rank root = programs->front().root;
+    if (root < plan::kNoRank || root >= found)
+        return base::fail(Status::argument, "--program: root {} is not in 0..{}", root, found - 1);
+    if (root == plan::kNoRank && collectives::is_rooted(arguments.programs.collective)) {
+        if (arguments.programs.root < 0 || arguments.programs.root >= found)
+            return base::fail(Status::argument, "--root: {} is not in 0..{}",
+                              arguments.programs.root, found - 1);
+        for (plan::Program& program : *programs) program.root = arguments.programs.root;
+    }
+    if (arguments.programs.ranks && *arguments.programs.ranks != found)
+        return base::fail(Status::argument, "--ranks: {} given, but {} holds the programs of {}",
+                          *arguments.programs.ranks, arguments.file, found);
+    return programs;
+}
+
+base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& arguments) {
+    if (!arguments.file.empty()) return read_file(arguments);
+    if (arguments.programs.algorithm.empty())
+        return base::fail(Status::argument, "either --algorithm or --program is needed");
+    const auto question = read_question(arguments.programs);
+    if (!question) return question.failure();
+    return generate_all(*question);
+}
+
+/// What the runtime makes of the programs if the ranks of a node map each other: payloads that fit a
+/// cell are published to node-mates.
+base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
+                           const collectives::GenerateRequest& request) {
+    if (arguments.layout.empty()) return base::Done{};
+    const auto ranks_per_node = parse_layout(arguments.layout);
+    if (!ranks_per_node) return ranks_per_node.failure();
+    const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
+    if (node_of.size() != programs.size())
+        return base::fail(Status::argument,
+                          "--layout {} has {} ranks, but there are programs of {}",
+                          arguments.layout, node_of.size(), programs.size());
+    const plan::Program& first = programs.front();
+    const std::uint64_t payload =
+        first.partition(request.elements).unit_max() * first.slot_units * request.element_bytes;
+    if (payload > base::kCellPayload) return base::Done{};
+    for (plan::Program& program : programs) {
+        const Rank node = node_of[static_cast<std::size_t>(program.rank)];
+        program = plan::localize(program, [&node_of, node](Rank peer) {
+            return node_of[static_cast<std::size_t>(peer)] == node;
+        });
+    }
+    return base::Done{};
+}
+
+Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict& verdict) {
+    return {{"algorithm", first.algorithm},
+            {"ranks", ranks},
+            {"valid", verdict.valid},
+            {"rounds", verdict.rounds},
+            {"messages", verdict.messages},
+            {"signals", verdict.signals},
+            {"bytes_total", verdict.bytes_total},
+            {"bytes_sent_max", verdict.bytes_sent_max},
+            {"reduced_bytes_max", verdict.reduced_bytes_max},
+            {"ordered", verdict.ordered},
+            {"bit_identical", verdict.bit_identical},
+            {"synchronizing", verdict.synchronizing},
+            {"slots_max", verdict.slots_max},
+            {"descriptors_max", verdict.descriptors_max},
+            {"error", verdict.error}};
+}
+
+void print_text(const Json& object) {
+    for (const auto& [name, value] : object.items())
+        fmt::print("{:18} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+int verify(const VerifyArguments& arguments) {
+    const auto known = collectives::check_collective(arguments.programs.collective);
+    if (!known) return report_failure(known.failure());
+    const auto request = read_request(arguments.programs);
+    if (!request) return report_failure(request.failure());
+    auto programs = programs_of(arguments);
+    if (!programs) return report_failure(programs.failure());
+    const auto laid_out = lay_out(*programs, arguments, *request);
+    if (!laid_out) return report_failure(laid_out.failure());
+    const plan::Verdict verdict =
+        plan::verify({.programs = *programs,
+                      .contract = &collectives::contract(arguments.programs.collective),
+                      .elements = request->elements,
+                      .element_bytes = request->element_bytes});
+    const Json object = to_json(programs->front(), programs->size(), verdict);
+    if (arguments.json) {
+        fmt::print("{}\n", object.dump());
+    } else {
+        print_text(object);
+    }
+    return verdict.valid ? 0 : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<VerifyArguments>();
+    CLI::App* command =
+        app.add_subcommand("verify", "prove that the programs of a collective are right");
+    add_program_arguments(*command, arguments->programs);
+    command
+        ->add_option("--program", arguments->file,
+                     "a file with the programs of all ranks, as `weft show` prints them")
+        ->check(CLI::ExistingFile);
+    command->add_option("--layout", arguments->layout,
+                        "ranks of each node, as in 3,1,4: node-mates read each other's cells");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = verify(*arguments); });
+}
+
+}  // namespace weft::front

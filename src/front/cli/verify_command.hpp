@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// verify_command.hpp - `weft verify`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_verify_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

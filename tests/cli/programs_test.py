@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft verify, show and list keep what is promised about statuses, fields and streams.
+# Method: the built executable, called as a person or a script would call it.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEFT = sys.argv.pop(1)
+
+VERDICT = ("algorithm ranks valid rounds messages signals bytes_total bytes_sent_max "
+           "reduced_bytes_max ordered bit_identical synchronizing slots_max descriptors_max error")
+
+
+def weft(*arguments):
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=30)
+
+
+class Verify(unittest.TestCase):
+    def verdict(self, *arguments, status=0):
+        done = weft("verify", *arguments, "--json")
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
+    def test_a_valid_schedule_has_all_fields(self):
+        verdict = self.verdict("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7",
+                               "--bytes", "1K", "--type", "float")
+        self.assertEqual(list(verdict), VERDICT.split())
+        self.assertTrue(verdict["valid"] and verdict["ordered"] and verdict["bit_identical"])
+        self.assertEqual((verdict["ranks"], verdict["rounds"], verdict["messages"]), (7, 2, 23))
+        self.assertEqual(verdict["bytes_total"], 23 * 1024)
+        self.assertEqual(verdict["error"], "")
+
+    def test_placement_of_the_paper_is_not_in_rank_order(self):
+        arguments = ("allreduce", "--algorithm", "m3g2a2,n3g2a2", "--ranks", "7")
+        self.assertTrue(self.verdict(*arguments)["ordered"])
+        self.assertFalse(self.verdict(*arguments, "--placement", "paper")["ordered"])
+
+    def test_a_layout_publishes_to_node_mates(self):
+        arguments = ("allreduce", "--algorithm", "a8", "--ranks", "8")
+        self.assertEqual(self.verdict(*arguments)["messages"], 56)
+        # 8 ranks publish but for the one alone on its node; pairs on different nodes: 38
+        self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4")["messages"], 7 + 38)
+        self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4", "--bytes", "1K")["messages"],
+                         56)
+
+    def test_a_shown_program_verifies_and_a_damaged_one_does_not(self):
+        shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "programs.txt")
+            with open(path, "w") as file:
+                file.write(shown.stdout)
+            self.assertTrue(self.verdict("broadcast", "--program", path, "--ranks", "4")["valid"])
+            with open(path, "w") as file:
+                file.write(shown.stdout.replace("put to 2", "put to 3", 1))
+            verdict = self.verdict("broadcast", "--program", path, status=1)
+            self.assertFalse(verdict["valid"])
+            self.assertRegex(verdict["error"], r"rank \d+ step \d+")
+            refused = weft("verify", "broadcast", "--program", path, "--ranks", "5")
+            self.assertEqual(refused.returncode, 2)
+
+    def test_what_cannot_be_used_is_refused_with_the_reason(self):
+        for arguments, words in (
+                (("allreduce", "--algorithm", "c5m2,a2,e5m2", "--ranks", "7"),
+                 "character 4: T=5 is not divisible by B=2"),
+                (("allreduce", "--algorithm", "a2;a2", "--ranks", "4"), "character 3:"),
+                (("allreduce", "--algorithm", "rings", "--ranks", "4"), "rings"),
+                (("nothing", "--algorithm", "a2", "--ranks", "4"), "nothing"),
+                (("allreduce", "--algorithm", "a2"), "--ranks"),
+                (("allreduce", "--ranks", "2"), "--algorithm"),
+                (("allreduce", "--algorithm", "a2", "--ranks", "2", "--bytes", "7"), "--bytes"),
+                (("allreduce", "--algorithm", "a2", "--ranks", "2", "--type", "real"), "--type"),
+                (("broadcast", "--algorithm", "flat", "--ranks", "4", "--root", "4"), "root"),
+                (("allreduce", "--algorithm", "a2", "--ranks", "2", "--layout", "1,2"), "--layout"),
+                (("allreduce", "--program", "/does/not/exist"), "/does/not/exist")):
+            done = weft("verify", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertEqual(done.stdout, "", arguments)
+            self.assertIn(words, done.stderr)
+
+
+class ShowAndList(unittest.TestCase):
+    def test_show_prints_one_rank_or_all(self):
+        everything = weft("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4").stdout
+        one = weft("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4", "--rank", "2").stdout
+        self.assertEqual(everything.count("\nrank "), 4)
+        self.assertEqual(one.count("\nrank "), 1)
+        self.assertIn("rank 2\n", one)
+
+    def test_list_names_every_algorithm_with_its_parameters(self):
+        listed = json.loads(weft("list", "--json").stdout)["algorithms"]
+        names = {(entry["collective"], entry["algorithm"]) for entry in listed}
+        self.assertLessEqual({("allreduce", "multiplying"), ("barrier", "dissemination"),
+                              ("broadcast", "binomial")}, names)
+        for entry in listed:
+            self.assertTrue(entry["summary"] and entry["source"])
+            for parameter in entry["parameters"]:
+                self.assertEqual(set(parameter), {"name", "default", "help"})
+        text = weft("list", "barrier").stdout
+        self.assertIn("dissemination", text)
+        self.assertNotIn("broadcast", text)
+        self.assertEqual(weft("list", "nothing").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
