@@ -5,7 +5,7 @@
 //          rank `rank R` and its steps, one a line. Indentation and blank lines mean nothing; what
 //          follows a # that starts a line or stands behind a space is a comment.
 //
-//            collective allreduce           (optional, to the end of the line)
+//            collective NAME                (optional, to the end of the line)
 //            algorithm a2                   (optional, to the end of the line)
 //            ranks 2                        (default: as many as there are `rank` lines)
 //            units 1    segments 4          (defaults 1; also `depth 2`, `root 0`, `synchronizing`)
