@@ -52,18 +52,42 @@ bool Arrivals::raise(Raise raise, std::uint32_t& id) {
 }
 
 bool Arrivals::publish(Raise raise, std::uint32_t& id) {
-    const Rank owner = raise.target;
-    if (!check_not_passed(published_, raise, owner)) return false;
+    FlagTable::Entry& entry = published_.at(key(raise.target, raise.number, raise.segment));
+    const bool joins = entry.raise != kNone && !raise.shared && order_.raises()[entry.raise].shared;
+    if (joins) return publish_shared(std::move(raise), entry, id);
+    if (!check_not_passed(published_, raise, raise.target)) return false;
     if (raise.segment >= depth_) {
         const std::uint32_t earlier =
-            published_.at(key(owner, raise.number, raise.segment - depth_)).raise;
+            published_.at(key(raise.target, raise.number, raise.segment - depth_)).raise;
         if (earlier != kNone && !check_cell_free(earlier, raise.lane)) return false;
     }
-    FlagTable::Entry& entry = published_.at(key(owner, raise.number, raise.segment));
     id = order_.raise(std::move(raise));
     entry.raise = id;
     if (!order_.raises()[id].shared) wake(entry);
     return true;
+}
+
+/// What is put to far peers under a number may be published to near ones under the same number.
+bool Arrivals::publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_t& id) {
+    const std::uint32_t before = entry.raise;
+    if (!check_same(raise, order_.raises()[before])) return false;
+    id = order_.raise(std::move(raise));
+    entry.raise = id;
+    Raise& cell = order_.raises()[id];
+    cell.members = std::move(order_.raises()[before].members);
+    cell.reads = std::move(order_.raises()[before].reads);
+    for (const std::uint32_t member : cell.members) order_.raises()[member].cell = id;
+    wake(entry);
+    return true;
+}
+
+bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
+    if (cell.lane != raise.lane)
+        return reason_.no(
+            fmt::format("shares slot {}, which another lane shares too", raise.number));
+    if (std::ranges::equal(payload(raise), payload(cell))) return true;
+    return reason_.no(
+        fmt::format("shares slot {} with another payload than its earlier put has", raise.number));
 }
 
 /// Neither this segment nor a later one of the same copy may have been raised already.
@@ -133,13 +157,7 @@ bool Arrivals::share(Rank sender, std::uint32_t id) {
     }
     Raise& shared = order_.raises()[cell];
     Raise& put = order_.raises()[id];
-    if (!shared.shared)
-        return reason_.no(fmt::format("shares slot {}, a number that it also publishes", number));
-    if (shared.lane != lane)
-        return reason_.no(fmt::format("shares slot {}, which another lane shares too", number));
-    if (!std::ranges::equal(payload(put), payload(shared)))
-        return reason_.no(
-            fmt::format("shares slot {} with another payload than its earlier put has", number));
+    if (!check_same(put, shared)) return false;
     put.cell = cell;
     shared.members.push_back(id);
     return true;

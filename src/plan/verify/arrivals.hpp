@@ -93,6 +93,8 @@ class Arrivals {
                                           std::string_view does);
     [[nodiscard]] bool check_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool check_cell_free(std::uint32_t earlier, std::uint32_t lane);
+    [[nodiscard]] bool publish_shared(Raise raise, FlagTable::Entry& entry, std::uint32_t& id);
+    [[nodiscard]] bool check_same(const Raise& raise, const Raise& cell);
     [[nodiscard]] bool check_wait(std::uint32_t id, const Step& step);
     void wake(FlagTable::Entry& entry);
     [[nodiscard]] Outcome block(FlagTable::Entry& entry, std::uint32_t lane);
