@@ -23,9 +23,8 @@ void Reads::add(const Access& read, const Order& order) {
         return;
     }
     if (!more_) more_ = std::make_unique<std::vector<Access>>();
-    for (Access& there : *more_) {
-        if (there.lane == read.lane) return merge(there);
-    }
+    // Lanes run for long stretches, so this keeps lists short without searching them.
+    if (!more_->empty() && more_->back().lane == read.lane) return merge(more_->back());
     more_->push_back(read);
 }
 

@@ -40,7 +40,7 @@ struct Access {
 
 class Order;
 
-/// The reads of one place since it was last written; the last one of each lane.
+/// The reads of one place since it was last written; the last one of each run of a lane.
 class Reads {
   public:
     void add(const Access& read, const Order& order);

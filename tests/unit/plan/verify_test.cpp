@@ -209,7 +209,7 @@ TEST(Verify, ThirtyTwoRanksTakeLessThanFiveMilliseconds) {
             best_ms = std::min(best_ms, took.count());
         }
         std::printf("%s: %.2f ms\n", programs[0].algorithm.c_str(), best_ms);
-#if defined(NDEBUG) || defined(__OPTIMIZE__)
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         EXPECT_LT(best_ms, 5.0) << programs[0].algorithm;
 #endif
     }
