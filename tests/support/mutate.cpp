@@ -88,6 +88,25 @@ void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t fr
     }
 }
 
+/// A put gets the number of something else that its receiver awaits, on both sides; or, on its own
+/// side alone, any other number.
+std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random) {
+    const auto receiver = static_cast<std::size_t>(put.peer);
+    std::vector<std::uint32_t> used;
+    for (const Step& step : programs[receiver].steps) {
+        const bool awaits = step.kind == StepKind::wait && (step.flags & plan::kFromPublished) == 0;
+        if (awaits && step.signal != put.signal) used.push_back(step.signal);
+    }
+    if (!used.empty() && pick(random, 2) == 0) {
+        const std::uint32_t to = used[pick(random, used.size())];
+        renumber(programs, receiver, put.signal, to);
+        return fmt::format("and its receiver use slot {} instead", to);
+    }
+    const std::uint32_t slots = programs[receiver].slots;
+    put.signal = (put.signal + 1 + static_cast<std::uint32_t>(pick(random, slots - 1))) % slots;
+    return fmt::format("sent to slot {}", put.signal);
+}
+
 /// All steps of `kind` that `suits` accepts.
 template <class Suits>
 std::vector<Site> sites(const std::vector<Program>& programs, StepKind kind, Suits suits) {
@@ -151,16 +170,8 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
             swap_operands(program, step, a, b);
             return fmt::format("operands {} and {} swapped", a, b);
         }
-        case MutationKind::reuse_slot: {
-            const auto ahead = 1 + static_cast<std::uint32_t>(pick(random, program.slots - 1));
-            const std::uint32_t to = (step.signal + ahead) % program.slots;
-            if (pick(random, 2) == 0) {
-                step.signal = to;
-                return fmt::format("sent to slot {}", to);
-            }
-            renumber(programs, static_cast<std::size_t>(step.peer), step.signal, to);
-            return fmt::format("and its receiver use slot {} instead", to);
-        }
+        case MutationKind::reuse_slot:
+            return reuse_slot(programs, step, random);
         case MutationKind::one_copy:
             for (Program& each : programs) each.depth = 1;
             return "and all others have one copy of each slot";
@@ -169,6 +180,30 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
 }
 
 }  // namespace
+
+const char* to_string(MutationKind kind) {
+    switch (kind) {
+        case MutationKind::drop_put:
+            return "drop a put";
+        case MutationKind::duplicate_put:
+            return "duplicate a put";
+        case MutationKind::retarget_put:
+            return "retarget a put";
+        case MutationKind::swap_operands:
+            return "swap operands";
+        case MutationKind::reuse_slot:
+            return "reuse a slot number";
+        case MutationKind::drop_wait:
+            return "drop a wait";
+        case MutationKind::one_copy:
+            return "one copy of each slot";
+        case MutationKind::drop_local:
+            return "drop a local";
+        case MutationKind::drop_signal:
+            return "drop a signal";
+    }
+    return "";
+}
 
 std::optional<Mutation> mutate(const std::vector<Program>& programs, MutationKind kind,
                                std::uint64_t seed) {

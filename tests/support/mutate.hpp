@@ -28,6 +28,8 @@ enum class MutationKind : std::uint8_t {
 };
 inline constexpr int kMutationKinds = 9;
 
+[[nodiscard]] const char* to_string(MutationKind kind);
+
 struct Mutation {
     MutationKind kind = MutationKind::drop_put;
     std::string description;
