@@ -15,6 +15,8 @@ find_package(GTest REQUIRED)
 
 function(weft_label_tests name target labels)
   set_property(TEST ${name} PROPERTY LABELS ${labels})
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT  # read by the leak checker of the asan preset
+    "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/leaks_of_libraries.txt:print_suppressions=0")
   if("ranks" IN_LIST labels OR "providers" IN_LIST labels)
     set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
   endif()

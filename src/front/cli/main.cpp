@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - the `weft` executable: one subcommand per question.
 //
-// Idea     Each command lives in its own <name>_command.cpp, which adds itself to the application
-// and
-//          stores its exit status; main only lists them and maps what the parser says to statuses.
+// Idea     Each command lives in its own <name>_command.cpp, which adds itself to the application and
+//          stores its exit status; main only lists them and maps the parser's outcomes to statuses.
 // Holds    0 done and right, 1 the answer is no, 2 unusable arguments, 3 the environment failed.
 //          Results go to stdout, everything else to stderr.
 // Next     the add_... functions, one header each.

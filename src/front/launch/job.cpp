@@ -97,7 +97,7 @@ base::Result<void> Job::start() {
                                      .ranks_per_node = options_.ranks_per_node,
                                      .folder = folder_->path()});
     if (!server) return server.failure();
-    server_ = *std::move(server);
+    server_ = *server;
 
     watched_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
     no_input_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -221,11 +221,35 @@ void Job::handle_server_event() {
 }
 
 void Job::handle_rank_end(Rank rank) {
+    if (!status_) {
+        const Rank cause = cause_among_the_ending(rank);
+        if (cause != rank) handle_rank_end(cause);
+    }
     RankProcess& process = processes_[static_cast<std::size_t>(rank)];
     int ending = 0;
     if (!process.ended.open() || ::waitpid(process.pid, &ending, WNOHANG) != process.pid) return;
     process.ended.close();
     --running_;
+    report_end(rank, ending);
+}
+
+/// A rank that is killed closes its connections before it counts as ended, so ranks that notice and
+/// give up may be seen to end first. Then the one that was killed is the cause.
+Rank Job::cause_among_the_ending(Rank first_seen) const {
+    const auto first_end =
+        end_without_reaping(processes_[static_cast<std::size_t>(first_seen)].pid);
+    if (!first_end.failed || first_end.killed) return first_seen;
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+        const RankProcess& process = processes_[rank];
+        if (process.ended.open() && is_ending(process.pid) &&
+            end_without_reaping(process.pid).killed) {
+            return static_cast<Rank>(rank);
+        }
+    }
+    return first_seen;
+}
+
+void Job::report_end(Rank rank, int ending) {
     if (WIFSIGNALED(ending) || WEXITSTATUS(ending) != 0) {
         fail(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
     } else if (server_->membership(rank) == Membership::joined) {

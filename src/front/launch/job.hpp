@@ -75,6 +75,8 @@ class Job {
     void handle_signal();
     void handle_server_event();
     void handle_rank_end(Rank rank);
+    [[nodiscard]] Rank cause_among_the_ending(Rank first_seen) const;
+    void report_end(Rank rank, int ending);
     void handle_deadlines();
     void check_outsiders();
 
@@ -86,7 +88,7 @@ class Job {
     FileDescriptor watched_;  ///< the epoll set
     std::unique_ptr<ScratchFolder> folder_;
     std::unique_ptr<Guardian> guardian_;
-    std::unique_ptr<PmixServer> server_;
+    PmixServer* server_ = nullptr;  ///< lives as long as the process
     std::vector<RankProcess> processes_;
     std::vector<LabelPipe> outputs_;
     FileDescriptor no_input_;

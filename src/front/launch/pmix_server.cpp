@@ -149,13 +149,13 @@ PmixServer::PmixServer(const PmixServerOptions& options)
       processes_(static_cast<std::size_t>(options.ranks)),
       membership_(static_cast<std::size_t>(options.ranks)) {}
 
-base::Result<std::unique_ptr<PmixServer>> PmixServer::start(const PmixServerOptions& options) {
-    std::unique_ptr<PmixServer> server(new PmixServer(options));
+base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
     PmixServer* nobody = nullptr;
-    if (!hosted_server.compare_exchange_strong(nobody, server.get())) {
+    std::unique_ptr<PmixServer> owner(new PmixServer(options));
+    if (!hosted_server.compare_exchange_strong(nobody, owner.get())) {
         return base::fail(Status::environment, "PMIx server: this process hosts one already");
     }
-    server->running_ = true;
+    PmixServer* const server = owner.release();  // Kept by hosted_server from now on.
     prepare_settings(options.ranks);
 
     // The library keeps the address of this table for as long as the process lives.
@@ -177,8 +177,6 @@ base::Result<std::unique_ptr<PmixServer>> PmixServer::start(const PmixServerOpti
     info.add_text(PMIX_HOSTNAME, describe_nodes(options).first_host);
     if (const pmix_status_t status = PMIx_server_init(&module, info.data(), info.count());
         status != PMIX_SUCCESS) {
-        hosted_server = nullptr;
-        server->running_ = false;
         return pmix_failure("starting it", status);
     }
     if (auto done = server->register_job(options); !done) return done.failure();
@@ -186,12 +184,6 @@ base::Result<std::unique_ptr<PmixServer>> PmixServer::start(const PmixServerOpti
         if (auto done = server->register_rank(rank); !done) return done.failure();
     }
     return server;
-}
-
-PmixServer::~PmixServer() {
-    if (!running_) return;
-    PMIx_server_finalize();
-    hosted_server = nullptr;
 }
 
 base::Result<void> PmixServer::register_job(const PmixServerOptions& options) {

@@ -5,7 +5,7 @@
 //          hands out. So the server never has to talk to another one.
 // Holds    The library calls back on a thread of its own; what it says is kept here until asked for,
 //          and event_file() becomes readable when there is something to look at.
-//          One server per process: that is a limit of the library.
+//          One server per process, and it stays until the process ends: a limit of the library.
 // Next     job.cpp, which owns one.
 #pragma once
 
@@ -40,9 +40,10 @@ enum class Membership : std::uint8_t { outside, joined, left };
 
 class PmixServer {
   public:
-    [[nodiscard]] static base::Result<std::unique_ptr<PmixServer>> start(
-        const PmixServerOptions& options);
-    ~PmixServer();
+    /// The server lives until the process ends. Stopping it is not safe: when clients have died in the
+    /// middle of a call, PMIx_server_finalize() may wait for ever for a lock of its ended thread (seen
+    /// in 4.2.2 in one of ten such jobs).
+    [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
@@ -76,7 +77,6 @@ class PmixServer {
     std::atomic<bool> reporting_joins_{false};
     mutable std::mutex mutex_;
     std::optional<AbortRequest> abort_request_;  ///< the first one; guarded by mutex_
-    bool running_ = false;
 };
 
 }  // namespace weft::front

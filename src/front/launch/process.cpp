@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 
 namespace weft::front {
@@ -121,6 +122,32 @@ std::string describe_end(int wait_status) {
 
 int shell_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+bool is_ending(pid_t pid) {
+    constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
+    std::ifstream file(fmt::format("/proc/{}/stat", pid));
+    std::string text;
+    std::getline(file, text);
+    // The name, in parentheses, may contain anything. Behind it: state, five numbers, flags.
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) return false;
+    std::istringstream fields(text.substr(name_end + 1));
+    char state = 0;
+    long ignored = 0;
+    unsigned long flags = 0;
+    fields >> state;
+    for (int field = 0; field < 5; ++field) fields >> ignored;
+    fields >> flags;
+    return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
+}
+
+ProcessEnd end_without_reaping(pid_t pid) {
+    siginfo_t end = {};
+    ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT);
+    const bool by_signal = end.si_code == CLD_KILLED || end.si_code == CLD_DUMPED;
+    return {.failed = by_signal || end.si_status != 0,
+            .killed = by_signal && end.si_status != SIGPIPE};
 }
 
 void adopt_orphans() {

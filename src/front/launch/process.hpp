@@ -37,6 +37,18 @@ struct SpawnOptions {
 /// What a shell would give as the exit status: 128 + signal if killed.
 [[nodiscard]] int shell_status(int wait_status);
 
+/// Whether the process has begun to end: its memory and files may be gone already.
+[[nodiscard]] bool is_ending(pid_t pid);
+
+struct ProcessEnd {
+    bool failed = false;  ///< killed, or exited with a status other than 0
+    bool killed =
+        false;  ///< by a signal that is not just the echo of somebody else's end (SIGPIPE)
+};
+
+/// Waits until the process has ended and says how; it stays to be reaped.
+[[nodiscard]] ProcessEnd end_without_reaping(pid_t pid);
+
 /// Makes orphans of this process's descendants its children, so that end_descendants() finds them.
 void adopt_orphans();
 

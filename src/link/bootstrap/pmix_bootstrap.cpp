@@ -11,11 +11,13 @@
 #include <pmix.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace weft::link {
 namespace {
@@ -33,13 +35,22 @@ void fence_callback(pmix_status_t status, void* argument) {
     delete state;
 }
 
+/// Whether somebody who is needed has gone.
+bool says_lost(pmix_status_t status) {
+    return status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
+           status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
+}
+
 base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
-    const bool lost = status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
-                      status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
+    const bool lost = says_lost(status);
     return base::fail(lost ? Status::peer : Status::environment, "PMIx: {} failed: {}{}", what,
                       PMIx_Error_string(status),
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
+
+/// A rank that learns of another one's end from a fence gives the launcher this long to end it before it
+/// fails by itself: the launcher is to hear first of the rank that is the cause.
+constexpr auto kPatience = std::chrono::seconds(1);
 
 /// Hosts give numbers in different types.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
@@ -108,6 +119,7 @@ class PmixBootstrap final : public Bootstrap {
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
+    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< when a fence said so
     bool left_ = false;
 };
 
@@ -151,6 +163,7 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
     PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     status = PMIx_Fence(&all, 1, &info, 1);
     PMIX_INFO_DESTRUCT(&info);
+    if (says_lost(status)) std::this_thread::sleep_for(kPatience);
     if (status != PMIX_SUCCESS) {
         return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
     }
@@ -194,9 +207,14 @@ base::Result<void> PmixBootstrap::start_fence() {
 }
 
 bool PmixBootstrap::fence_ended() {
+    if (fence_ == nullptr) return true;
     // Acquire: pairs with the release in fence_callback().
-    return fence_ == nullptr ||
-           fence_->outcome.load(std::memory_order_acquire) != FenceState::kRunning;
+    const pmix_status_t outcome = fence_->outcome.load(std::memory_order_acquire);
+    if (outcome == FenceState::kRunning) return false;
+    if (!says_lost(outcome)) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (!lost_since_) lost_since_ = now;
+    return now - *lost_since_ >= kPatience;
 }
 
 void PmixBootstrap::abort(int status, std::string_view text) {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bootstrap_test.cpp - joining a job without our own launcher.
+//
+// Goal: the same client is a job of one rank without a launcher, a whole job under a foreign PMIx host,
+// and refuses to be N jobs of one under a launcher that it cannot talk to.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/launch/run_program.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(Bootstrap, WithoutALauncherTheJobHasOneRank) {
+    RunningProgram running({CLIENT_PROGRAM, "cards"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, "rank 0 of 1 has all cards\n");
+}
+
+TEST(Bootstrap, AbortOfAJobOfOneEndsItWithTheStatus) {
+    RunningProgram running({CLIENT_PROGRAM, "abort", "0", "42"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 42);
+    EXPECT_NE(outcome.errors.find("the test wants it"), std::string::npos);
+}
+
+TEST(Bootstrap, LauncherWithoutPmixIsRefused) {
+    for (const char* const setting : {"PMI_SIZE=4", "SLURM_STEP_NUM_TASKS=4"}) {
+        RunningProgram running({CLIENT_PROGRAM, "cards"}, {setting});
+        const Outcome outcome = running.wait();
+        EXPECT_EQ(outcome.status, 91);
+        EXPECT_NE(outcome.errors.find("does not offer PMIx (" + std::string(setting)),
+                  std::string::npos)
+            << outcome.errors;
+    }
+}
+
+TEST(Bootstrap, UnreachableServerIsAnErrorInWords) {
+    RunningProgram running({CLIENT_PROGRAM, "cards"}, {"PMIX_NAMESPACE=gone", "PMIX_RANK=0"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 91);
+    EXPECT_NE(outcome.errors.find("client: PMIx: joining the job failed"), std::string::npos)
+        << outcome.errors;
+}
+
+class ForeignHost : public testing::Test {
+  protected:
+    void SetUp() override {
+        RunningProgram version({"mpirun", "--version"});
+        if (version.wait().output.find("Open MPI") == std::string::npos) {
+            GTEST_SKIP() << "Open MPI's mpirun is not installed";
+        }
+    }
+    static RunningProgram mpirun(int ranks, const std::vector<std::string>& words) {
+        std::vector<std::string> command = {"mpirun", "--allow-run-as-root", "--oversubscribe",
+                                            "-np",    std::to_string(ranks), CLIENT_PROGRAM};
+        command.insert(command.end(), words.begin(), words.end());
+        return RunningProgram(command);
+    }
+};
+
+TEST_F(ForeignHost, SameClientExchangesCards) {
+    RunningProgram running = mpirun(5, {"cards"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    for (int rank = 0; rank < 5; ++rank) {
+        EXPECT_NE(outcome.output.find(fmt::format("rank {} of 5 has all cards", rank)),
+                  std::string::npos);
+    }
+}
+
+TEST_F(ForeignHost, AbortEndsTheJobWithItsStatus) {
+    RunningProgram running = mpirun(3, {"abort", "1", "42"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 42) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run_command_test.cpp - what users of `weft run` rely on, tried with real processes.
+//
+// Goal: statuses, messages, output, environment, and that nothing of a job is left. Method: jobs of a
+// small client program; every process of a job carries a mark in its environment by which leftovers are
+// found, and its temporary folder is private.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/unit/launch/run_program.hpp"
+
+namespace weft::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words left, const Words& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
+
+Words weft_run(const Words& options, const Words& program) {
+    return Words{WEFT_PROGRAM, "run"} + options + Words{"--"} + program;
+}
+
+Words client(const Words& words) {
+    return Words{CLIENT_PROGRAM} + words;
+}
+
+/// Runs to the end and checks that at this moment nothing of the job is left.
+Outcome run_job(const Words& options, const Words& program, const Words& settings = {}) {
+    RunningProgram running(weft_run(options, program), settings);
+    Outcome outcome = running.wait();
+    EXPECT_TRUE(running.processes().empty());
+    EXPECT_TRUE(running.files().empty());
+    return outcome;
+}
+
+Words sorted_lines(const std::string& text) {
+    Words lines;
+    for (std::size_t start = 0; start < text.size();) {
+        const std::size_t end = std::min(text.find('\n', start), text.size());
+        lines.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+std::string node_ids(const Words& options) {
+    const Outcome outcome =
+        run_job(options, {"sh", "-c", "echo $PMIX_RANK:${WEFT_NODE_ID-none}"}, {"WEFT_NODE_ID=77"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    std::string text;
+    for (const std::string& line : sorted_lines(outcome.output)) text += line + ' ';
+    return text;
+}
+
+class JobOfRanks : public testing::TestWithParam<int> {};
+
+TEST_P(JobOfRanks, ExchangesCardsAndFences) {
+    const int ranks = GetParam();
+    const Outcome outcome = run_job({"-n", std::to_string(ranks)}, client({"cards"}));
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    Words expected;
+    for (int rank = 0; rank < ranks; ++rank) {
+        expected.push_back(fmt::format("rank {} of {} has all cards", rank, ranks));
+    }
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(sorted_lines(outcome.output), expected);
+}
+
+// 16 and 24: below and above the size at which the server changes the way it keeps job data.
+INSTANTIATE_TEST_SUITE_P(Sizes, JobOfRanks, testing::Values(1, 2, 5, 16, 24));
+
+TEST(RunCommand, CardsCrossVirtualNodes) {
+    const Outcome outcome = run_job({"--layout", "3,1,2"}, client({"cards"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(sorted_lines(outcome.output).size(), 6U);
+}
+
+TEST(RunCommand, TwoRanksStartAndEndInATenthOfASecond) {
+    double best_s = 1e9;
+    for (int attempt = 0; attempt < 10 && best_s > 0.1; ++attempt) {
+        best_s = std::min(best_s, run_job({"-n", "2"}, client({"cards"})).seconds);
+    }
+    EXPECT_LT(best_s, 0.1);
+}
+
+TEST(RunCommand, LayoutReachesTheRanks) {
+    EXPECT_EQ(node_ids({"--layout", "3,1,4"}), "0:0 1:0 2:0 3:1 4:2 5:2 6:2 7:2 ");
+    EXPECT_EQ(node_ids({"-n", "8", "--nodes", "3"}), "0:0 1:0 2:0 3:1 4:1 5:1 6:2 7:2 ");
+    EXPECT_EQ(node_ids({"-n", "1", "--nodes", "1"}), "0:0 ");
+    EXPECT_EQ(node_ids({"-n", "2"}), "0:none 1:none ");
+}
+
+TEST(RunCommand, StatusOfTheFirstRankThatFailedIsTheJobs) {
+    for (int attempt = 0; attempt < 4; ++attempt) {  // The others fail right after it.
+        const Outcome outcome = run_job({"-n", "4"}, client({"exit", "2", "7"}));
+        EXPECT_EQ(outcome.status, 7);
+        EXPECT_NE(outcome.errors.find("weft run: rank 2 exited with status 7\n"), std::string::npos)
+            << outcome.errors;
+        EXPECT_EQ(outcome.output, "");
+    }
+}
+
+TEST(RunCommand, KilledRankIsNamedWithItsSignal) {
+    const Outcome outcome = run_job({"-n", "4"}, client({"kill", "3", "9"}));
+    EXPECT_EQ(outcome.status, 137);
+    EXPECT_NE(outcome.errors.find("weft run: rank 3 was killed by signal 9 (Killed)\n"),
+              std::string::npos)
+        << outcome.errors;
+    EXPECT_EQ(outcome.output, "");
+}
+
+TEST(RunCommand, AbortGivesItsStatusAndText) {
+    Outcome outcome = run_job({"-n", "3"}, client({"abort", "1", "42"}));
+    EXPECT_EQ(outcome.status, 42);
+    EXPECT_NE(
+        outcome.errors.find("weft run: rank 1 aborted the job with status 42: the test wants it\n"),
+        std::string::npos)
+        << outcome.errors;
+    outcome = run_job({"-n", "2"}, client({"abort", "0", "0"}));
+    EXPECT_EQ(outcome.status, 1) << "an aborted job has not succeeded";
+}
+
+TEST(RunCommand, RankThatLeavesWithoutAWordFailsTheJob) {
+    Outcome outcome = run_job({"-n", "3"}, client({"exit", "1", "0"}));
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_NE(outcome.errors.find("rank 1 exited with status 0 without leaving the job"),
+              std::string::npos)
+        << outcome.errors;
+    outcome = run_job({"-n", "3"}, client({"never-join", "0"}));
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_NE(outcome.errors.find("rank 0 exited with status 0 and never joined"),
+              std::string::npos)
+        << outcome.errors;
+}
+
+TEST(RunCommand, TimeoutEndsTheJobWithStatus124) {
+    const Outcome outcome = run_job({"-n", "2", "--timeout", "0.3"}, client({"wait", "0"}));
+    EXPECT_EQ(outcome.status, 124);
+    EXPECT_NE(outcome.errors.find("weft run: the job did not end within 0.3 s\n"),
+              std::string::npos);
+    EXPECT_GE(outcome.seconds, 0.3);
+    EXPECT_LT(outcome.seconds, 2.0) << "ranks that end at SIGTERM need no grace";
+}
+
+TEST(RunCommand, GraceIsTwoSeconds) {
+    const Outcome outcome =
+        run_job({"-n", "2", "--timeout", "0.3"}, client({"ignore-sigterm", "1"}));
+    EXPECT_EQ(outcome.status, 124);
+    EXPECT_GE(outcome.seconds, 2.3);
+    EXPECT_LT(outcome.seconds, 4.5);
+}
+
+TEST(RunCommand, RanksMayReportDuringTheGrace) {
+    const std::string script =
+        "trap 'echo $PMIX_RANK reports; exit 0' TERM; "
+        "if [ $PMIX_RANK = 1 ]; then sleep 0.3; exit 5; fi; while :; do sleep 0.05; done";
+    const Outcome outcome = run_job({"-n", "3"}, {"sh", "-c", script});
+    EXPECT_EQ(outcome.status, 5);
+    EXPECT_EQ(sorted_lines(outcome.output), (Words{"0 reports", "2 reports"}));
+}
+
+TEST(RunCommand, LabelGoesBeforeEveryLine) {
+    const Outcome outcome = run_job({"-n", "2", "--label"},
+                                    {"sh", "-c", "echo a; printf 'b\\nc without end'; echo d >&2"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(sorted_lines(outcome.output), (Words{"[0] a", "[0] b", "[0] c without end", "[1] a",
+                                                   "[1] b", "[1] c without end"}));
+    EXPECT_EQ(sorted_lines(outcome.errors), (Words{"[0] d", "[1] d"}));
+}
+
+TEST(RunCommand, LabelledLinesOfManyRanksStayWhole) {
+    const Outcome outcome =
+        run_job({"-n", "8", "--label"}, {"sh", "-c", "seq 1 500 | sed 's/^/some longer text /'"});
+    EXPECT_EQ(outcome.status, 0);
+    Words expected;
+    for (int rank = 0; rank < 8; ++rank) {
+        for (int i = 1; i <= 500; ++i) {
+            expected.push_back(fmt::format("[{}] some longer text {}", rank, i));
+        }
+    }
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(sorted_lines(outcome.output), expected);
+}
+
+TEST(RunCommand, OutputIsPassedThroughAsItIs) {
+    const Outcome outcome = run_job({"-n", "1"}, {"printf", "%s|", "[a,b]", "-n", "--", "", "x y"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.output, "[a,b]|-n|--||x y|");
+}
+
+TEST(RunCommand, VariablesReachTheRanks) {
+    const Outcome outcome = run_job({"-n", "1", "-x", "GIVEN=a=b", "-x", "EMPTY=", "-x", "TAKEN"},
+                                    {"sh", "-c", "echo \"$GIVEN,${EMPTY-unset},$TAKEN,$OTHER\""},
+                                    {"TAKEN=t", "OTHER=o"});
+    EXPECT_EQ(outcome.output, "a=b,,t,o\n");
+}
+
+TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
+    cpu_set_t usable;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
+    const Outcome unbound = run_job({"-n", "1"}, client({"cpus"}));
+    const Outcome bound = run_job({"-n", "3", "--bind", "core"}, client({"cpus"}));
+    EXPECT_EQ(bound.status, 0) << bound.errors;
+    const Words lines = sorted_lines(bound.output);
+    ASSERT_EQ(lines.size(), 3U);
+    if (CPU_COUNT(&usable) == 1) GTEST_SKIP() << "one usable CPU: there is nothing to choose";
+    EXPECT_NE(lines[0].substr(2), unbound.output.substr(2, unbound.output.size() - 3));
+    // With two cores or more, neighbours differ; with exactly two, the third comes round again.
+    EXPECT_NE(lines[0].substr(2), lines[1].substr(2));
+    if (CPU_COUNT(&usable) == 2) {
+        EXPECT_EQ(lines[0].substr(2), lines[2].substr(2));
+    }
+}
+
+TEST(RunCommand, ProgramThatCannotRunIsNamed) {
+    for (const std::string program :
+         {"no-such-program-anywhere", "/no/such/program", "/etc/passwd"}) {
+        const Outcome outcome = run_job({"-n", "2"}, {program});
+        EXPECT_EQ(outcome.status, 3);
+        EXPECT_NE(outcome.errors.find("weft run: cannot run " + program), std::string::npos)
+            << outcome.errors;
+    }
+}
+
+TEST(RunCommand, StrayProcessesEndWithTheJob) {
+    const Outcome outcome = run_job({"-n", "2"}, client({"stray"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
+TEST(RunCommand, SignalToTheLauncherEndsTheJob) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        RunningProgram running(weft_run({"-n", "3"}, client({"wait", "0"})));
+        ASSERT_TRUE(running.wait_for_output("waiting"));
+        running.send(signal);
+        EXPECT_EQ(running.wait().status, 128 + signal);
+        EXPECT_TRUE(running.processes().empty());
+        EXPECT_TRUE(running.files().empty());
+    }
+}
+
+TEST(RunCommand, KilledLauncherLeavesNothingEither) {
+    // 20 ranks: enough for the server to keep files.
+    const std::string script = "sleep 60 & " + std::string(CLIENT_PROGRAM) + " wait 0";
+    RunningProgram running(weft_run({"-n", "20"}, {"sh", "-c", script}));
+    ASSERT_TRUE(running.wait_for_output("waiting"));
+    EXPECT_FALSE(running.files().empty());
+    EXPECT_GE(running.processes().size(), 20U);
+    running.send(SIGKILL);
+    EXPECT_EQ(running.wait().status, 137);
+    EXPECT_TRUE(running.nothing_left());
+}
+
+TEST(RunCommand, NestedJobsDoNotMix) {
+    const Outcome outcome = run_job(
+        {"-n", "2", "--nodes", "2"},
+        weft_run(
+            {"-n", "3"},
+            {"sh", "-c", "echo $PMIX_RANK ${WEFT_NODE_ID-none}; exec " CLIENT_PROGRAM " cards"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    const Words lines = sorted_lines(outcome.output);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "2 none"), 2);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "rank 2 of 3 has all cards"), 2);
+}
+
+struct Refusal {
+    Words options;
+    std::string message;
+};
+
+class RefusedArguments : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusedArguments, GiveStatus2AndSayWhy) {
+    const Outcome outcome = run_job(GetParam().options, {"true"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_NE(outcome.errors.find(GetParam().message), std::string::npos) << outcome.errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedArguments,
+    testing::Values(
+        Refusal{{"-n", "0"}, "-n 0: expected 1 to"}, Refusal{{"-n", "-2"}, "-n -2: expected 1 to"},
+        Refusal{{"-n", "two"}, "--ranks"}, Refusal{{"-n", "99999"}, "-n 99999: expected 1 to"},
+        Refusal{{}, "-n N (how many ranks) is missing"},
+        Refusal{{"-n", "4", "--nodes", "2", "--layout", "2,2"}, "--nodes and --layout exclude"},
+        Refusal{{"-n", "7", "--layout", "3,1,4"}, "--layout 3,1,4 has 8 ranks, but -n says 7"},
+        Refusal{{"--layout", "3,0,4"}, "--layout 3,0,4: expected the ranks of each node"},
+        Refusal{{"--layout", "3,,4"}, "entry 1"}, Refusal{{"--layout", "3,1x"}, "entry 1"},
+        Refusal{{"--layout", "3,"}, "entry 1"}, Refusal{{"--layout", "99999999999"}, "entry 0"},
+        Refusal{{"-n", "3", "--nodes", "4"}, "--nodes 4: expected 1 to 3"},
+        Refusal{{"-n", "3", "--nodes", "0"}, "--nodes 0: expected 1 to 3"},
+        Refusal{{"-n", "1", "--timeout", "0"}, "--timeout 0: expected seconds"},
+        Refusal{{"-n", "1", "--timeout", "soon"}, "--timeout"},
+        Refusal{{"-n", "1", "-x", "=3"}, "-x =3: expected NAME"},
+        Refusal{{"-n", "1", "-x", "NOT_SET_ANYWHERE"}, "-x NOT_SET_ANYWHERE: there is no such"},
+        Refusal{{"-n", "1", "--bind", "socket"}, "--bind socket: expected none or core"},
+        Refusal{{"-n", "1", "--lable"}, "--lable is no option"},
+        Refusal{{"-n", "1", "true"}, "true is no option of weft run; the program goes behind --"}));
+
+TEST(RunCommand, MissingProgramIsRefused) {
+    RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});
+    const Outcome outcome = running.wait();
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.errors.find("the program to run is missing"), std::string::npos);
+}
+
+TEST(Weft, WrongCommandsAreRefusedAndHelpIsNot) {
+    EXPECT_EQ(RunningProgram({WEFT_PROGRAM}).wait().status, 2);
+    EXPECT_EQ(RunningProgram({WEFT_PROGRAM, "no-such-command"}).wait().status, 2);
+    const Outcome help = RunningProgram({WEFT_PROGRAM, "run", "--help"}).wait();
+    EXPECT_EQ(help.status, 0);
+    EXPECT_NE(help.output.find("--layout"), std::string::npos);
+    const Outcome version = RunningProgram({WEFT_PROGRAM, "--version"}).wait();
+    EXPECT_EQ(version.status, 0);
+    EXPECT_EQ(version.output.rfind("weft ", 0), 0U);
+}
+
+}  // namespace
+}  // namespace weft::test
