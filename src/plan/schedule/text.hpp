@@ -8,7 +8,8 @@
 //            collective NAME                (optional, to the end of the line)
 //            algorithm a2                   (optional, to the end of the line)
 //            ranks 2                        (default: as many as there are `rank` lines)
-//            units 1    segments 4          (defaults 1; also `depth 2`, `root 0`, `synchronizing`)
+//            units 1                        (default 1; so are `segments 4` and `depth 2`)
+//            synchronizing                  (default: not; no `root 0` means that there is no root)
 //            rank 0
 //              put to 1 slot 0 from input[0+1] shared
 //              wait from 1 slot 0 shared
