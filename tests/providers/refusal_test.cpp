@@ -5,8 +5,6 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
-#include <cstdlib>
-
 #include "link/fabric/card.hpp"
 #include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
@@ -145,12 +143,9 @@ TEST(Profiles, AnUnknownProviderGetsTheDefaultAndKnownOnesTheirOwn) {
     }
 }
 
-void expect_refusal(const char* variable, const char* value, link::FabricOptions options,
-                    std::initializer_list<const char*> words) {
-    if (variable != nullptr) ::setenv(variable, value, 1);
+void expect_refusal(const link::FabricOptions& options, std::initializer_list<const char*> words) {
     std::byte memory[64] = {};
     const auto port = link::load_port({memory, sizeof memory}, options);
-    if (variable != nullptr) ::unsetenv(variable);
     expect(!port, [] { return std::string("a port was opened"); });
     for (const char* word : words) {
         expect(port.failure().text.find(word) != std::string::npos,
@@ -161,13 +156,12 @@ void expect_refusal(const char* variable, const char* value, link::FabricOptions
 TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
     const std::string problems = run_job(1, [](Member& me) {
         const std::string usable(link::preferred_profiles().front()->provider);
-        expect_refusal("WEFT_FABRIC_MODULE", "/nonexistent/weft_fabric.so", {},
+        expect_refusal({.module = "/nonexistent/weft_fabric.so"},
                        {"/nonexistent/weft_fabric.so", "WEFT_FABRIC_MODULE"});
-        expect_refusal(nullptr, nullptr, {.provider = "nonesuch"},
-                       {"\"nonesuch\"", "WEFT_PROVIDER", usable.c_str()});
-        expect_refusal("WEFT_FABRIC_ADDRESS", "203.0.113.7", {.provider = usable},
+        expect_refusal({.provider = "nonesuch"}, {"\"nonesuch\"", "WEFT_PROVIDER", usable.c_str()});
+        expect_refusal({.provider = usable, .address = "203.0.113.7"},
                        {"203.0.113.7", "WEFT_FABRIC_ADDRESS", usable.c_str()});
-        expect_refusal(nullptr, nullptr, {.provider = {}, .puts_in_flight = 0}, {"puts in flight"});
+        expect_refusal({.puts_in_flight = 0}, {"puts in flight"});
         me.open(link::load_port, {}, 4096);
         std::vector<std::byte> card(me.port->address().begin(), me.port->address().end());
         card[4] ^= std::byte{1};  // another provider's hash

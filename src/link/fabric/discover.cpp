@@ -105,9 +105,9 @@ base::Failure explain_absence(std::string_view provider) {
 /// Binds an accepted offer to a local address: asks again with the address as source. A provider
 /// may have no device there; then its own choice stands, unless the user named the address.
 base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, const Profile& profile,
-                                bool one_host) {
+                                const FabricOptions& options) {
     if (choice.grant.internet_address) {
-        const SourceAddress source = source_address(one_host);
+        const SourceAddress source = source_address(options.address, options.one_host);
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);
@@ -143,7 +143,7 @@ base::Result<Found> discover(const FabricOptions& options, const Profile& profil
         if (refusals.empty()) return explain_absence(profile.provider);
         return base::fail(Status::environment, "{}", joined(refusals, "; "));
     }
-    return bind_source(*hints, choice, profile, options.one_host);
+    return bind_source(*hints, choice, profile, options);
 }
 
 base::Result<Found> discover(const FabricOptions& options) {

@@ -2,9 +2,8 @@
 // discover.hpp - asks libfabric for an endpoint that can carry puts, or says why there is none.
 //
 // Idea     Hints offer all the modes that we handle and ask for as little as possible; the answer
-// is
-//          judged by accept_offer(). If nothing fits, a second question with wide hints finds out
-//          what stood in the way, because libfabric itself only says "no data".
+//          is judged by accept_offer(). If nothing fits, a second question with wide hints finds
+//          out what stood in the way, because libfabric itself only says "no data".
 #pragma once
 
 #include "link/fabric/fabric.hpp"

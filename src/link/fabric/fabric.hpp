@@ -2,13 +2,11 @@
 // fabric.hpp - the factory header of the network: puts with an immediate over libfabric.
 //
 // Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of
-// more
-//          than one node load (loading and opening libfabric costs a third of a second). This
+//          more than one node load (loading and opening libfabric costs a third of a second). This
 //          header is all that the rest of the code sees of it.
-// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`.
-//          Local completion says that a source may be reused, not that the data has arrived: close
-//          a port only after the peers are known, by other means, to have all that was sent to
-//          them.
+// Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`. Local
+//          completion says that a source may be reused, not that the data has arrived: close a port
+//          only after the peers are known, by other means, to have all that was sent to them.
 // Next     link/wire for how immediates become flags; providers/ for what a provider can promise.
 #pragma once
 
@@ -31,9 +29,11 @@ struct FabricMemory {
 };
 
 struct FabricOptions {
-    std::string provider;              ///< libfabric provider name; empty: the best that fits
-    Rank rank = 0;                     ///< of this process in the job
-    Rank size = 1;                     ///< ranks in the job
+    std::string provider;  ///< libfabric provider name; empty: the best that fits
+    std::string address;   ///< local address or host name to bind to; empty: see open_port()
+    std::string module;    ///< file of the module; empty: see load_port()
+    Rank rank = 0;         ///< of this process in the job
+    Rank size = 1;         ///< ranks in the job
     std::size_t puts_in_flight = 256;  ///< bound over all peers
     std::size_t puts_in_flight_per_peer = 64;
     bool one_host = false;  ///< all ranks run on this host: a loopback address reaches them
@@ -91,15 +91,14 @@ class FabricPort {
 };
 
 /// Opens an endpoint and registers the memory. Environment failures name the provider, what it
-/// lacks, and what to set. The local address is a loopback one if options.one_host, else that of
-/// the default route; WEFT_FABRIC_ADDRESS (an address or host name of this host) rules over both.
+/// lacks, and what to set. Where endpoints have internet addresses and options.address is empty, the
+/// local address is a loopback one if options.one_host, else that of the default route.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 
-/// Loads weft_fabric.so and calls its open_port. For processes that do not link the module. Looks
-/// in the folder of the library or executable that holds this code, in that of the running
-/// executable, then along the loader's search path; WEFT_FABRIC_MODULE (a file) replaces all three.
-/// The module stays loaded.
+/// Loads weft_fabric.so and calls its open_port. For processes that do not link the module. If
+/// options.module is empty it looks in the folder of the library or executable that holds this code,
+/// in that of the running executable, then along the loader's search path. The module stays loaded.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

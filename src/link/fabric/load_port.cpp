@@ -2,7 +2,6 @@
 // load_port.cpp - finds and loads the module. The host side: knows nothing of libfabric.
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -29,10 +28,8 @@ std::filesystem::path executable_folder() {
 }
 
 /// Files to try, in order. A name without a folder makes the loader search its own path.
-std::vector<std::string> candidates() {
-    if (const char* named = std::getenv("WEFT_FABRIC_MODULE"); named != nullptr && *named != 0) {
-        return {named};
-    }
+std::vector<std::string> candidates(const std::string& named) {
+    if (!named.empty()) return {named};
     std::vector<std::string> files;
     for (const auto& folder : {own_folder(), executable_folder()}) {
         const auto file = folder / kModule;
@@ -45,9 +42,9 @@ std::vector<std::string> candidates() {
 }
 
 /// The module's handle, never closed: its code serves the port, and libfabric does not like to go.
-base::Result<void*> load_module() {
+base::Result<void*> load_module(const std::string& named) {
     std::string problems;
-    for (const std::string& file : candidates()) {
+    for (const std::string& file : candidates(named)) {
         if (void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
         const char* problem = ::dlerror();
         problems += fmt::format("{}{}", problems.empty() ? "" : "; ",
@@ -63,7 +60,7 @@ base::Result<void*> load_module() {
 
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
-    auto module = load_module();
+    auto module = load_module(options.module);
     if (!module) return module.failure();
     void* symbol = ::dlsym(*module, kFabricFactory);
     base::Failure why;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
 namespace weft::link {
@@ -57,11 +56,8 @@ std::string any_address() {
 
 }  // namespace
 
-SourceAddress source_address(bool one_host) {
-    if (const char* forced = std::getenv("WEFT_FABRIC_ADDRESS");
-        forced != nullptr && *forced != 0) {
-        return {forced, true};
-    }
+SourceAddress source_address(const std::string& named, bool one_host) {
+    if (!named.empty()) return {named, true};
     if (one_host) return {"127.0.0.1", false};
     std::string routed = routed_address();
     return {routed.empty() ? any_address() : routed, false};

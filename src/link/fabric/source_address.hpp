@@ -11,9 +11,9 @@ struct SourceAddress {
     bool forced = false;  ///< the user named it: failing to use it is an error
 };
 
-/// WEFT_FABRIC_ADDRESS if set; else a loopback address if all ranks are on this host; else the
+/// `named` if that is not empty; else a loopback address if all ranks are on this host; else the
 /// address that leads to the rest of the network (the first interface in the kernel's list often
 /// belongs to a container bridge and does not); else any that is up.
-[[nodiscard]] SourceAddress source_address(bool one_host);
+[[nodiscard]] SourceAddress source_address(const std::string& named, bool one_host);
 
 }  // namespace weft::link

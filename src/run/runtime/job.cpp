@@ -169,9 +169,13 @@ class Joiner {
     /// shows only in the verdicts and is then reported.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
-        auto port = link::load_port(
-            {job_.node_map->base(me_), segment_->bytes()},
-            {.provider = settings_.provider, .rank = me_, .size = size_, .one_host = one_host_});
+        auto port = link::load_port({job_.node_map->base(me_), segment_->bytes()},
+                                    {.provider = settings_.provider,
+                                     .address = settings_.fabric_address,
+                                     .module = settings_.fabric_module,
+                                     .rank = me_,
+                                     .size = size_,
+                                     .one_host = one_host_});
         if (!port) return port.failure();
         port_ = std::move(*port);
         return {};
