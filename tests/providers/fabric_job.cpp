@@ -12,6 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "link/fabric/port.hpp"
 
 namespace weft::tests {
 namespace {
@@ -28,8 +31,8 @@ void write_report(Meeting& meeting, Rank rank, std::string_view text) {
 [[noreturn]] void run_rank(Rank rank, Rank size, Meeting& meeting,
                            const std::function<void(Member&)>& body) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Member member(rank, size, meeting);  // not closed after a failure: its report comes first
     try {
-        Member member(rank, size, meeting);
         body(member);
         member.port.reset();
         meeting.ended[rank] = true;
@@ -55,6 +58,18 @@ std::string reap(pid_t child, Clock::time_point deadline) {
 }
 
 }  // namespace
+
+PortOpener open_with(const std::function<void(link::Profile&)>& change) {
+    return [change](const link::FabricMemory& memory, const link::FabricOptions& options)
+               -> base::Result<std::unique_ptr<link::FabricPort>> {
+        auto found = link::discover(options);
+        if (!found) return found.failure();
+        change(found->profile);
+        auto port = link::Port::open(memory, options, *found);
+        if (!port) return port.failure();
+        return std::unique_ptr<link::FabricPort>(std::move(port).value());
+    };
+}
 
 void expect(bool condition, const std::function<std::string()>& text) {
     if (!condition) throw std::runtime_error(text());
@@ -96,10 +111,9 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
 void Member::drive() {
     std::array<std::uint32_t, 16> immediates{};
     const std::size_t arrived = port->poll(immediates);
-    for (std::size_t i = 0; i < arrived; ++i) {
-        expect(on_arrival != nullptr,
-               [&] { return fmt::format("unexpected immediate {:#x}", immediates[i]); });
-        on_arrival(immediates[i]);
+    early_.insert(early_.end(), immediates.begin(), immediates.begin() + arrived);
+    if (on_arrival != nullptr) {
+        for (const std::uint32_t immediate : std::exchange(early_, {})) on_arrival(immediate);
     }
     if (arrived == 0) ::sched_yield();
 }

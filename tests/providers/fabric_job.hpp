@@ -2,9 +2,8 @@
 // fabric_job.hpp - a few forked processes with a port each, for conformance tests.
 //
 // Idea     The parent forks the ranks; they exchange addresses and meet through one shared mapping,
-// so
-//          no launcher is needed. A rank reports a failed expectation by throwing; the text comes
-//          out in the parent. Every wait has a deadline, and the parent kills what is late.
+//          so no launcher is needed. A rank reports a failed expectation by throwing; the text
+//          comes out in the parent. Every wait has a deadline, and the parent kills what is late.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "link/fabric/fabric.hpp"
+#include "link/fabric/profile.hpp"
 
 namespace weft::tests {
 
@@ -40,6 +40,17 @@ struct Meeting {
 using PortOpener = std::function<base::Result<std::unique_ptr<link::FabricPort>>(
     const link::FabricMemory&, const link::FabricOptions&)>;
 
+/// Opens a port whose profile answers one question differently.
+PortOpener open_with(const std::function<void(link::Profile&)>& change);
+/// Sources outside the registered memory are staged, as FI_MR_LOCAL would have it.
+inline void staged(link::Profile& profile) {
+    profile.stages_sources = true;
+}
+/// Most small puts have no completion of their own.
+inline void silent(link::Profile& profile) {
+    profile.silent_small_puts = true;
+}
+
 /// One rank's view of the job.
 class Member {
   public:
@@ -50,7 +61,9 @@ class Member {
     Meeting& meeting;
     std::span<std::byte> memory;
     std::unique_ptr<link::FabricPort> port;
-    std::function<void(std::uint32_t)> on_arrival;  ///< called for each immediate
+    /// Called for each immediate. While there is none, immediates are kept: a rank that has left
+    /// meet() may put before the others have noticed that it is over.
+    std::function<void(std::uint32_t)> on_arrival;
 
     /// Opens the port, exchanges addresses.
     void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
@@ -67,6 +80,7 @@ class Member {
 
   private:
     std::unique_ptr<std::byte[]> owned_;
+    std::vector<std::uint32_t> early_;
     std::uint32_t meetings_ = 0;
 };
 

@@ -16,6 +16,10 @@ namespace {
 // hundred.
 enum Key : std::uint64_t { kMemoryKey = 0, kLandingKey = 1, kStagingKey = 2 };
 
+// Where small puts may be silent, one in so many reports all the same, which bounds what is in
+// flight to a peer that does not poll.
+constexpr std::uint32_t kSilentPuts = 16;
+
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 16384;
 
@@ -52,6 +56,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       facts_(make_facts(found)),
       grant_(found.grant),
       writes_empty_(found.profile.writes_empty),
+      silent_max_(found.profile.silent_small_puts ? kSilentPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
       peers_(static_cast<std::size_t>(options.size)),
       operations_(options.puts_in_flight) {

@@ -12,9 +12,6 @@ namespace weft::link {
 namespace {
 
 constexpr std::size_t kBatch = 16;  // completions read at once
-// Injected puts need no completion, and reporting one costs the sender system calls on some networks.
-// One in so many reports all the same, which bounds what is in flight to a peer that does not read.
-constexpr std::uint32_t kSilentPuts = 16;
 constexpr auto kDrainLimit = std::chrono::seconds(2);
 
 }  // namespace
@@ -127,7 +124,7 @@ base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
 
 /// For sources that may be reused at once.
 base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
-    if (peer.silent == kSilentPuts) {
+    if (peer.silent >= silent_max_) {
         Write reporting = write;
         reporting.flags |= FI_INJECT;
         const base::Post posted = post(peer, rank, reporting);

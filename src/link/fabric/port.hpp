@@ -2,16 +2,15 @@
 // port.hpp - one endpoint, its address vector, its completion queue and the registered memory.
 //
 // Idea     A put is one RDMA write with an immediate. It takes an operation from a fixed pool,
-// which is
-//          also the context that libfabric may use until its completion; of small ones libfabric
-//          copies the source at once. An immediate arrives in the target's completion queue after
-//          the data is in memory: that is the one order between data and flag that libfabric
-//          promises on every provider (fi_cq(3), remote CQ data).
-// Why      Not fi_inject_writedata() for small puts: nothing bounds how many of them a provider
-// queues
-//          for a target that does not poll (millions, measured), and libfabric 1.17 has a layer
-//          that crashes on a null context when the connection of a queued one breaks. With a
-//          completion each, both are gone, for <<COST>>.
+//          which is also the context that libfabric may use until its completion; of small ones
+//          libfabric copies the source at once. An immediate arrives in the target's completion
+//          queue after the data is in memory: that is the one order between data and flag that
+//          libfabric promises on every provider (fi_cq(3), remote CQ data).
+// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing
+//          else bounds how many a provider queues for a target that does not poll (millions,
+//          measured), and a layer of libfabric 1.17 crashes on the null context of an injected one
+//          whose peer died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst
+//          more.
 // Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use. The
 //          pool bounds puts in flight in all, a count per peer bounds those to one.
 // Next     discover.hpp for how the provider is chosen.
@@ -116,6 +115,7 @@ class Port final : public FabricPort {
     FabricFacts facts_;
     Grant grant_;
     bool writes_empty_;
+    std::uint32_t silent_max_;  // small puts to a peer between two that report
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;
     std::vector<Peer> peers_;

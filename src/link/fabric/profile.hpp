@@ -30,6 +30,10 @@ struct Profile {
     bool target_must_progress = true;
     /// May a put carry its immediate and no byte? If not, it writes a reserved word.
     bool writes_empty = false;
+    /// May small puts go without a completion of their own? Only if one that fails because its peer
+    /// died does no harm. It saves the sender work; one in a few reports all the same, so that what
+    /// is in flight stays bounded.
+    bool silent_small_puts = false;
     /// Is it better to copy sources outside the registered memory even where FI_MR_LOCAL does not
     /// force it?
     bool stages_sources = false;
