@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric_put.cpp - half round trip of small puts: by immediate against by polling memory, in one
-// run.
+// fabric_put.cpp - half round trip of small puts: by immediate against by polling memory.
 //
-// Idea     Two forked processes on this host. Three ways to and fro, interleaved round by round, so
-// that
-//          a machine that changes its mood changes it for all: (1) the port: try_put and poll;
+// Idea     Two forked processes on this host. Four ways to and fro, interleaved round by round, so
+//          that a machine that changes its mood changes it for all: (1) the port: try_put and poll;
 //          (2) libfabric alone, an injected write with an immediate; (3) libfabric alone, an
-//          injected write without one, and the target polls memory. (3) is what no provider
-//          promises to be right for more than one location; it is the yardstick. Usage:
-//          perf_fabric_put [rounds]
+//          injected write without one, and the target polls memory; (4) as (3), with a completion
+//          here, without which puts in flight cannot be bounded. (3) and (4) are yardsticks: no
+//          provider promises that polling memory is right for more than one location.
+//          Usage: perf_fabric_put [rounds]
 // Holds    Prints medians over rounds and the ratios, and a cache-line ping-pong as calibrator.
 #include <fmt/format.h>
 #include <rdma/fi_cm.h>
@@ -70,13 +69,16 @@ void meet(Meeting& meeting, int me) {
     }
 }
 
+std::string provider() {
+    const char* named = std::getenv("WEFT_PROVIDER");
+    return named != nullptr ? named : "";
+}
+
 /// libfabric alone, as thin as it gets.
 class Raw {
   public:
     Raw(Meeting& meeting, int me) : buffer_(8192) {
-        auto found = link::discover(
-            {.provider = std::getenv("WEFT_PROVIDER") ? std::getenv("WEFT_PROVIDER") : "",
-             .one_host = true});
+        auto found = link::discover({.provider = provider(), .one_host = true});
         if (!found) give_up(found.failure().text);
         fi_info* info = found->info.get();
         fid_fabric* fabric = nullptr;
@@ -136,6 +138,26 @@ class Raw {
         }
         require(static_cast<int>(code), "fi_inject_writedata");
     }
+    /// Like put_plain(), but with a completion here, so that puts in flight can be counted.
+    void put_tracked(const std::byte* data, std::size_t bytes) {
+        const iovec source{const_cast<std::byte*>(data), bytes};
+        const fi_rma_iov target{base_ + kTarget, bytes, key_};
+        void* desc = nullptr;
+        const fi_msg_rma message{.msg_iov = &source,
+                                 .desc = &desc,
+                                 .iov_count = 1,
+                                 .addr = peer_,
+                                 .rma_iov = &target,
+                                 .rma_iov_count = 1,
+                                 .context = &contexts_[turn_++ % contexts_.size()],
+                                 .data = 0};
+        ssize_t code = 0;
+        while ((code = fi_writemsg(endpoint_.get(), &message, FI_INJECT | FI_COMPLETION)) ==
+               -FI_EAGAIN) {
+            static_cast<void>(progress());
+        }
+        require(static_cast<int>(code), "fi_writemsg");
+    }
     void put_plain(const std::byte* data, std::size_t bytes) {
         ssize_t code = 0;
         while ((code = fi_inject_write(endpoint_.get(), data, bytes, peer_, base_ + kTarget,
@@ -163,6 +185,8 @@ class Raw {
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
     std::uint64_t key_ = 0;
     std::uint64_t base_ = 0;
+    std::array<fi_context2, 64> contexts_{};
+    std::size_t turn_ = 0;
 };
 
 struct Deadline {
@@ -204,96 +228,114 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+std::unique_ptr<link::FabricPort> connect_port(Meeting& meeting, int me,
+                                               std::span<std::byte> memory) {
+    auto opened =
+        link::open_port({memory.data(), memory.size()},
+                        {.provider = provider(), .rank = me, .size = 2, .one_host = true});
+    if (!opened) give_up(opened.failure().text);
+    auto port = std::move(opened).value();
+    const auto card = port->address();
+    std::memcpy(meeting.card[me], card.data(), card.size());
+    meeting.card_bytes[me] = static_cast<std::uint32_t>(card.size());
+    meet(meeting, me);
+    port->set_peer(1 - me, {meeting.card[1 - me], meeting.card_bytes[1 - me]});
+    return port;
+}
+
+/// The four ways, each as microseconds of half a round trip.
+class Ways {
+  public:
+    Ways(Meeting& meeting, int me)
+        : me_(me), memory_(8192), port_(connect_port(meeting, me, memory_)), raw_(meeting, me) {}
+
+    [[nodiscard]] const link::FabricFacts& facts() const { return port_->facts(); }
+
+    double port(std::size_t bytes) {
+        std::array<std::uint32_t, 16> immediates;
+        const auto send = [&] {
+            while (port_->try_put(1 - me_, payload_.data(), bytes, kTarget, 1, nullptr) !=
+                   base::Post::posted) {
+                if (port_->poll(immediates) != 0) give_up("an immediate too many");
+            }
+        };
+        const auto receive = [&] {
+            Deadline deadline;
+            while (port_->poll(immediates) == 0) deadline.check();
+        };
+        return to_and_fro(me_, kTurns, send, receive);
+    }
+    double raw_immediate(std::size_t bytes) {
+        const auto send = [&] { raw_.put_immediate(payload_.data(), bytes, 1); };
+        const auto receive = [&] {
+            Deadline deadline;
+            while (!raw_.progress()) deadline.check();
+        };
+        return to_and_fro(me_, kTurns, send, receive);
+    }
+    double raw_memory(std::size_t bytes, bool tracked) {
+        const auto send = [&] {
+            const std::uint64_t word = me_ == 0 ? ++number_ : number_;
+            std::memcpy(payload_.data() + bytes - 8, &word, 8);
+            tracked ? raw_.put_tracked(payload_.data(), bytes)
+                    : raw_.put_plain(payload_.data(), bytes);
+        };
+        const auto receive = [&] {
+            Deadline deadline;
+            const std::uint64_t want = me_ == 0 ? number_ : ++number_;
+            while (raw_.last_word(bytes) != want) {
+                static_cast<void>(raw_.progress());
+                deadline.check();
+            }
+        };
+        return to_and_fro(me_, kTurns, send, receive);
+    }
+
+  private:
+    int me_;
+    std::vector<std::byte> memory_;
+    std::unique_ptr<link::FabricPort> port_;
+    Raw raw_;
+    std::array<std::byte, 64> payload_{};
+    std::uint64_t number_ = 0;
+};
+
+void compare(Meeting& meeting, int me, Ways& ways, std::size_t bytes, int rounds) {
+    std::vector<double> by_port, by_raw, by_memory, by_tracked, line;
+    const std::size_t with_word = std::max<std::size_t>(bytes, 8);
+    for (int round = 0; round < rounds; ++round) {
+        line.push_back(calibrate(meeting, me));
+        meet(meeting, me);
+        by_port.push_back(ways.port(bytes));
+        meet(meeting, me);
+        by_raw.push_back(ways.raw_immediate(bytes));
+        meet(meeting, me);
+        by_memory.push_back(ways.raw_memory(with_word, false));
+        meet(meeting, me);
+        by_tracked.push_back(ways.raw_memory(with_word, true));
+    }
+    if (me != 0) return;
+    const double p = median(by_port), r = median(by_raw), m = median(by_memory);
+    fmt::print("{:>6} {:>8.2f} {:>14.2f} {:>11.2f} {:>15.2f} {:>9.3f} {:>12.3f} {:>14.0f}\n", bytes,
+               p, r, m, median(by_tracked), p / r, p / m, median(line));
+    std::fflush(stdout);
+}
+
 void run(Meeting& meeting, int me, int rounds) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     cpu_set_t cpu;
     CPU_ZERO(&cpu);
     CPU_SET(me, &cpu);
     ::sched_setaffinity(0, sizeof cpu, &cpu);
-
-    std::vector<std::byte> memory(8192);
-    auto opened = link::open_port(
-        {memory.data(), memory.size()},
-        {.provider = std::getenv("WEFT_PROVIDER") ? std::getenv("WEFT_PROVIDER") : "",
-         .rank = me,
-         .size = 2,
-         .one_host = true});
-    if (!opened) give_up(opened.failure().text);
-    link::FabricPort& port = **opened;
-    const auto card = port.address();
-    std::memcpy(meeting.card[me], card.data(), card.size());
-    meeting.card_bytes[me] = static_cast<std::uint32_t>(card.size());
-    meet(meeting, me);
-    port.set_peer(1 - me, {meeting.card[1 - me], meeting.card_bytes[1 - me]});
-    Raw raw(meeting, me);
-
-    std::array<std::byte, 64> payload{};
-    std::uint64_t number = 0;
-    const auto turn_port = [&](std::size_t bytes) {
-        return to_and_fro(
-            me, kTurns,
-            [&] {
-                std::array<std::uint32_t, 16> early{};
-                while (port.try_put(1 - me, payload.data(), bytes, kTarget, 1, nullptr) !=
-                       base::Post::posted) {
-                    if (port.poll(early) != 0) give_up("an immediate too many");
-                }
-            },
-            [&] {
-                Deadline deadline;
-                std::array<std::uint32_t, 16> immediates;
-                while (port.poll(immediates) == 0) deadline.check();
-            });
-    };
-    const auto turn_raw = [&](std::size_t bytes) {
-        return to_and_fro(
-            me, kTurns, [&] { raw.put_immediate(payload.data(), bytes, 1); },
-            [&] {
-                Deadline deadline;
-                while (!raw.progress()) deadline.check();
-            });
-    };
-    const auto turn_memory = [&](std::size_t bytes) {
-        return to_and_fro(
-            me, kTurns,
-            [&] {
-                const std::uint64_t word = me == 0 ? ++number : number;
-                std::memcpy(payload.data() + bytes - 8, &word, 8);
-                raw.put_plain(payload.data(), bytes);
-            },
-            [&] {
-                Deadline deadline;
-                const std::uint64_t want = me == 0 ? number : ++number;
-                while (raw.last_word(bytes) != want) {
-                    static_cast<void>(raw.progress());
-                    deadline.check();
-                }
-            });
-    };
-
+    Ways ways(meeting, me);
     if (me == 0) {
         fmt::print("{} {}: half round trip in us, medians of {} rounds of {}\n",
-                   port.facts().provider, port.facts().version, rounds, kTurns);
-        fmt::print("{:>6} {:>10} {:>14} {:>14} {:>12} {:>12} {:>14}\n", "bytes", "port",
-                   "raw immediate", "raw memory", "port/raw", "port/memory", "calibrator_ns");
+                   ways.facts().provider, ways.facts().version, rounds, kTurns);
+        fmt::print("{:>6} {:>8} {:>14} {:>11} {:>15} {:>9} {:>12} {:>14}\n", "bytes", "port",
+                   "raw immediate", "raw memory", "tracked memory", "port/raw", "port/memory",
+                   "calibrator_ns");
     }
-    for (const std::size_t bytes : kSizes) {
-        std::vector<double> by_port, by_raw, by_memory, line;
-        for (int round = 0; round < rounds; ++round) {
-            line.push_back(calibrate(meeting, me));
-            meet(meeting, me);
-            by_port.push_back(turn_port(bytes));
-            meet(meeting, me);
-            by_raw.push_back(turn_raw(bytes));
-            meet(meeting, me);
-            by_memory.push_back(turn_memory(std::max<std::size_t>(bytes, 8)));
-        }
-        if (me != 0) continue;
-        const double p = median(by_port), r = median(by_raw), m = median(by_memory);
-        fmt::print("{:>6} {:>10.2f} {:>14.2f} {:>14.2f} {:>12.3f} {:>12.3f} {:>14.0f}\n", bytes, p,
-                   r, m, p / r, p / m, median(line));
-        std::fflush(stdout);
-    }
+    for (const std::size_t bytes : kSizes) compare(meeting, me, ways, bytes, rounds);
     meet(meeting, me);
 }
 

@@ -2,8 +2,7 @@
 // fabric_start.cpp - what it costs to get a network port, split by phase.
 //
 // Idea     Only the loader is linked, so loading the module includes loading libfabric. Run it
-// several
-//          times: libfabric does most of its work once per process.
+//          several times: libfabric does most of its work once per process.
 #include <fmt/format.h>
 
 #include <chrono>
