@@ -58,24 +58,18 @@ class Engine {
         if (op.ended()) recycle(op);
     }
 
-    /// Moves everything that can move. True if anything did.
+    /// Moves everything that can move; after it nothing moves until something arrives. True if
+    /// anything did.
     bool poll() {
         wire_.progress();
         bool moved = advance_running();
-        moved = start_queued() || moved;
+        for (; start_queued(); moved = true) advance_running();
         return moved;
     }
 
     /// Drives everything until the operation has ended.
     void wait(Operation& op) {
-        Patience patience;
-        while (!op.ended()) {
-            if (poll()) {
-                patience.failures = 0;
-            } else if (!vigil_.endure(patience, teams_, [&] { return describe_running(); })) {
-                fail_all(vigil_.failure());
-            }
-        }
+        drive_until([&] { return op.ended(); });
     }
 
     /// One blocking call. False: failure() says why.
@@ -90,14 +84,9 @@ class Engine {
         return succeeded;
     }
 
-    /// Polls until nothing is in flight and, with a deadline of the vigil, no put is pending.
+    /// Drives everything until nothing is in flight.
     void drain() {
-        Patience patience;
-        while (busy()) {
-            if (poll()) continue;
-            if (!vigil_.endure(patience, teams_, [&] { return describe_running(); }))
-                fail_all(vigil_.failure());
-        }
+        drive_until([&] { return !busy(); });
     }
 
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
@@ -114,6 +103,19 @@ class Engine {
     }
 
   private:
+    /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield: where
+    /// ranks outnumber processors that lets the others send what this one waits for.
+    template <class Ended>
+    void drive_until(Ended ended) {
+        Patience patience;
+        while (!ended()) {
+            if (poll()) patience.failures = 0;
+            if (ended()) return;
+            if (!vigil_.endure(patience, teams_, [&] { return describe_running(); }))
+                fail_all(vigil_.failure());
+        }
+    }
+
     void insert_barrier(TeamState& team, const BoundProgram& program) {
         if (program.synchronizing) return;
         const bool cells = team.cells->needs_barrier();
