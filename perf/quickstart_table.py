@@ -18,9 +18,8 @@ SCHEDULES = {
     8: ["a2,a2,a2", "a2,a4", "a8", "c8m2,a2,a2,e8m2", "m2g3a2,n2g2a3"],
     4: ["a2,a2", "a4", "c4m2,a2,e4m2"],
 }
-# (ranks, nodes, iterations): on one node a call takes microseconds, between nodes of this machine
-# hundreds of them when ranks outnumber cores.
-LAYOUTS = [(4, 1, 10000), (4, 4, 1000), (8, 1, 10000), (8, 4, 1000)]
+LAYOUTS = [(4, 1), (4, 4), (8, 1), (8, 4)]  # ranks, nodes
+SECONDS_PER_ROW = 0.5
 
 
 class Failed(Exception):
@@ -51,14 +50,14 @@ def verify(weft, spec, ranks):
     return facts
 
 
-def measure(weft, specs, ranks, nodes, iterations):
+def measure(weft, specs, ranks, nodes):
     """Results by spec, and the calibrator of that launch in ns."""
     command = [weft, "run", "-n", str(ranks), "--timeout", str(SECONDS_PER_LAUNCH)]
     command += ["--nodes", str(nodes)] if nodes > 1 else []
     command += ["--", weft, "bench", "allreduce", "--bytes", str(BYTES)]
     for spec in specs:
         command += ["--algorithm", spec]
-    command += ["--iterations", str(iterations), "--json"]
+    command += ["--seconds", str(SECONDS_PER_ROW), "--json"]
     answer = run_json(command)
     results = {result["algorithm"]: result for result in answer["results"]}
     for spec in specs:
@@ -72,10 +71,10 @@ def measure(weft, specs, ranks, nodes, iterations):
 ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10}"
 
 
-def print_layout(weft, ranks, nodes, iterations):
+def print_layout(weft, ranks, nodes):
     specs = SCHEDULES[ranks]
     facts = {spec: verify(weft, spec, ranks) for spec in specs}
-    results, calibrator = measure(weft, specs, ranks, nodes, iterations)
+    results, calibrator = measure(weft, specs, ranks, nodes)
     for spec in specs:
         print(ROW.format(ranks, nodes, spec, facts[spec]["rounds"], facts[spec]["messages"],
                          f"{results[spec]['min_us']:.2f}", f"{results[spec]['median_us']:.2f}"))
@@ -85,7 +84,7 @@ def print_layout(weft, ranks, nodes, iterations):
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: quickstart_table.py WEFT")
-    print(f"allreduce of {BYTES} bytes, sum of double; times of a call in us, slowest rank\n")
+    print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, averaged over\nbatches of calls\n")
     print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us"))
     try:
         for layout in LAYOUTS:
