@@ -2,6 +2,7 @@
 #include "run/bind/bind.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.hpp"
 
@@ -39,9 +40,15 @@ class Binder {
             out.target = cut(step.target);
             out.source = cut(step.source);
             bound_.pieces_max = std::max({bound_.pieces_max, out.target.count, out.source.count});
+            if (step.kind == StepKind::publish)
+                published_max_ = std::max(published_max_, bytes_max(out.source));
+            if (step.kind == StepKind::expose) out.operands = bound_.exposes++;
             if (step.kind == StepKind::reduce || step.kind == StepKind::copy) check_shape(out);
         }
     }
+
+    /// Most bytes that any step publishes.
+    [[nodiscard]] std::uint64_t published_max() const { return published_max_; }
 
   private:
     PieceList cut(plan::BlockList list) {
@@ -56,7 +63,20 @@ class Binder {
             for (std::uint32_t k = 0; k < block.count; ++k)
                 packed = add_piece(block, block.first + k * block.stride, 1, packed);
         }
-        return {start, static_cast<std::uint32_t>(bound_.pieces.size()) - start};
+        // If one piece of a list moves, so may where the others lie in the payload.
+        const auto cut_here = std::span(bound_.pieces).subspan(start);
+        if (std::ranges::any_of(cut_here, &Piece::moving)) {
+            for (Piece& piece : cut_here) piece.moving = true;
+        }
+        return {start, static_cast<std::uint32_t>(cut_here.size())};
+    }
+
+    [[nodiscard]] std::uint64_t bytes_max(PieceList list) const {
+        std::uint64_t bytes = 0;
+        for (const Piece& piece : std::span(bound_.pieces).subspan(list.start, list.count))
+            bytes += piece.moving ? piece.count * partition_.unit_max() * bound_.element_bytes
+                                  : piece.bytes;
+        return bytes;
     }
 
     /// Returns where the next piece of a packed payload starts.
@@ -104,6 +124,7 @@ class Binder {
 
     BoundProgram& bound_;
     const Partition& partition_;
+    std::uint64_t published_max_ = 0;
 };
 
 }  // namespace
@@ -159,7 +180,13 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.slots * program.depth * bound.slot_bytes,
                           options.shape.bulk_bytes);
     bound.program = std::move(program);
-    Binder(bound, partition).add_steps();
+    Binder binder(bound, partition);
+    binder.add_steps();
+    if (binder.published_max() > base::kCellPayload)
+        return base::fail(Status::unsupported,
+                          "{} {} publishes {} bytes, a published cell holds {}",
+                          bound.program.collective, bound.program.algorithm,
+                          binder.published_max(), base::kCellPayload);
     if (options.fuse) bound.fused = fuse(bound);
     return bound;
 }

@@ -44,7 +44,7 @@ struct BoundStep {
     std::uint16_t lag = 0;
     Rank peer = plan::kNoRank;   ///< team rank
     std::uint32_t number = 0;    ///< slot, signal or cell number; loop: steps of the body
-    std::uint32_t operands = 0;  ///< reduce
+    std::uint32_t operands = 0;  ///< reduce; expose: which of the program's exposes this is
     PieceList target = {};
     PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
 };
@@ -66,6 +66,7 @@ struct BoundProgram {
     std::vector<plan::Lane> lanes;
     std::vector<Piece> pieces;
     std::uint32_t pieces_max = 0;  ///< longest list of one step
+    std::uint32_t exposes = 0;     ///< expose steps
     FusedProgram fused;            ///< empty if the steps do not have that form
 };
 

@@ -210,6 +210,8 @@ class Engine {
             op.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
         if (op.scratch.size() < op.program->scratch_bytes)
             op.scratch.resize(op.program->scratch_bytes);
+        const std::size_t exposed = std::size_t{op.program->exposes} * op.program->segments;
+        if (op.exposed.size() < exposed) op.exposed.resize(exposed);
         running_.push_back(&op);
     }
 

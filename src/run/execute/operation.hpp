@@ -48,7 +48,9 @@ struct Operation {
     std::uint32_t pending = 0;  ///< transfers that still read their source
     std::vector<LaneState> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
-    base::Failure failure;           ///< if state is failed
+    /// What exposes tell, by step and segment: puts read it as late as any other source.
+    std::vector<std::uint64_t> exposed;
+    base::Failure failure;  ///< if state is failed
 
     [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }
 };

@@ -196,8 +196,11 @@ class Stepper {
                            op.program->description, lane.at, step.peer);
             return Progress::failed;
         }
+        std::uint64_t& told =
+            op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
+        told = offset;
         base::Put put = start_put(op, lane, step);
-        const base::PutPart part{reinterpret_cast<const std::byte*>(&offset), sizeof offset};
+        const base::PutPart part{reinterpret_cast<const std::byte*>(&told), sizeof told};
         put.parts = {&part, 1};
         put.bytes = sizeof offset;
         return post(lane, put);
@@ -292,8 +295,8 @@ class Stepper {
         std::uint64_t offset = begin * element;
         if (!vector) {
             offset = packed + (begin - partition.begin(piece.origin + shift)) * element;
-            packed += bytes;
         }
+        packed += bytes;
         return {base_of(op, piece, segment) + offset, bytes};
     }
 

@@ -55,7 +55,7 @@ struct VigilOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
     bool abort_on_timeout = false;
-    std::function<void(const std::string&)> report;  ///< one line for a person
+    std::function<void(const std::string&)> report;  ///< one line for a person; may be empty
 };
 
 template <Transport Wire>
@@ -125,12 +125,16 @@ class Vigil {
     }
 
     bool report(const std::vector<Stuck>& lanes, std::uint64_t waited_ns) {
-        for (const Stuck& lane : lanes) options_.report("weft: " + to_text(lane, job_rank_));
+        for (const Stuck& lane : lanes) tell("weft: " + to_text(lane, job_rank_));
         if (!options_.abort_on_timeout) return true;
         return give_up(base::fail(Status::timeout, "waited {} s{}{}", waited_ns / 1'000'000'000,
                                   lanes.empty() ? "" : ": ",
                                   lanes.empty() ? "" : to_text(lanes.front(), job_rank_)),
                        nullptr);
+    }
+
+    void tell(const std::string& line) const {
+        if (options_.report) options_.report(line);
     }
 
     bool give_up(base::Failure why, const TeamState* team) {
@@ -154,7 +158,7 @@ class Vigil {
             if (team->failed) return true;
             send(make_inquiry(*team, inquiry.epoch, *mine, job_rank_), inquiry.rank);
             const std::string text = disagreement_text(inquiry, *mine, job_rank_);
-            options_.report("weft: " + text);
+            tell("weft: " + text);
             return give_up({Status::argument, text}, team.get());
         }
         return true;
