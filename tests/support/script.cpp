@@ -90,7 +90,7 @@ void Script::finish(Rank rank, Pending& pending) {
                          pending.op->failure.text));
     } else {
         const std::string wrong = check_output(call, {options_.seed, pending.entry},
-                                               pending.team_rank, pending.output.data());
+                                               pending.team_rank, pending.output);
         if (!wrong.empty()) fail(wrong);
         const bool declared = call.programs.front().synchronizing && !call.plan.lies_synchronizing;
         if (declared && made_by_[pending.entry] != job_.team(call.team).size())
@@ -138,14 +138,15 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
     Pending& pending = state.pending.emplace_back();
     pending.entry = entry;
     pending.team_rank = team_rank;
-    pending.in_place = random_.chance(options_.in_place_percent, 100);
-    pending.output.resize(call.bytes());
-    if (!pending.in_place) pending.input.resize(call.bytes());
-    std::vector<std::byte>& input = pending.in_place ? pending.output : pending.input;
-    fill_input(call, {options_.seed, entry}, team_rank, input.data());
+    const bool in_place = random_.chance(options_.in_place_percent, 100);
+    const std::size_t bytes = in_place ? call.bytes() : 2 * call.bytes();
+    if (!options_.in_segment) pending.memory.resize(bytes);
+    pending.output = options_.in_segment ? job_.allocate(rank, bytes) : pending.memory.data();
+    pending.input = in_place ? pending.output : pending.output + call.bytes();
+    fill_input(call, {options_.seed, entry}, team_rank, pending.input);
     run::Operation& op = job_.engine(rank).issue(
         *team.states[team_rank], call.programs[static_cast<std::size_t>(team_rank)],
-        {.input = input.data(), .output = pending.output.data()}, call.reducer);
+        {.input = pending.input, .output = pending.output}, call.reducer);
     pending.op = &op;
     job_.watch().issued(call.team, team_rank, op);
     ++made_by_[entry];

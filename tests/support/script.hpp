@@ -29,6 +29,7 @@ struct ScriptOptions {
     std::uint32_t block_percent = 30;
     std::uint32_t in_place_percent = 30;
     std::uint32_t eager_percent = 60;  ///< turns in which a rank makes calls
+    bool in_segment = false;  ///< the vectors lie in the rank's segment, so they can be exposed
 };
 
 struct ScriptOutcome {
@@ -47,9 +48,9 @@ class Script {
         std::size_t entry = 0;
         Rank team_rank = 0;
         run::Operation* op = nullptr;
-        std::vector<std::byte> input;
-        std::vector<std::byte> output;
-        bool in_place = false;
+        std::vector<std::byte> memory;  ///< of the vectors, unless they lie in the segment
+        std::byte* input = nullptr;
+        std::byte* output = nullptr;
     };
     struct RankState {
         std::vector<std::size_t> calls;  ///< entries that this rank takes part in

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the engine carries out every step and every form of block that programs can have.
+// Method: programs written by hand, one for each corner of the language, proven by the verifier and then
+// run many times, mixed and overlapping, on the virtual network; results against the reference.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <numeric>
+
+#include "plan/schedule/builder.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/script.hpp"
+
+namespace weft::testing {
+namespace {
+
+using plan::Block;
+using plan::Builder;
+using plan::Program;
+
+struct HandMade {
+    plan::Contract contract;
+    std::function<Program(Rank rank, Rank size)> generate;
+    std::function<bool(const std::vector<int>& nodes)> fits;  ///< which layouts it may run on
+    std::vector<std::uint64_t> elements;
+};
+
+bool everywhere(const std::vector<int>&) { return true; }
+bool on_one_node(const std::vector<int>& nodes) {
+    return std::ranges::all_of(nodes, [&](int node) { return node == nodes.front(); });
+}
+
+Program header(const char* name, Rank rank, Rank size, std::uint32_t units) {
+    Program program;
+    program.collective = name;
+    program.algorithm = "by-hand";
+    program.rank = rank;
+    program.size = size;
+    program.units = units;
+    return program;
+}
+
+plan::Contract copies(const char* name, std::function<plan::Expectation(Rank rank, Rank size,
+                                                                        std::uint32_t unit)>
+                                            one) {
+    return {.collective = name, .expected = [one = std::move(one)](const Program& program) {
+                std::vector<plan::Expectation> list;
+                for (std::uint32_t unit = 0; unit < program.units; ++unit)
+                    list.push_back(one(program.rank, program.size, unit));
+                return list;
+            }};
+}
+
+Block strided(Block block, std::uint32_t stride) {
+    block.stride = stride;
+    return block;
+}
+
+/// Two lanes, one to each side; a bare signal orders nothing that matters but must be awaited.
+HandMade both_ways() {
+    return {
+        .contract = copies("both_ways",
+                           [](Rank rank, Rank size, std::uint32_t unit) {
+                               const Rank from = (rank + (unit < 2 ? size - 1 : 1)) % size;
+                               return plan::Expectation{unit, from, from, unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("both_ways", rank, size, 4));
+                const Rank left = (rank + size - 1) % size;
+                const Rank right = (rank + 1) % size;
+                builder.put(right, 0, plan::input(0, 2));
+                builder.wait(left, 0);
+                builder.local();
+                builder.copy(plan::output(0, 2), plan::slot(0, 0, 2));
+                builder.signal(left, 2);
+                builder.wait(right, 2);
+                builder.begin_lane();
+                builder.put(left, 1, plan::input(2, 2));
+                builder.wait(right, 1);
+                builder.local();
+                builder.copy(plan::output(2, 2), plan::slot(1, 2, 2));
+                return std::move(builder).finish();
+            },
+        .fits = &everywhere,
+        .elements = {4, 5, 3, 200, 11},
+    };
+}
+
+/// Expose, read in place, tell the owner.
+HandMade read_in_place() {
+    return {
+        .contract = copies("read_in_place",
+                           [](Rank rank, Rank size, std::uint32_t unit) {
+                               const Rank left = (rank + size - 1) % size;
+                               return plan::Expectation{unit, left, left, unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("read_in_place", rank, size, 3));
+                const Rank left = (rank + size - 1) % size;
+                const Rank right = (rank + 1) % size;
+                builder.expose(right, 0, plan::input(0, 3));
+                builder.wait(left, 0);
+                builder.copy(plan::scratch(0, 0, 1), plan::mapped(left, 0, 0, 1));
+                Block tail = plan::mapped(left, 0, 1, 2);
+                tail.origin = 0;
+                builder.copy(plan::scratch(0, 1, 2), tail);
+                builder.signal(left, 1);
+                builder.wait(right, 1);
+                builder.copy(plan::output(0, 3), plan::scratch(0, 0, 3));
+                return std::move(builder).finish();
+            },
+        .fits = &on_one_node,
+        .elements = {3, 7, 100},
+    };
+}
+
+/// The receiver exposes its output, the sender puts there: nothing is staged.
+HandMade put_into_output() {
+    return {
+        .contract = copies("put_into_output",
+                           [](Rank rank, Rank size, std::uint32_t unit) {
+                               const Rank left = (rank + size - 1) % size;
+                               return plan::Expectation{unit, left, left, unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("put_into_output", rank, size, 4));
+                const Rank left = (rank + size - 1) % size;
+                const Rank right = (rank + 1) % size;
+                builder.copy(plan::scratch(0, 0, 4), plan::input(0, 4));
+                builder.expose(left, 0, plan::output(0, 4));
+                builder.wait(right, 0);
+                builder.put_mapped(right, 1, plan::mapped(right, 0, 0, 1), plan::scratch(0, 0, 1));
+                Block tail = plan::mapped(right, 0, 1, 3);
+                tail.origin = 0;
+                builder.put_mapped(right, 2, tail, plan::scratch(0, 1, 3));
+                builder.wait(left, 1);
+                builder.wait(left, 2);
+                return std::move(builder).finish();
+            },
+        .fits = &everywhere,
+        .elements = {4, 9, 150},
+    };
+}
+
+/// One direction of a pipelined chain of reductions, with credits `depth` segments behind.
+void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std::uint32_t unit,
+                bool ascending) {
+    constexpr std::uint16_t kDepth = 3;
+    const Block in = plan::per_segment(plan::input(unit));
+    const Block out = plan::per_segment(plan::output(unit));
+    const Block arrived = plan::per_segment(plan::slot(number, unit));
+    builder.begin_loop();
+    if (from != plan::kNoRank) {
+        builder.wait(from, number);
+        if (ascending)
+            builder.reduce(out, {arrived, in});
+        else
+            builder.reduce(out, {in, arrived});
+        builder.signal(from, number + 1, 0, kDepth);
+    } else {
+        builder.copy(out, in);
+    }
+    if (to != plan::kNoRank) {
+        builder.wait(to, number + 1, 0, kDepth);
+        builder.put(to, number, out);
+    }
+    builder.end_loop();
+}
+
+/// Two lanes, each a pipelined scan: ascending over the first units, descending over the others.
+HandMade two_scans(std::uint32_t segments) {
+    return {
+        .contract = copies("two_scans",
+                           [segments](Rank rank, Rank size, std::uint32_t unit) {
+                               return unit < segments
+                                          ? plan::Expectation{unit, 0, rank, unit}
+                                          : plan::Expectation{unit, rank, size - 1, unit};
+                           }),
+        .generate =
+            [segments](Rank rank, Rank size) {
+                Program start = header("two_scans", rank, size, 2 * segments);
+                start.segments = segments;
+                start.depth = 3;
+                Builder builder(std::move(start));
+                const Rank below = rank == 0 ? plan::kNoRank : rank - 1;
+                const Rank above = rank == size - 1 ? plan::kNoRank : rank + 1;
+                write_scan(builder, below, above, 0, 0, true);
+                builder.begin_lane();
+                write_scan(builder, above, below, 2, segments, false);
+                builder.reserve_slots(4);
+                builder.reserve_slot_units(1);
+                return std::move(builder).finish();
+            },
+        .fits = &everywhere,
+        .elements = {2 * segments, 2 * segments + 3, segments, 20 * segments + 1},
+    };
+}
+
+/// All publish; each reduces all in rank order, its own part by way of a scratch vector.
+HandMade published_sum() {
+    return {
+        .contract = copies("published_sum",
+                           [](Rank, Rank size, std::uint32_t unit) {
+                               return plan::Expectation{unit, 0, size - 1, unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("published_sum", rank, size, 1));
+                builder.publish(0, plan::input());
+                builder.copy(plan::scratch(1), plan::input());
+                std::vector<Block> operands;
+                for (Rank peer = 0; peer < size; ++peer) {
+                    if (peer == rank) {
+                        operands.push_back(plan::scratch(1));
+                        continue;
+                    }
+                    builder.wait(peer, 0, plan::kFromPublished);
+                    Block read = plan::slot(0);
+                    read.buffer = plan::Buffer::published;
+                    read.peer = peer;
+                    operands.push_back(read);
+                }
+                builder.reduce(plan::output(), operands);
+                builder.publish(1);
+                for (Rank peer = 0; peer < size; ++peer)
+                    if (peer != rank) builder.wait(peer, 1, plan::kFromPublished);
+                return std::move(builder).finish();
+            },
+        .fits = &on_one_node,
+        .elements = {1, 2, 3},
+    };
+}
+
+/// Every rank sends every other the units that are its own modulo n, with one strided block to even
+/// ranks and a list of blocks to odd ones; the receiver names them in the same order.
+HandMade transpose() {
+    constexpr std::uint32_t kRows = 3;
+    return {
+        .contract = copies("transpose",
+                           [](Rank rank, Rank size, std::uint32_t unit) {
+                               const auto n = static_cast<std::uint32_t>(size);
+                               const auto from = static_cast<Rank>(unit % n);
+                               return plan::Expectation{
+                                   unit, from, from,
+                                   unit / n * n + static_cast<std::uint32_t>(rank)};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                const auto n = static_cast<std::uint32_t>(size);
+                const auto me = static_cast<std::uint32_t>(rank);
+                Builder builder(header("transpose", rank, size, kRows * n));
+                const auto column = [&](Block first, bool list) {
+                    std::vector<Block> blocks{strided(first, n)};
+                    if (!list) return blocks;
+                    blocks.clear();
+                    for (std::uint32_t row = 0; row < kRows; ++row) {
+                        Block one = first;
+                        one.first = first.first + row * n;
+                        one.origin = one.first;
+                        one.count = 1;
+                        blocks.push_back(one);
+                    }
+                    return blocks;
+                };
+                for (Rank peer = 0; peer < size; ++peer)
+                    if (peer != rank)
+                        builder.put(peer, me,
+                                    column(plan::input(static_cast<std::uint32_t>(peer), kRows),
+                                           peer % 2 == 1));
+                for (Rank peer = 0; peer < size; ++peer)
+                    if (peer != rank) builder.wait(peer, static_cast<std::uint32_t>(peer));
+                builder.local();
+                // A slot holds the sender's units of my column; they become my units of its column.
+                builder.copy(column(plan::scratch(0, me, kRows), false),
+                             column(plan::input(me, kRows), false));
+                for (std::uint32_t peer = 0; peer < n; ++peer) {
+                    if (peer == me) continue;
+                    builder.copy(column(plan::output(peer, kRows), false),
+                                 column(plan::slot(peer, me, kRows), rank % 2 == 1));
+                }
+                builder.copy(column(plan::output(me, kRows), false),
+                             column(plan::scratch(0, me, kRows), false));
+                builder.reserve_slots(n);
+                return std::move(builder).finish();
+            },
+        .fits = &everywhere,
+        .elements = {},  // filled in: a multiple of 3n, for columns of equal units
+    };
+}
+
+/// Rank 1 passes on what rank 0 put into its slot by exposing that slot to the last rank.
+HandMade slot_passed_on() {
+    return {
+        .contract = copies("slot_passed_on",
+                           [](Rank rank, Rank size, std::uint32_t unit) {
+                               const Rank from = rank == 1 || rank == size - 1 ? 0 : rank;
+                               return plan::Expectation{unit, from, from, unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("slot_passed_on", rank, size, 2));
+                const Rank last = size - 1;
+                if (rank == 0) builder.put(1, 0, plan::input(0, 2));
+                if (rank == 1) {
+                    builder.wait(0, 0);
+                    builder.expose(last, 1, plan::slot(0, 0, 2));
+                    builder.copy(plan::output(0, 2), plan::slot(0, 0, 2));
+                    builder.wait(last, 2);
+                } else if (rank == last) {
+                    builder.wait(1, 1);
+                    builder.copy(plan::output(0, 2), plan::mapped(1, 1, 0, 2));
+                    builder.signal(1, 2);
+                } else {
+                    builder.local();
+                    builder.copy(plan::output(0, 2), plan::input(0, 2));
+                }
+                builder.reserve_slots(3);
+                builder.reserve_slot_units(2);
+                return std::move(builder).finish();
+            },
+        .fits = [](const std::vector<int>& nodes) { return nodes[1] == nodes.back(); },
+        .elements = {2, 5, 61},
+    };
+}
+
+std::vector<HandMade> all_hand_made() {
+    std::vector<HandMade> all;
+    all.push_back(both_ways());
+    all.push_back(read_in_place());
+    all.push_back(put_into_output());
+    all.push_back(two_scans(2));
+    all.push_back(two_scans(7));
+    all.push_back(published_sum());
+    all.push_back(transpose());
+    all.push_back(slot_passed_on());
+    return all;
+}
+
+std::vector<std::uint64_t> elements_of(const HandMade& made, Rank size) {
+    if (!made.elements.empty()) return made.elements;
+    const auto cells = static_cast<std::uint64_t>(3 * size);
+    return {cells, 2 * cells, 5 * cells};
+}
+
+std::vector<Program> programs_of(const HandMade& made, Rank size) {
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < size; ++rank) programs.push_back(made.generate(rank, size));
+    return programs;
+}
+
+TEST(Steps, TheProgramsKeepTheirContracts) {
+    for (const HandMade& made : all_hand_made()) {
+        for (Rank size = 3; size <= 6; ++size) {
+            const std::vector<Program> programs = programs_of(made, size);
+            for (const std::uint64_t elements : elements_of(made, size)) {
+                const plan::Verdict verdict = plan::verify(
+                    {.programs = programs, .contract = &made.contract, .elements = elements});
+                EXPECT_TRUE(verdict.valid) << made.contract.collective << " of " << size
+                                           << " ranks: " << verdict.error;
+            }
+        }
+    }
+}
+
+/// Runs a script of all programs that fit the layout.
+void run_steps(std::uint64_t seed) {
+    base::Random random = base::Random(seed).stream(5);
+    const auto size = static_cast<Rank>(3 + random.below(4));
+    std::vector<int> nodes(static_cast<std::size_t>(size), 0);
+    const bool one_node = random.chance(1, 3);
+    for (Rank rank = 0; !one_node && rank < size; ++rank)
+        nodes[static_cast<std::size_t>(rank)] = static_cast<int>(random.below(3));
+    VirtualProfile profile;
+    profile.lands_at_target = random.chance(1, 2);
+    profile.refuse_half_percent = 20;
+    profile.copy_percent = static_cast<std::uint32_t>(random.below(60));
+    VirtualJob job(
+        {.segment_bytes = 2 << 20, .node_of_rank = nodes, .seed = seed, .profile = profile});
+    std::vector<Rank> members(static_cast<std::size_t>(size));
+    std::iota(members.begin(), members.end(), 0);
+    const VirtualTeam& team = job.add_team({.members = members,
+                                            .shape = {.cells = 32,
+                                                      .banks = 4,
+                                                      .bulk_banks = 4,
+                                                      .bulk_bytes = 32768},
+                                            .first_tick = base::kTickMask - random.below(40)});
+    const std::vector<HandMade> all = all_hand_made();
+    std::deque<TeamCall> palette;
+    for (const HandMade& made : all) {
+        if (!made.fits(nodes)) continue;
+        for (const std::uint64_t elements : elements_of(made, size))
+            palette.push_back(bind_programs(
+                job, team,
+                {.collective = made.contract.collective,
+                 .algorithm = "by-hand",
+                 .elements = elements,
+                 .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine},
+                programs_of(made, size), made.contract));
+    }
+    std::vector<const TeamCall*> calls;
+    for (int i = 0; i < 60; ++i) calls.push_back(&palette[random.below(palette.size())]);
+    const ScriptOutcome outcome =
+        Script(job, calls, {.seed = seed, .in_segment = true}).run();
+    for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
+    if (!job.watch().violations().empty())
+        ADD_FAILURE() << "seed " << seed << ": " << to_text(job.watch().violations().front());
+}
+
+TEST(Steps, EveryFormOfStepGivesItsResultOnTheVirtualWire) {
+    for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed) run_steps(seed);
+}
+
+}  // namespace
+}  // namespace weft::testing
