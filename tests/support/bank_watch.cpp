@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace weft::testing {
+namespace weft::test {
 
 namespace {
 
@@ -185,4 +185,4 @@ void BankWatch::look_at_published(Rank job_rank) {
     }
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

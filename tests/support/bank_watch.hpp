@@ -19,7 +19,7 @@
 #include "run/execute/team_state.hpp"
 #include "tests/support/virtual_wire.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 enum class Area : std::uint8_t { cell, published, bulk };
 
@@ -82,4 +82,4 @@ class BankWatch {
     std::vector<std::string> faults_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -10,7 +10,7 @@
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 namespace {
 
@@ -31,6 +31,18 @@ void compose_all(const void* in, void* inout, std::size_t count, void*) {
 }
 
 const run::UserOperation kCompose{&compose_all, nullptr, false, sizeof(Affine)};
+
+const char* name_of(Algebra algebra) {
+    switch (algebra) {
+        case Algebra::sum64:
+            return "int64";
+        case Algebra::sumf64:
+            return "double";
+        case Algebra::affine:
+            break;
+    }
+    return "affine maps";
+}
 
 std::uint64_t word(Occurrence occurrence, Rank rank, std::uint64_t element) {
     const std::uint64_t place = base::mix(occurrence.seed ^ base::mix(occurrence.number + 17));
@@ -115,11 +127,10 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
                        const std::vector<plan::Program>& programs, const plan::Contract& contract) {
     TeamCall call{.plan = std::move(plan), .team = team.id, .contract = &contract, .programs = {}};
     call.reducer = reducer_of(call.plan.algebra);
-    const std::string description =
-        fmt::format("{} {} of {} elements, root {}", call.plan.collective, call.plan.algorithm,
-                    call.plan.elements, call.plan.root);
-    std::uint64_t hash =
-        base::mix(call.plan.elements * 64 + static_cast<std::uint64_t>(call.plan.root));
+    const std::string description = fmt::format(
+        "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
+        call.plan.elements, name_of(call.plan.algebra), call.plan.root);
+    std::uint64_t hash = 0;
     for (const char letter : description)
         hash = base::mix(hash + static_cast<unsigned char>(letter));
     for (Rank rank = 0; rank < team.size(); ++rank) {
@@ -174,4 +185,4 @@ std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_
     return "";
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -18,7 +18,7 @@
 #include "run/reduce/reduce.hpp"
 #include "tests/support/virtual_job.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 /// How elements are combined.
 enum class Algebra : std::uint8_t {
@@ -73,4 +73,4 @@ void fill_input(const TeamCall& call, Occurrence occurrence, Rank team_rank, std
 [[nodiscard]] std::string check_output(const TeamCall& call, Occurrence occurrence, Rank team_rank,
                                        const std::byte* output);
 
-}  // namespace weft::testing
+}  // namespace weft::test

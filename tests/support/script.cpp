@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace weft::testing {
+namespace weft::test {
 
 namespace {
 
@@ -89,8 +89,8 @@ void Script::finish(Rank rank, Pending& pending) {
         fail(fmt::format("call {} failed at rank {}: {}", pending.entry, rank,
                          pending.op->failure.text));
     } else {
-        const std::string wrong = check_output(call, {options_.seed, pending.entry},
-                                               pending.team_rank, pending.output);
+        const std::string wrong =
+            check_output(call, {options_.seed, pending.entry}, pending.team_rank, pending.output);
         if (!wrong.empty()) fail(wrong);
         const bool declared = call.programs.front().synchronizing && !call.plan.lies_synchronizing;
         if (declared && made_by_[pending.entry] != job_.team(call.team).size())
@@ -156,4 +156,4 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
     state.blocked_on = entry;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -20,7 +20,7 @@
 #include "tests/support/call.hpp"
 #include "tests/support/virtual_job.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 struct ScriptOptions {
     std::uint64_t seed = 1;
@@ -81,4 +81,4 @@ class Script {
     ScriptOutcome outcome_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -8,7 +8,7 @@
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::string VirtualJob::describe() {
     return text;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

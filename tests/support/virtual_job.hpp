@@ -20,7 +20,7 @@
 #include "tests/support/bank_watch.hpp"
 #include "tests/support/virtual_wire.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 using VirtualEngine = run::Engine<VirtualWire>;
 using WindowMaker = std::function<std::unique_ptr<run::Window>()>;
@@ -85,4 +85,4 @@ class VirtualJob {
     std::uint64_t steps_ = 0;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -9,7 +9,7 @@
 #include "base/check.hpp"
 #include "run/execute/transport.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 static_assert(run::Transport<VirtualWire>);
 
@@ -288,4 +288,4 @@ void VirtualWire::relax(unsigned failures) noexcept {
     if (network_.has_threads() && failures % 4 == 0) std::this_thread::yield();
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

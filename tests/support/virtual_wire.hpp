@@ -25,7 +25,7 @@
 #include "base/random.hpp"
 #include "base/result.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 
 /// How unkind the network is. Percentages are of tries; delays count progress calls of any rank.
 struct VirtualProfile {
@@ -166,4 +166,4 @@ class VirtualWire {
     Rank rank_;
 };
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -10,7 +10,7 @@
 
 #include "tests/support/script.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 namespace {
 
 constexpr std::uint32_t kBanks = 4;
@@ -68,17 +68,13 @@ std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed});
     std::vector<Rank> members;
     for (Rank rank = 0; rank < ranks; ++rank) members.push_back(rank);
-    const VirtualTeam& team = job.add_team({.members = members,
-                                            .shape = {.cells = 32,
-                                                      .banks = control.banks,
-                                                      .bulk_banks = 4,
-                                                      .bulk_bytes = 4096},
-                                            .cell_window = control.window});
+    const VirtualTeam& team = job.add_team(
+        {.members = members,
+         .shape = {.cells = 32, .banks = control.banks, .bulk_banks = 4, .bulk_bytes = 4096},
+         .cell_window = control.window});
     std::deque<TeamCall> palette;
-    palette.push_back(bind_call(job, team,
-                                {.collective = "allreduce",
-                                 .algorithm = "recursive-doubling",
-                                 .elements = 1}));
+    palette.push_back(bind_call(
+        job, team, {.collective = "allreduce", .algorithm = "recursive-doubling", .elements = 1}));
     for (Rank root = 0; root < ranks; ++root)
         palette.push_back(bind_call(
             job, team,
@@ -123,15 +119,16 @@ TEST(Controls, TheTrueRuleIsClean) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         for (const std::uint32_t banks : {kBanks, 8U}) {
             const auto violations = run_control({.banks = banks}, seed);
-            ASSERT_TRUE(violations.empty()) << "seed " << seed << ": " << to_text(violations.front());
+            ASSERT_TRUE(violations.empty())
+                << "seed " << seed << ": " << to_text(violations.front());
         }
     }
 }
 
 TEST(Controls, TheTrueRuleInAWideWindowIsClean) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        const auto violations = run_control(
-            {.window = [] { return std::make_unique<WideWindow>(kBanks); }}, seed);
+        const auto violations =
+            run_control({.window = [] { return std::make_unique<WideWindow>(kBanks); }}, seed);
         ASSERT_TRUE(violations.empty()) << "seed " << seed << ": " << to_text(violations.front());
     }
 }
@@ -155,4 +152,4 @@ TEST(Controls, CallsWithoutDataTakenAsSynchronizingAreCaught) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::test

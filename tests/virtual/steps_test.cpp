@@ -11,7 +11,7 @@
 #include "plan/verify/verify.hpp"
 #include "tests/support/script.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 namespace {
 
 using plan::Block;
@@ -25,7 +25,9 @@ struct HandMade {
     std::vector<std::uint64_t> elements;
 };
 
-bool everywhere(const std::vector<int>&) { return true; }
+bool everywhere(const std::vector<int>&) {
+    return true;
+}
 bool on_one_node(const std::vector<int>& nodes) {
     return std::ranges::all_of(nodes, [&](int node) { return node == nodes.front(); });
 }
@@ -40,9 +42,9 @@ Program header(const char* name, Rank rank, Rank size, std::uint32_t units) {
     return program;
 }
 
-plan::Contract copies(const char* name, std::function<plan::Expectation(Rank rank, Rank size,
-                                                                        std::uint32_t unit)>
-                                            one) {
+plan::Contract copies(
+    const char* name,
+    std::function<plan::Expectation(Rank rank, Rank size, std::uint32_t unit)> one) {
     return {.collective = name, .expected = [one = std::move(one)](const Program& program) {
                 std::vector<plan::Expectation> list;
                 for (std::uint32_t unit = 0; unit < program.units; ++unit)
@@ -358,8 +360,8 @@ TEST(Steps, TheProgramsKeepTheirContracts) {
             for (const std::uint64_t elements : elements_of(made, size)) {
                 const plan::Verdict verdict = plan::verify(
                     {.programs = programs, .contract = &made.contract, .elements = elements});
-                EXPECT_TRUE(verdict.valid) << made.contract.collective << " of " << size
-                                           << " ranks: " << verdict.error;
+                EXPECT_TRUE(verdict.valid)
+                    << made.contract.collective << " of " << size << " ranks: " << verdict.error;
             }
         }
     }
@@ -381,29 +383,26 @@ void run_steps(std::uint64_t seed) {
         {.segment_bytes = 2 << 20, .node_of_rank = nodes, .seed = seed, .profile = profile});
     std::vector<Rank> members(static_cast<std::size_t>(size));
     std::iota(members.begin(), members.end(), 0);
-    const VirtualTeam& team = job.add_team({.members = members,
-                                            .shape = {.cells = 32,
-                                                      .banks = 4,
-                                                      .bulk_banks = 4,
-                                                      .bulk_bytes = 32768},
-                                            .first_tick = base::kTickMask - random.below(40)});
+    const VirtualTeam& team =
+        job.add_team({.members = members,
+                      .shape = {.cells = 32, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768},
+                      .first_tick = base::kTickMask - random.below(40)});
     const std::vector<HandMade> all = all_hand_made();
     std::deque<TeamCall> palette;
     for (const HandMade& made : all) {
         if (!made.fits(nodes)) continue;
         for (const std::uint64_t elements : elements_of(made, size))
-            palette.push_back(bind_programs(
-                job, team,
-                {.collective = made.contract.collective,
-                 .algorithm = "by-hand",
-                 .elements = elements,
-                 .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine},
-                programs_of(made, size), made.contract));
+            palette.push_back(
+                bind_programs(job, team,
+                              {.collective = made.contract.collective,
+                               .algorithm = "by-hand",
+                               .elements = elements,
+                               .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine},
+                              programs_of(made, size), made.contract));
     }
     std::vector<const TeamCall*> calls;
     for (int i = 0; i < 60; ++i) calls.push_back(&palette[random.below(palette.size())]);
-    const ScriptOutcome outcome =
-        Script(job, calls, {.seed = seed, .in_segment = true}).run();
+    const ScriptOutcome outcome = Script(job, calls, {.seed = seed, .in_segment = true}).run();
     for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
     if (!job.watch().violations().empty())
         ADD_FAILURE() << "seed " << seed << ": " << to_text(job.watch().violations().front());
@@ -414,4 +413,4 @@ TEST(Steps, EveryFormOfStepGivesItsResultOnTheVirtualWire) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -9,7 +9,7 @@
 
 #include "tests/support/script.hpp"
 
-namespace weft::testing {
+namespace weft::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -171,4 +171,4 @@ TEST(Stress, StreamsOfBroadcastsFromChangingRootsKeepTheBankRule) {
 }
 
 }  // namespace
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -185,8 +185,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     if (binder.published_max() > base::kCellPayload)
         return base::fail(Status::unsupported,
                           "{} {} publishes {} bytes, a published cell holds {}",
-                          bound.program.collective, bound.program.algorithm,
-                          binder.published_max(), base::kCellPayload);
+                          bound.program.collective, bound.program.algorithm, binder.published_max(),
+                          base::kCellPayload);
     if (options.fuse) bound.fused = fuse(bound);
     return bound;
 }

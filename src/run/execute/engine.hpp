@@ -62,6 +62,9 @@ class Engine {
     /// anything did.
     bool poll() {
         wire_.progress();
+        // Waits look for inquiries by themselves; this is for callers that only ever poll.
+        if (++polls_ % kAttendEvery == 0 && !vigil_.read_inquiries(teams_))
+            fail_all(vigil_.failure());
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
         return moved;
@@ -103,6 +106,8 @@ class Engine {
     }
 
   private:
+    static constexpr std::uint32_t kAttendEvery = 4096;
+
     /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield: where
     /// ranks outnumber processors that lets the others send what this one waits for.
     template <class Ended>
@@ -324,6 +329,7 @@ class Engine {
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;
+    std::uint32_t polls_ = 0;
     std::deque<Operation> pool_;
     std::vector<Operation*> free_;
     base::Failure failure_;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // inquiry.hpp - how ranks that disagree about a call find out.
 //
-// Idea     Flags carry a hash of the call, so a rank that disagrees never satisfies a wait. A rank that
-//          has waited for long writes what it believes the call to be into a mailbox of the peer it
-//          waits for. A rank that finds such an inquiry compares it with its own history; if they
-//          differ it answers, and both report both sides.
-// Holds    Only the slow path of a wait touches this. Mailboxes lie at the start of every segment; one
-//          entry may be overwritten by another writer: a torn entry fails its checksum, is ignored,
-//          and is sent again a second later.
+// Idea     Flags carry a hash of the call, so a rank that disagrees never satisfies a wait. A rank
+//          that has waited for long writes what it believes the call to be into a mailbox of the
+//          peer it waits for. A rank that finds such an inquiry compares it with its own history; if
+//          they differ it knows both sides, and tells them to every rank that may wait for it, in
+//          the same form: a verdict. Who reads a verdict passes it on once.
+// Why      The rank that finds out fails its call and leaves; ranks that agree with it, and wait for
+//          it, would otherwise wait for ever.
+// Holds    Only the slow path of a wait touches this. Mailboxes lie at the start of every segment;
+//          one entry may be overwritten by another writer: a torn entry fails its checksum, is
+//          ignored, and is sent again a second later.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +22,19 @@
 
 namespace weft::run {
 
-/// What one rank believes a call to be.
+/// What one rank believes a call to be; or a verdict about it, if call_hash is kVerdict.
 struct Inquiry {
+    static constexpr std::uint16_t kVerdict = 0;  ///< no call has this hash
+
     Rank rank = 0;  ///< who says so, in the job
     std::uint32_t team = 0;
     std::int64_t epoch = 0;
+    base::Tick team_since = 0;  ///< first tick of the team: its region may have served others
     std::uint32_t checksum = 0;
     std::uint16_t call_hash = 0;
-    char text[170] = {};  ///< the call in words, zero-terminated
+    char text[354] = {};  ///< the call, or the verdict, in words; zero-terminated
 };
-static_assert(sizeof(Inquiry) == 192);
+static_assert(sizeof(Inquiry) == 384);
 
 void set_text(Inquiry& inquiry, std::string_view text);
 [[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);

@@ -29,10 +29,28 @@ Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& pro
     Inquiry inquiry;
     inquiry.rank = job_rank;
     inquiry.team = team.setup.id;
+    inquiry.team_since = team.setup.first_tick;
     inquiry.epoch = epoch;
     inquiry.call_hash = program.call_hash;
     set_text(inquiry, program.description);
     return inquiry;
+}
+
+std::vector<Rank> ranks_that_may_wait(const TeamState& team, const BoundProgram* program) {
+    constexpr Rank kTellAll = 64;
+    std::vector<Rank> ranks;
+    for (Rank rank = 0; rank < team.size(); ++rank) {
+        const bool near = team.near(rank) != nullptr;
+        if (rank != team.setup.rank && (near || team.size() <= kTellAll)) ranks.push_back(rank);
+    }
+    if (team.size() <= kTellAll || program == nullptr) return ranks;
+    for (const BoundStep& step : program->steps) {
+        const bool raises = step.kind == plan::StepKind::put ||
+                            step.kind == plan::StepKind::signal ||
+                            step.kind == plan::StepKind::expose;
+        if (raises && team.near(step.peer) == nullptr) ranks.push_back(step.peer);
+    }
+    return ranks;
 }
 
 }  // namespace weft::run

@@ -50,6 +50,10 @@ struct Stuck {
                                             Rank job_rank);
 [[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& program,
                                    Rank job_rank);
+/// Team ranks that a failure of this rank's call may keep waiting: all in a small team, else those
+/// on the node and those that the program raises signals at.
+[[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
+                                                    const BoundProgram* program);
 
 struct VigilOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;
@@ -64,6 +68,7 @@ class Vigil {
     using Teams = std::vector<std::unique_ptr<TeamState>>;
     static constexpr unsigned kLookEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
+    static constexpr std::uint64_t kFarewell = 100'000'000;  ///< ns to get a verdict on its way
 
     Vigil(Wire& wire, Rank job_rank, VigilOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
@@ -149,19 +154,38 @@ class Vigil {
              lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
     }
 
-    /// Compares an inquiry with what this rank called under that number.
+    /// Compares an inquiry with what this rank called under that number. A verdict is believed.
     bool judge(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
-            if (team->setup.id != inquiry.team) continue;
+            if (team->setup.id != inquiry.team || team->failed) continue;
+            if (team->setup.first_tick != inquiry.team_since) continue;
             const BoundProgram* mine = team->recall(inquiry.epoch);
-            if (mine == nullptr || mine->call_hash == inquiry.call_hash) return true;
-            if (team->failed) return true;
-            send(make_inquiry(*team, inquiry.epoch, *mine, job_rank_), inquiry.rank);
-            const std::string text = disagreement_text(inquiry, *mine, job_rank_);
-            tell("weft: " + text);
+            std::string text(inquiry.text);
+            if (inquiry.call_hash != Inquiry::kVerdict) {
+                if (mine == nullptr || mine->call_hash == inquiry.call_hash) return true;
+                text = disagreement_text(inquiry, *mine, job_rank_);
+                tell("weft: " + text);
+            }
+            pass_on(text, inquiry, *team, mine);
             return give_up({Status::argument, text}, team.get());
         }
         return true;
+    }
+
+    /// Tells the verdict to those who may wait for this rank, and lets it leave.
+    void pass_on(const std::string& text, Inquiry verdict, const TeamState& team,
+                 const BoundProgram* mine) {
+        const Rank asker = verdict.rank;
+        verdict.rank = job_rank_;
+        verdict.call_hash = Inquiry::kVerdict;
+        set_text(verdict, text);
+        send(verdict, asker);
+        for (const Rank rank : ranks_that_may_wait(team, mine)) {
+            const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
+            if (peer != asker) send(verdict, peer);
+        }
+        const std::uint64_t deadline = base::monotonic_ns() + kFarewell;
+        while (pending_ != 0 && base::monotonic_ns() < deadline) wire_.progress();
     }
 
     void send(const Inquiry& inquiry, Rank peer) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ranks_in_threads.hpp - runs one function per rank of a virtual job, each in a thread of its own.
+//
+// Idea     Blocking calls need a rank's own thread. Every wait must have a deadline, so the job's vigil
+//          has to end waits that take too long (abort_on_timeout).
+#pragma once
+
+#include <thread>
+#include <vector>
+
+#include "tests/support/virtual_job.hpp"
+
+namespace weft::test {
+
+template <class Body>
+void in_threads(VirtualJob& job, Body body) {
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < job.size(); ++rank)
+        threads.emplace_back([&body, rank] { body(rank); });
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace weft::test

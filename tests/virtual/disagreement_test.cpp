@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: ranks that disagree about a call are told so, both sides named, within seconds; a rank that
+// never comes is reported, and ends the wait only if the user asked for that.
+// Method: one thread per rank, near, far and mixed; some ranks make another call than the others.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <numeric>
+
+#include "base/clock.hpp"
+#include "tests/support/call.hpp"
+#include "tests/support/ranks_in_threads.hpp"
+
+namespace weft::test {
+namespace {
+
+// A mailbox may be overwritten while it is read, which the checksum finds; the thread sanitizer would
+// call it a race, so there nothing is asked twice.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kInquiryNs = 2'000'000'000;
+#else
+constexpr std::uint64_t kInquiryNs = 50'000'000;
+#endif
+constexpr std::uint64_t kDeadlineNs = 30'000'000'000;
+
+/// What one rank got.
+struct Ending {
+    Status status = Status::ok;
+    std::string text;
+};
+
+struct Disagreement {
+    std::vector<int> nodes;
+    std::map<Rank, CallPlan> others;  ///< ranks that call something else
+    CallPlan common;
+    bool barrier_after = false;  ///< ranks that succeed go on to a barrier
+};
+
+class Jobs {
+  public:
+    explicit Jobs(const std::vector<int>& nodes, run::VigilOptions vigil)
+        : job_({.segment_bytes = 1 << 20,
+                .node_of_rank = nodes,
+                .seed = 5,
+                .profile = {.refuse_percent = 20, .refuse_half_percent = 20, .threads = true}},
+               std::move(vigil)) {
+        std::vector<Rank> members(nodes.size());
+        std::iota(members.begin(), members.end(), 0);
+        team_ = &job_.add_team(
+            {.members = members,
+             .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}});
+    }
+    VirtualJob& job() { return job_; }
+    const VirtualTeam& team() const { return *team_; }
+
+    /// One blocking call of a rank.
+    Ending call(const TeamCall& call, Rank rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        std::vector<std::byte> input(call.bytes() + 1);
+        std::vector<std::byte> output(call.bytes() + 1);
+        fill_input(call, {5, 0}, rank, input.data());
+        VirtualEngine& engine = job_.engine(rank);
+        if (engine.run(*team_->states[at], call.programs[at],
+                       {.input = input.data(), .output = output.data()}, call.reducer))
+            return {};
+        return {engine.failure().status, engine.failure().text};
+    }
+
+  private:
+    VirtualJob job_;
+    const VirtualTeam* team_ = nullptr;
+};
+
+std::vector<Ending> run_disagreement(const Disagreement& what) {
+    Jobs jobs(what.nodes,
+              {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    const TeamCall common = bind_call(jobs.job(), jobs.team(), what.common);
+    std::map<Rank, TeamCall> others;
+    for (const auto& [rank, plan] : what.others)
+        others.emplace(rank, bind_call(jobs.job(), jobs.team(), plan));
+    const TeamCall barrier =
+        bind_call(jobs.job(), jobs.team(), {.collective = "barrier", .algorithm = "dissemination"});
+    std::vector<Ending> endings(what.nodes.size());
+    in_threads(jobs.job(), [&](Rank rank) {
+        Ending& ending = endings[static_cast<std::size_t>(rank)];
+        const auto other = others.find(rank);
+        ending = jobs.call(other == others.end() ? common : other->second, rank);
+        if (what.barrier_after && ending.status == Status::ok) ending = jobs.call(barrier, rank);
+    });
+    return endings;
+}
+
+std::vector<std::vector<int>> layouts() {
+    return {{0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}};
+}
+
+void expect_all_told(const Disagreement& what, Rank dissenter) {
+    for (const std::vector<int>& nodes : layouts()) {
+        Disagreement here = what;
+        here.nodes = nodes;
+        const std::uint64_t started = base::monotonic_ns();
+        const std::vector<Ending> endings = run_disagreement(here);
+        EXPECT_LT(base::monotonic_ns() - started, kDeadlineNs / 2);
+        for (std::size_t rank = 0; rank < endings.size(); ++rank) {
+            SCOPED_TRACE(fmt::format("rank {}, layout {}{}{}{}", rank, nodes[0], nodes[1], nodes[2],
+                                     nodes[3]));
+            EXPECT_EQ(endings[rank].status, Status::argument) << endings[rank].text;
+            const std::string& text = endings[rank].text;
+            EXPECT_NE(text.find(fmt::format("rank {} called {}", dissenter,
+                                            what.others.at(dissenter).collective)),
+                      std::string::npos)
+                << text;
+            EXPECT_NE(text.find(fmt::format("called {} {} of {} elements", what.common.collective,
+                                            what.common.algorithm, what.common.elements)),
+                      std::string::npos)
+                << text;
+        }
+    }
+}
+
+CallPlan sum_of(std::uint64_t elements) {
+    return {.collective = "allreduce", .algorithm = "a2,a2", .elements = elements};
+}
+CallPlan broadcast_from(Rank root) {
+    return {.collective = "broadcast", .algorithm = "binomial", .elements = 2, .root = root};
+}
+
+TEST(Disagreement, AnotherCountIsNamedOnAllRanks) {
+    expect_all_told({.nodes = {}, .others = {{2, sum_of(3)}}, .common = sum_of(1)}, 2);
+}
+
+TEST(Disagreement, AnotherTypeIsNamedOnAllRanks) {
+    CallPlan other = sum_of(1);
+    other.algebra = Algebra::affine;
+    expect_all_told({.nodes = {}, .others = {{3, other}}, .common = sum_of(1)}, 3);
+}
+
+TEST(Disagreement, AnotherCollectiveIsNamedOnAllRanks) {
+    expect_all_told({.nodes = {},
+                     .others = {{1, {.collective = "barrier", .algorithm = "dissemination"}}},
+                     .common = sum_of(2)},
+                    1);
+}
+
+// Rank 1 waits for rank 0, which passes the data on in the tree of root 2.
+TEST(Disagreement, ARootThatDoesNotWaitItselfIsFoundAtItsNextCall) {
+    expect_all_told({.nodes = {},
+                     .others = {{0, broadcast_from(0)}},
+                     .common = broadcast_from(2),
+                     .barrier_after = true},
+                    0);
+}
+
+TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
+    expect_all_told(
+        {.nodes = {}, .others = {{3, sum_of(0)}}, .common = sum_of(2), .barrier_after = true}, 3);
+}
+
+/// The lines that were reported, from any rank.
+class Lines {
+  public:
+    void add(const std::string& line) {
+        const std::lock_guard held(mutex_);
+        lines_.push_back(line);
+    }
+    [[nodiscard]] bool has(const std::string& wanted) const {
+        const std::lock_guard held(mutex_);
+        return std::ranges::find(lines_, wanted) != lines_.end();
+    }
+    [[nodiscard]] std::string all() const {
+        const std::lock_guard held(mutex_);
+        std::string text;
+        for (const std::string& line : lines_) text += line + "\n";
+        return text;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::string> lines_;
+};
+
+TEST(Watchdog, ARankThatNeverCallsIsReportedAndEndsTheWaitOnRequest) {
+    for (const std::vector<int>& nodes : layouts()) {
+        Lines lines;
+        Jobs jobs(nodes, {.timeout_ns = 300'000'000,
+                          .abort_on_timeout = true,
+                          .report = [&](const std::string& line) { lines.add(line); }});
+        const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+        std::vector<Ending> endings(nodes.size());
+        in_threads(jobs.job(), [&](Rank rank) {
+            if (rank != 3) endings[static_cast<std::size_t>(rank)] = jobs.call(sum, rank);
+        });
+        for (std::size_t rank = 0; rank < 3; ++rank)
+            EXPECT_EQ(endings[rank].status, Status::timeout) << endings[rank].text;
+        EXPECT_NE(endings[2].text.find("waiting for rank 3"), std::string::npos) << endings[2].text;
+    }
+}
+
+TEST(Watchdog, TheReportHasTheFormThatPeopleSearchFor) {
+    Lines lines;
+    Jobs jobs({0, 1, 2, 3}, {.timeout_ns = 200'000'000,
+                             .abort_on_timeout = true,
+                             .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+    in_threads(jobs.job(), [&](Rank rank) {
+        for (int call = 0; call < (rank == 3 ? 2 : 3); ++call) (void)jobs.call(sum, rank);
+        if (rank == 3) jobs.job().engine(rank).drain();
+    });
+    // Call number 2 has tick 3; ranks 2 and 3 meet first: put, wait.
+    const bool found = lines.has(
+        "weft: rank 2: allreduce a2,a2 epoch 2 step 1: waiting for rank 3 (have 0, want 3)");
+    EXPECT_TRUE(found) << lines.all();
+}
+
+TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
+    Lines lines;
+    Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 100'000'000,
+                             .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+    std::vector<Ending> endings(4);
+    in_threads(jobs.job(), [&](Rank rank) {
+        if (rank == 3) {
+            const std::uint64_t end = base::monotonic_ns() + 20'000'000'000;
+            while (lines.all().find("waiting for rank 3") == std::string::npos &&
+                   base::monotonic_ns() < end)
+                std::this_thread::yield();
+        }
+        endings[static_cast<std::size_t>(rank)] = jobs.call(sum, rank);
+    });
+    for (const Ending& ending : endings) EXPECT_EQ(ending.status, Status::ok) << ending.text;
+    EXPECT_NE(lines.all().find("waiting for rank 3"), std::string::npos);
+}
+
+TEST(Watchdog, ABrokenWireEndsTheWait) {
+    Jobs jobs({0, 1}, {});
+    const TeamCall sum = bind_call(jobs.job(), jobs.team(),
+                                   {.collective = "allreduce", .algorithm = "a2", .elements = 1});
+    jobs.job().network().break_wire(0, {Status::peer, "rank 1 died"});
+    Ending ending;
+    in_threads(jobs.job(), [&](Rank rank) {
+        if (rank == 0) ending = jobs.call(sum, rank);
+    });
+    EXPECT_EQ(ending.status, Status::peer);
+    EXPECT_EQ(ending.text, "rank 1 died");
+}
+
+}  // namespace
+}  // namespace weft::test

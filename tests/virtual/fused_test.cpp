@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a lowered program gives, bit for bit, what its steps give, also when some ranks run it lowered
+// and others step by step; and ranks in threads touch shared memory without a data race.
+// Method: the same calls thrice on one node, one thread per rank: stepped, lowered, mixed.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <numeric>
+
+#include "tests/support/call.hpp"
+#include "tests/support/ranks_in_threads.hpp"
+
+namespace weft::test {
+namespace {
+
+enum class Way : std::uint8_t { stepped, lowered, mixed };
+
+struct Plans {
+    Rank ranks = 2;
+    std::vector<CallPlan> calls;
+    std::vector<std::size_t> order;  ///< which call is made, again and again
+    std::uint64_t seed = 1;
+};
+
+constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
+
+/// All outputs, by rank, one call after the other.
+using Outputs = std::vector<std::vector<std::byte>>;
+
+Outputs run_plans(const Plans& plans, Way way) {
+    VirtualProfile profile = kind_profile();
+    profile.threads = true;
+    VirtualJob job({.segment_bytes = 1 << 20,
+                    .node_of_rank = std::vector<int>(static_cast<std::size_t>(plans.ranks), 0),
+                    .seed = plans.seed,
+                    .profile = profile},
+                   {.timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    std::vector<Rank> members(static_cast<std::size_t>(plans.ranks));
+    std::iota(members.begin(), members.end(), 0);
+    const VirtualTeam& team =
+        job.add_team({.members = members,
+                      .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384},
+                      .barrier = "central"});
+    base::Random random = base::Random(plans.seed).stream(6);
+    std::deque<TeamCall> calls;
+    for (CallPlan plan : plans.calls) {
+        plan.fuse = way != Way::stepped;
+        calls.push_back(bind_call(job, team, plan));
+        for (run::BoundProgram& program : calls.back().programs) {
+            EXPECT_EQ(program.fused.empty(), way == Way::stepped) << program.description;
+            if (way == Way::mixed && random.chance(1, 2)) program.fused = {};
+        }
+    }
+    Outputs outputs(static_cast<std::size_t>(plans.ranks));
+    std::vector<std::string> errors(static_cast<std::size_t>(plans.ranks));
+    in_threads(job, [&](Rank rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        for (std::size_t number = 0; number < plans.order.size(); ++number) {
+            const TeamCall& call = calls[plans.order[number]];
+            std::vector<std::byte> input(call.bytes());
+            std::vector<std::byte> output(call.bytes());
+            const bool in_place = (number + at) % 3 == 0;
+            const Occurrence occurrence{plans.seed, number};
+            fill_input(call, occurrence, rank, in_place ? output.data() : input.data());
+            if (!job.engine(rank).run(
+                    *team.states[at], call.programs[at],
+                    {.input = in_place ? output.data() : input.data(), .output = output.data()},
+                    call.reducer)) {
+                errors[at] = job.engine(rank).failure().text;
+                return;
+            }
+            if (call.plan.algebra != Algebra::sumf64) {
+                errors[at] = check_output(call, occurrence, rank, output.data());
+                if (!errors[at].empty()) return;
+            }
+            outputs[at].insert(outputs[at].end(), output.begin(), output.end());
+        }
+        job.engine(rank).drain();
+    });
+    for (const std::string& error : errors) EXPECT_EQ(error, "");
+    return outputs;
+}
+
+std::vector<CallPlan> plans_for(Rank ranks) {
+    std::vector<std::string> schedules{fmt::format("a{}", ranks), "recursive-doubling"};
+    if (ranks == 4) schedules.push_back("a2,a2");
+    if (ranks == 5) schedules = {"a5"};
+    if (ranks == 6) schedules = {"a6", "a2,a3", "a3,a2"};
+    std::vector<CallPlan> plans;
+    for (const std::string& schedule : schedules) {
+        if (schedule == "recursive-doubling" && (ranks & (ranks - 1)) != 0) continue;
+        for (const Algebra algebra : {Algebra::sum64, Algebra::sumf64, Algebra::affine})
+            for (const std::uint64_t elements : {1U, 3U})
+                plans.push_back({.collective = "allreduce",
+                                 .algorithm = schedule,
+                                 .elements = elements,
+                                 .algebra = algebra});
+    }
+    for (Rank root = 0; root < ranks; ++root)
+        plans.push_back({.collective = "broadcast",
+                         .algorithm = root % 2 == 0 ? "flat" : "binomial",
+                         .elements = 2,
+                         .root = root});
+    plans.push_back(
+        {.collective = "barrier", .algorithm = fmt::format("dissemination:k={}", ranks - 1)});
+    return plans;
+}
+
+class Fused : public ::testing::TestWithParam<Rank> {};
+
+TEST_P(Fused, LoweredProgramsGiveWhatTheirStepsGive) {
+    Plans plans{.ranks = GetParam(), .calls = plans_for(GetParam()), .order = {}, .seed = 11};
+    base::Random random(plans.seed);
+    for (int i = 0; i < 3000; ++i) plans.order.push_back(random.below(plans.calls.size()));
+    const Outputs stepped = run_plans(plans, Way::stepped);
+    EXPECT_EQ(stepped, run_plans(plans, Way::lowered));
+    EXPECT_EQ(stepped, run_plans(plans, Way::mixed));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Fused, ::testing::Values(2, 3, 4, 5, 6));
+
+}  // namespace
+}  // namespace weft::test
