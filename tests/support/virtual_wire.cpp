@@ -57,10 +57,13 @@ VirtualNetwork::VirtualNetwork(VirtualOptions options)
     options_.segment_bytes = (options_.segment_bytes + kPage - 1) / kPage * kPage;
     const std::size_t ranks = options_.node_of_rank.size();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-        void* memory = std::aligned_alloc(kPage, options_.segment_bytes);
+        // Zeroed by the system page by page, as far as it is touched; aligned by hand.
+        void* memory = std::calloc(options_.segment_bytes + kPage, 1);
         WEFT_CHECK(memory != nullptr, options_.segment_bytes);
-        std::memset(memory, 0, options_.segment_bytes);
-        segments_.emplace_back(static_cast<std::byte*>(memory));
+        memories_.emplace_back(static_cast<std::byte*>(memory));
+        std::size_t room = options_.segment_bytes + kPage;
+        segments_.push_back(
+            static_cast<std::byte*>(std::align(kPage, options_.segment_bytes, memory, room)));
     }
     events_.resize(ranks);
     failures_.resize(ranks);

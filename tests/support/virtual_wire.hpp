@@ -71,7 +71,7 @@ class VirtualNetwork {
     [[nodiscard]] Rank size() const { return static_cast<Rank>(options_.node_of_rank.size()); }
     [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
     [[nodiscard]] std::uint64_t segment_bytes() const { return options_.segment_bytes; }
-    [[nodiscard]] std::byte* segment(Rank rank) { return segments_[rank].get(); }
+    [[nodiscard]] std::byte* segment(Rank rank) { return segments_[rank]; }
     [[nodiscard]] bool is_near(Rank a, Rank b) const {
         return options_.node_of_rank[a] == options_.node_of_rank[b];
     }
@@ -133,7 +133,8 @@ class VirtualNetwork {
     struct FreeSegment {
         void operator()(std::byte* memory) const;
     };
-    std::vector<std::unique_ptr<std::byte, FreeSegment>> segments_;
+    std::vector<std::unique_ptr<std::byte, FreeSegment>> memories_;
+    std::vector<std::byte*> segments_;  ///< by rank, aligned to a page
     std::vector<Flight> flights_;
     std::vector<std::size_t> free_flights_;
     std::vector<std::vector<Event>> events_;  ///< by the rank whose progress calls handle them

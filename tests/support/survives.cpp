@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/survives.hpp"
+
+#include <deque>
+#include <numeric>
+
+#include "tests/support/script.hpp"
+
+namespace weft::test {
+
+namespace {
+
+constexpr int kCalls = 6;
+
+std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
+                     const SurvivalOptions& options, std::uint64_t seed) {
+    base::Random random = base::Random(seed).stream(7);
+    std::vector<int> nodes(programs.size());
+    const std::uint64_t node_count = 1 + random.below(programs.size());
+    for (int& node : nodes) node = static_cast<int>(random.below(node_count));
+    VirtualProfile profile;
+    profile.lands_at_target = random.chance(1, 2);
+    profile.refuse_half_percent = 15;
+    profile.copy_percent = static_cast<std::uint32_t>(random.below(80));
+    profile.delay_max = static_cast<std::uint32_t>(random.below(80));
+    VirtualJob job(
+        {.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed, .profile = profile});
+    std::vector<Rank> members(programs.size());
+    std::iota(members.begin(), members.end(), 0);
+    const plan::Program& first = programs.front();
+    const std::uint32_t cells = first.slots * first.depth + 16;
+    const VirtualTeam& team =
+        job.add_team({.members = members,
+                      .shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
+    std::deque<TeamCall> calls;
+    const std::uint64_t units = first.units == 0 ? 0 : first.units;
+    for (const std::uint64_t factor : {1U, 2U, 9U}) {
+        const std::uint64_t elements = options.elements != 0 ? options.elements : units * factor;
+        calls.push_back(
+            bind_programs(job, team,
+                          {.collective = first.collective,
+                           .algorithm = first.algorithm,
+                           .elements = elements,
+                           .algebra = options.commutes ? Algebra::sum64 : Algebra::affine,
+                           .root = first.root,
+                           .localized = random.chance(1, 2)},
+                          programs, contract));
+    }
+    std::vector<const TeamCall*> order;
+    for (int i = 0; i < kCalls; ++i) order.push_back(&calls[random.below(calls.size())]);
+    const ScriptOutcome outcome =
+        Script(job, order, {.seed = seed, .in_place_percent = 50, .in_segment = true}).run();
+    if (!outcome.errors.empty()) return outcome.errors.front();
+    if (job.watch().violations().empty()) return "";
+    return fmt::format("seed {}: {}", seed, to_text(job.watch().violations().front()));
+}
+
+}  // namespace
+
+bool survives(const std::vector<plan::Program>& programs, const plan::Contract& contract,
+              const SurvivalOptions& options) {
+    for (std::uint64_t i = 0; i < options.seeds; ++i) {
+        const std::string wrong = run_once(programs, contract, options, options.first_seed + i);
+        if (wrong.empty()) continue;
+        if (options.why != nullptr) *options.why = wrong;
+        return false;
+    }
+    return true;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the verifier's verdict and the virtual wire agree about mutants.
+// Method: a mutant that is called valid (equal in effect, or in another order) must give right results
+// in every execution; of the mutants that the verifier refuses, the wire must show most to be wrong, too.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "collectives/registry.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/mutate.hpp"
+#include "tests/support/survives.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Subject {
+    const char* collective;
+    const char* algorithm;
+    Rank ranks;
+    std::uint32_t segments = 1;
+};
+constexpr Subject kSubjects[] = {
+    {"allreduce", "a2,a2", 4},       {"allreduce", "recursive-doubling", 5},
+    {"allreduce", "a3,a2", 6, 4},    {"allreduce", "m1g2a3,n1g3a2", 7},
+    {"broadcast", "binomial", 6, 5}, {"broadcast", "flat", 4, 3},
+    {"barrier", "dissemination", 5}, {"barrier", "central", 4},
+};
+
+std::vector<plan::Program> generate(const Subject& subject) {
+    const auto spec = collectives::parse_spec(subject.algorithm);
+    std::vector<plan::Program> programs;
+    for (Rank rank = 0; rank < subject.ranks; ++rank)
+        programs.push_back(*collectives::generate(subject.collective, *spec,
+                                                  {.rank = rank,
+                                                   .size = subject.ranks,
+                                                   .root = 0,
+                                                   .segments = subject.segments,
+                                                   .elements = 8 * subject.segments}));
+    return programs;
+}
+
+plan::Verdict judge(const std::vector<plan::Program>& programs, const plan::Contract& contract) {
+    return plan::verify({.programs = programs,
+                         .contract = &contract,
+                         .elements = std::uint64_t{8} * programs.front().units});
+}
+
+bool full() {
+    const char* full = std::getenv("WEFT_TESTS_FULL");
+    return full != nullptr && *full == '1';
+}
+
+TEST(Mutants, TheUnchangedProgramsSurvive) {
+    for (const Subject& subject : kSubjects) {
+        const std::vector<plan::Program> programs = generate(subject);
+        std::string why;
+        EXPECT_TRUE(survives(programs, collectives::contract(subject.collective),
+                             {.seeds = full() ? 1000U : 20U, .why = &why}))
+            << subject.collective << ' ' << subject.algorithm << ": " << why;
+    }
+}
+
+TEST(Mutants, WhoeverTheVerifierCallsValidSurvives) {
+    std::uint64_t valid = 0;
+    for (const Subject& subject : kSubjects) {
+        const std::vector<plan::Program> programs = generate(subject);
+        const plan::Contract& contract = collectives::contract(subject.collective);
+        for (std::uint64_t seed = 1; seed <= (full() ? 400U : 60U); ++seed) {
+            const Mutation mutant = mutate(programs, seed);
+            const plan::Verdict after = judge(mutant.programs, contract);
+            if (!after.valid) continue;
+            ++valid;
+            std::string why;
+            EXPECT_TRUE(survives(mutant.programs, contract,
+                                 {.seeds = full() ? 1000U : 10U,
+                                  .first_seed = seed,
+                                  .commutes = !after.ordered,
+                                  .why = &why}))
+                << subject.collective << ' ' << subject.algorithm << ", seed " << seed << ": "
+                << mutant.description << ": " << why;
+        }
+    }
+    RecordProperty("mutants_run", static_cast<int>(valid));
+    EXPECT_GT(valid, 0U);
+}
+
+// Not every mistake can be seen from outside (a step that waits for nothing that matters), so a share is
+// asked for. It shows that the wire is unkind enough to bring mistakes to light.
+TEST(Mutants, MostOfTheRefusedOnesGoWrong) {
+    std::uint64_t refused = 0;
+    std::uint64_t wrong = 0;
+    for (const Subject& subject : kSubjects) {
+        const std::vector<plan::Program> programs = generate(subject);
+        const plan::Contract& contract = collectives::contract(subject.collective);
+        for (const MutationKind kind : {MutationKind::drop_put, MutationKind::retarget_put,
+                                        MutationKind::drop_local, MutationKind::drop_wait}) {
+            const auto mutant = mutate(programs, kind, 3);
+            if (!mutant || judge(mutant->programs, contract).valid) continue;
+            ++refused;
+            if (!survives(mutant->programs, contract, {.seeds = 40})) ++wrong;
+        }
+    }
+    RecordProperty("refused", static_cast<int>(refused));
+    RecordProperty("wrong", static_cast<int>(wrong));
+    EXPECT_GT(refused, 10U);
+    EXPECT_GE(wrong * 10, refused * 7) << wrong << " of " << refused;
+}
+
+}  // namespace
+}  // namespace weft::test
