@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "tests/unit/launch/run_program.hpp"
+#include "tests/support/run_program.hpp"
 
 namespace weft::test {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/launch/run_program.hpp"
+#include "tests/support/run_program.hpp"
 
 namespace weft::test {
 namespace {

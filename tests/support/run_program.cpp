@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tests/unit/launch/run_program.hpp"
+#include "tests/support/run_program.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,11 +15,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 namespace weft::test {
 namespace {
-
-constexpr double kDeadline_s = 20;
 
 double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -42,15 +41,18 @@ void append_what_is_there(int& file, std::string& text) {
 
 }  // namespace
 
-RunningProgram::RunningProgram(std::vector<std::string> command,
-                               std::vector<std::string> settings) {
+RunningProgram::RunningProgram(std::vector<std::string> command, std::vector<std::string> settings,
+                               double deadline_s)
+    : deadline_s_(deadline_s) {
     std::string folder = "/tmp/weft-test.XXXXXX";
     folder_ = ::mkdtemp(folder.data());
-    mark_ = fmt::format("WEFT_TEST_MARK_{}", folder_.substr(folder_.size() - 6));
+    mark_ = fmt::format("MARK_OF_A_TEST_{}", folder_.substr(folder_.size() - 6));
     settings.push_back(mark_ + "=1");
     settings.push_back("TMPDIR=" + folder_);
-    for (char** variable = environ; *variable != nullptr; ++variable)
-        settings.emplace_back(*variable);
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (!std::string_view(*variable).starts_with("WEFT_TESTS_"))
+            settings.emplace_back(*variable);
+    }
     std::vector<char*> arguments;
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -98,7 +100,7 @@ bool RunningProgram::read_some(double seconds_max) {
 }
 
 bool RunningProgram::wait_for_output(const std::string& text) {
-    const double deadline = now() + kDeadline_s;
+    const double deadline = now() + deadline_s_;
     while (outcome_.output.find(text) == std::string::npos) {
         if (now() > deadline || !read_some(0.1)) return false;
     }
@@ -110,7 +112,7 @@ void RunningProgram::send(int signal) const {
 }
 
 Outcome RunningProgram::wait() {
-    const double deadline = now() + kDeadline_s;
+    const double deadline = now() + deadline_s_;
     int status = 0;
     while (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == 0) {
         if (now() > deadline) return outcome_;
@@ -152,7 +154,7 @@ std::vector<std::string> RunningProgram::files() const {
 }
 
 bool RunningProgram::nothing_left() const {
-    const double deadline = now() + kDeadline_s;
+    const double deadline = now() + deadline_s_;
     while (!processes().empty() || !files().empty()) {
         if (now() > deadline) return false;
         ::poll(nullptr, 0, 5);

@@ -18,10 +18,14 @@ struct Outcome {
 };
 
 /// A program that runs. Its temporary folder is private, and every process that comes of it carries a
-/// mark in its environment, so that what is left behind can be found.
+/// mark in its environment, so that what is left behind can be found. It has the environment of the
+/// test, but for the variables that are meant for tests (WEFT_TESTS_*); `settings` come first.
 class RunningProgram {
   public:
-    RunningProgram(std::vector<std::string> command, std::vector<std::string> settings = {});
+    static constexpr double kDeadline_s = 20;
+
+    RunningProgram(std::vector<std::string> command, std::vector<std::string> settings = {},
+                   double deadline_s = kDeadline_s);
     ~RunningProgram();
     RunningProgram(const RunningProgram&) = delete;
     RunningProgram& operator=(const RunningProgram&) = delete;
@@ -44,6 +48,7 @@ class RunningProgram {
 
     std::string folder_;
     std::string mark_;
+    double deadline_s_;
     pid_t pid_ = -1;
     int output_ = -1;
     int errors_ = -1;
