@@ -59,7 +59,7 @@ class UserOp {
 /// idle, for example until its next barrier() returns.
 class Request {
   public:
-    Request() = default;
+    Request() noexcept;
     Request(Request&& other) noexcept;
     Request& operator=(Request&& other) noexcept;
     ~Request();

@@ -31,6 +31,8 @@ T succeed(base::Result<T> result) {
 }
 
 run::Team& team_of(void* team) {
+    if (team == nullptr) [[unlikely]]
+        throw Error(Status::argument, "the team has been freed");
     return *static_cast<run::Team*>(team);
 }
 run::Runtime& runtime_of(void* runtime) {
@@ -88,6 +90,7 @@ struct Request::State {
     }
 };
 
+Request::Request() noexcept = default;
 Request::Request(Request&& other) noexcept = default;
 Request& Request::operator=(Request&& other) noexcept = default;
 Request::~Request() = default;

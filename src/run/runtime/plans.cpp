@@ -41,11 +41,28 @@ std::uint16_t hash_of(std::string_view description, std::uint32_t bytes) {
     return static_cast<std::uint16_t>(hash);
 }
 
+/// Whether type and operation exist. Values that are none of the names come from casts.
+base::Result<void> check_words(const CallShape& shape) {
+    if (shape.user != nullptr) {
+        if (shape.user->element_bytes == 0)
+            return base::fail(Status::argument,
+                              "user operation: element_bytes is 0, expected 1 or more");
+        return {};
+    }
+    if (static_cast<int>(shape.type) >= kBuiltinTypes)
+        return base::fail(Status::argument, "type: {} is none of the element types",
+                          shape.type == Type::user ? "user, without an operation that knows it,"
+                                                   : fmt::to_string(static_cast<int>(shape.type)));
+    if (static_cast<int>(shape.op) >= kBuiltinOps)
+        return base::fail(Status::argument, "op: {} is none of the operations",
+                          shape.op == Op::user ? "user, without a function,"
+                                               : fmt::to_string(static_cast<int>(shape.op)));
+    return {};
+}
+
 base::Result<void> check(const CallShape& shape, Rank size) {
+    if (auto checked = check_words(shape); !checked) return checked;
     const std::uint64_t bytes = element_bytes(shape);
-    if (bytes == 0)
-        return base::fail(Status::argument,
-                          "user operation: element_bytes is 0, expected 1 or more");
     if (shape.elements > std::numeric_limits<std::int64_t>::max() / bytes)
         return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
                           shape.elements, bytes);
@@ -85,6 +102,8 @@ base::Result<void> PlanCache::force(Kind kind, std::string_view spec) {
 }
 
 base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
+    if (auto checked = check(shape, context_.size); !checked)
+        return checked.failure().within(name_of(shape.kind));
     const std::string& forced = forced_[static_cast<std::size_t>(shape.kind)];
     if (!forced.empty()) return forced;
     return collectives::default_spec(name_of(shape.kind),
@@ -111,7 +130,6 @@ base::Result<const Plan*> PlanCache::find_or_make(const CallShape& shape) {
 
 base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
                                                     const std::string& spec) const {
-    if (auto checked = check(shape, context_.size); !checked) return checked.failure();
     auto parsed = collectives::parse_spec(spec);
     if (!parsed) return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
     auto plan = std::make_unique<Plan>();

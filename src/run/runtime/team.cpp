@@ -34,9 +34,9 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
 }
 
 base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
-    if (auto checked = check_buffers(shape, buffers); !checked) return checked.failure();
     const auto plan = plans_.find(shape);
     if (!plan) return plan.failure();
+    if (auto checked = check_buffers(shape, buffers); !checked) return checked.failure();
     return &engine_.issue(*state_, (*plan)->program, registers(buffers), (*plan)->reducer);
 }
 

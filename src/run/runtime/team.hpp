@@ -42,9 +42,9 @@ class Team {
 
     /// One blocking call.
     [[nodiscard]] base::Result<void> call(const CallShape& shape, Buffers buffers) {
-        if (auto checked = check_buffers(shape, buffers); !checked) return checked;
         const auto plan = plans_.find(shape);
         if (!plan) return plan.failure();
+        if (auto checked = check_buffers(shape, buffers); !checked) return checked;
         if (engine_.run(*state_, (*plan)->program, registers(buffers), (*plan)->reducer)) return {};
         return engine_.failure();
     }
