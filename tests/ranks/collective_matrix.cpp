@@ -3,20 +3,23 @@
 //
 // Idea     One launch per layout; schedules, types, operations, sizes, alignment and in-place vary in
 //          loops inside. The expected value is folded serially (reference.hpp). Random floating-point
-//          inputs have no exact reference: there all ranks must hold the same bits.
+//          inputs have no exact reference: there all ranks must hold the same bits. Rank 0 prints what
+//          was covered as one JSON object, so that the test can see that nothing was left out.
 // Holds    Every rank makes the same calls in the same order. Exit status 1 and a line on stderr for a
 //          wrong result.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/random.hpp"
-#include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "tests/ranks/nested_specs.hpp"
 #include "tests/ranks/reference.hpp"
 #include "weft/weft.hpp"
 
@@ -49,56 +52,67 @@ class Vector {
     std::vector<std::byte> memory_;
 };
 
+/// A schedule and the family it was taken from.
+struct Candidate {
+    std::string kind;
+    std::string spec;
+};
+
 class Matrixer {
   public:
     explicit Matrixer(Runtime& runtime, bool full)
         : world_(runtime.world()),
+          nodes_(runtime.nodes()),
           full_(full),
           product_(&multiply_matrices, nullptr, sizeof(Matrix), false) {}
 
     int run() {
-        for (const std::string& schedule : schedules()) {
-            world_.set_algorithm("allreduce", schedule);
-            small_calls(schedule);
-            if (++schedules_ % (full_ ? 1 : 4) == 1 || full_) large_calls(schedule);
+        std::string last_kind;
+        for (const Candidate& candidate : candidates()) {
+            const bool first = candidate.kind != last_kind;
+            last_kind = candidate.kind;
+            ++covered_["schedules"][candidate.kind];
+            world_.set_algorithm("allreduce", candidate.spec);
+            small_calls(candidate.spec);
+            if (first || full_) large_calls(candidate.spec);
+            if (candidate.kind == "default" || full_ || (first && world_.size() <= 5))
+                largest_call(candidate.spec);
         }
         world_.set_algorithm("allreduce", "");
         other_collectives();
         started_calls();
         splits();
-        if (world_.rank() == 0)
-            fmt::print("{} ranks: {} schedules, {} calls checked, {} wrong\n", world_.size(),
-                       schedules_, calls_, wrong_);
+        if (world_.rank() == 0) print_report();
         return wrong_ == 0 ? 0 : 1;
     }
 
   private:
-    /// Factored, split, merged and nested schedules of this size, evenly sampled.
-    std::vector<std::string> schedules() const {
-        const Rank n = world_.size();
-        std::vector<std::string> specs{"", "recursive-doubling"};
-        const std::size_t most = full_ ? 24 : 4;
+    static constexpr std::size_t kLargest = std::size_t{4} << 20;
+
+    /// Schedules of every family that exists for this size, evenly sampled.
+    std::vector<Candidate> candidates() {
         using collectives::ScheduleFamily;
-        for (const auto family :
-             {ScheduleFamily::factored, ScheduleFamily::split, ScheduleFamily::merged}) {
-            std::vector<std::string> all;
-            collectives::for_each_schedule(n, family, [&](const collectives::Schedule& schedule) {
-                all.push_back(collectives::print(schedule));
-                return true;
-            });
-            const std::size_t step = std::max<std::size_t>(1, all.size() / most);
-            for (std::size_t i = 0; i < all.size(); i += step) specs.push_back(all[i]);
-        }
-        for (const char* nested :
-             {"c4m2,c2m2,a2,e2m2,e4m2", "c2m2,m1g2a2,n1g2a2,e2m2", "c8m2,c4m2,a2,e4m2,e8m2",
-              "m1g2a3,n1g3a2", "c8m2,m1g2a3,n1g3a2,e8m2"}) {
-            const auto parsed = collectives::parse_spec(nested);
-            if (parsed && collectives::generate("allreduce", *parsed,
-                                                {.size = n, .elements = 1, .element_bytes = 8})
-                              .ok())
-                specs.emplace_back(nested);
-        }
-        return specs;
+        const Rank n = world_.size();
+        const std::size_t most = full_ ? 24 : 4;
+        std::vector<Candidate> found{{"default", ""}, {"doubling", "recursive-doubling"}};
+        const auto add = [&](const std::string& kind, const std::vector<std::string>& specs) {
+            for (const std::string& spec : specs) {
+                const auto parsed = collectives::parse_spec(spec);
+                const bool fits =
+                    parsed.ok() &&
+                    collectives::generate(
+                        "allreduce", *parsed,
+                        {.rank = world_.rank(), .size = n, .elements = 1, .element_bytes = 8})
+                        .ok();
+                judge(fits, fmt::format("schedule {} was refused for {} ranks", spec, n));
+                if (fits) found.push_back({kind, spec});
+            }
+        };
+        if (n > 1) add("factored", evenly(schedules_of(n, ScheduleFamily::factored), most));
+        add("split", evenly(schedules_of(n, ScheduleFamily::split), most));
+        add("merged", evenly(schedules_of(n, ScheduleFamily::merged), most));
+        add("nested", nested_specs(n, (most + 1) / 2));
+        return found;
     }
 
     void small_calls(const std::string& schedule) {
@@ -120,8 +134,11 @@ class Matrixer {
         allreduce<double>(schedule, 4097, Op::sum, {.shift = 4});
         same_bits<double>(schedule, 8192);
         allreduce<std::uint16_t>(schedule, 100'003, Op::sum, {.in_place = true, .shift = 1});
-        if (schedules_ == 1 || full_)
-            allreduce<double>(schedule, (std::size_t{4} << 20) / sizeof(double), Op::max, {});
+    }
+
+    void largest_call(const std::string& schedule) {
+        allreduce<double>(schedule, kLargest / sizeof(double), Op::max, {});
+        allreduce<Matrix>(schedule, kLargest / sizeof(Matrix), Op::user, {.in_place = true});
     }
 
     template <class T>
@@ -136,6 +153,7 @@ class Matrixer {
     template <class T>
     void allreduce(const std::string& schedule, std::size_t count, Op op, Place place) {
         ++round_;
+        count_shape<T>(count, place);
         Vector<T> in(count, place.shift);
         Vector<T> out(count, place.shift);
         in.set(contributions<T>(world_.rank(), count, round_));
@@ -252,30 +270,64 @@ class Matrixer {
         }
     }
 
+    template <class T>
+    void count_shape(std::size_t count, Place place) {
+        ++covered_["calls"][std::is_same_v<T, Matrix> ? "user" : kTypeNames[index_of<T>()]];
+        ++covered_["calls"][place.in_place ? "in_place" : "separate"];
+        if (place.shift % alignof(T) != 0) ++covered_["calls"]["unaligned"];
+        bytes_min_ = std::min(bytes_min_, count * sizeof(T));
+        bytes_max_ = std::max(bytes_max_, count * sizeof(T));
+    }
+
+    static constexpr std::array<const char*, 10> kTypeNames{"int8",  "int16",  "int32",  "int64",
+                                                            "uint8", "uint16", "uint32", "uint64",
+                                                            "float", "double"};
+    template <class T>
+    static constexpr std::size_t index_of() {
+        if constexpr (std::is_same_v<T, Matrix>)
+            return 0;
+        else
+            return static_cast<std::size_t>(type_of<T>());
+    }
+
+    /// What was run, for whoever wants to know that nothing was left out.
+    void print_report() const {
+        nlohmann::ordered_json report{{"ranks", world_.size()}, {"nodes", nodes_}};
+        for (const auto& [what, counts] : covered_) report[what] = counts;
+        report["bytes_min"] = bytes_min_;
+        report["bytes_max"] = bytes_max_;
+        report["checked"] = checked_;
+        report["wrong"] = wrong_;
+        fmt::print("{}\n", report.dump());
+    }
+
     void judge(bool right, const std::string& what) {
-        ++calls_;
+        ++checked_;
         if (right) return;
         if (++wrong_ <= 5)
             fmt::print(stderr, "rank {} of {}: {}\n", world_.rank(), world_.size(), what);
     }
 
     Team world_;
+    int nodes_;
     bool full_;
     UserOp product_;
     std::uint64_t round_ = 0;
-    int schedules_ = 0;
-    int calls_ = 0;
+    std::map<std::string, std::map<std::string, int>> covered_;
+    std::size_t bytes_min_ = kLargest;
+    std::size_t bytes_max_ = 0;
+    int checked_ = 0;
     int wrong_ = 0;
 };
 
 }  // namespace
 }  // namespace weft::test
 
-int main() {
+int main(int count, char** arguments) {
     try {
         weft::Runtime runtime;
-        const int status =
-            weft::test::Matrixer(runtime, std::getenv("WEFT_TESTS_FULL") != nullptr).run();
+        const bool full = count > 1 && std::string_view(arguments[1]) == "--full";
+        const int status = weft::test::Matrixer(runtime, full).run();
         runtime.finalize();
         return status;
     } catch (const weft::Error& error) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// disagree.cpp - a program of real ranks of which the last makes another call than all others.
+//
+// Holds    Status 40: a rank got an Error about its arguments, as it should. 41: an Error of another
+//          kind. 0: nobody noticed. The text of the Error goes to stderr.
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+void call(Team& world, std::string_view what, bool differs) {
+    std::vector<double> in(64, 1.0);
+    std::vector<double> out(64);
+    if (what == "count") {
+        world.allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
+    } else if (what == "large-count") {
+        in.resize(100'000);
+        out.resize(100'000);
+        world.allreduce(in.data(), out.data(), differs ? 99'999 : 100'000, Type::float64, Op::sum);
+    } else if (what == "operation") {
+        world.allreduce(in.data(), out.data(), 4, Type::float64, differs ? Op::max : Op::sum);
+    } else if (what == "type") {
+        world.allreduce(in.data(), out.data(), 4, differs ? Type::int64 : Type::float64, Op::sum);
+    } else if (what == "root") {
+        world.broadcast(in.data(), 4, Type::float64, differs ? 1 : 0);
+    } else if (what == "collective") {
+        if (differs) {
+            world.barrier();
+        } else {
+            world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
+        }
+    } else if (what == "root-goes-on") {
+        // The root waits for nobody: it is in the barrier when it is asked.
+        world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
+        world.barrier();
+    } else if (what == "started") {
+        Request request =
+            world.start_allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
+        world.start_barrier().wait();
+        request.wait();
+    } else {
+        throw Error(Status::unsupported, "no such case");
+    }
+}
+
+int run(std::string_view what) {
+    Runtime runtime;
+    Team world = runtime.world();
+    // Some history, so that the call in question is not the first one.
+    for (int i = 0; i < 10; ++i) world.barrier();
+    try {
+        call(world, what, world.rank() == world.size() - 1);
+        runtime.finalize();
+    } catch (const Error& error) {
+        fmt::print(stderr, "caught: {}\n", error.what());
+        return error.status() == Status::argument ? 40 : 41;
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main(int count, char** arguments) {
+    try {
+        return weft::test::run(count > 1 ? arguments[1] : "");
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 41;
+    }
+}

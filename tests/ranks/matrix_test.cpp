@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: collectives give right results on real ranks, over every layout of nodes and under a foreign
+// launcher. Method: launch collective_matrix.cpp, and read from its report that nothing was left out.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Launch {
+    std::string name;
+    int ranks = 1;
+    int nodes = 1;
+    Words options;  ///< of weft run; none: mpirun
+    Words settings;
+};
+
+std::vector<Launch> launches() {
+    std::vector<Launch> all;
+    for (int n = 1; n <= 16; ++n) {
+        const std::string ranks = std::to_string(n);
+        all.push_back({"n" + ranks, n, 1, {"-n", ranks}, {}});
+        if (n == 2 || n == 3 || n == 5 || n == 8 || (long_forms() && n > 1))
+            all.push_back({"n" + ranks + "_nodes", n, n, {"-n", ranks, "--nodes", ranks}, {}});
+    }
+    all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}, {}});
+    all.push_back({"layout_5_5_5", 15, 3, {"--layout", "5,5,5"}, {}});
+    all.push_back({"mpirun", 4, 1, {}, {}});
+    all.push_back({"mpirun_regrouped", 4, 2, {}, {"WEFT_NODES=2"}});
+    return all;
+}
+
+class MatrixTest : public testing::TestWithParam<Launch> {};
+
+/// Which families of schedules exist is counted by hand: a split needs 2 ranks and one that is spoken
+/// for, a merge 2*2 and a remainder, a level in a level one that is spoken for in each.
+void expect_full_cover(const nlohmann::json& report, int ranks) {
+    const auto number = [&](const char* group, const char* what) {
+        return report.at(group).value(what, 0);
+    };
+    for (const auto& [kind, ranks_min] : {std::pair{"default", 1},
+                                          {"doubling", 1},
+                                          {"factored", 2},
+                                          {"split", 3},
+                                          {"nested", 4},
+                                          {"merged", 5}}) {
+        EXPECT_EQ(number("schedules", kind) > 0, ranks >= ranks_min) << kind;
+    }
+    for (const char* what : {"uint8", "int16", "uint16", "int32", "int64", "float", "double",
+                             "user", "in_place", "separate", "unaligned"}) {
+        EXPECT_GT(number("calls", what), 0) << what;
+    }
+    EXPECT_EQ(report.at("bytes_min"), 0);
+    EXPECT_EQ(report.at("bytes_max"), 4 << 20);
+    EXPECT_GT(report.at("checked"), 400);
+    EXPECT_EQ(report.at("wrong"), 0);
+}
+
+TEST_P(MatrixTest, EveryCallGivesWhatASerialFoldGives) {
+    const Launch& launch = GetParam();
+    Words program{rank_program("collective_matrix")};
+    if (long_forms()) program.emplace_back("--full");
+    Outcome outcome;
+    if (launch.options.empty()) {
+        if (std::system("mpirun --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun here";
+        Words command{"mpirun", "--allow-run-as-root", "--oversubscribe", "-n",
+                      std::to_string(launch.ranks)};
+        command.insert(command.end(), program.begin(), program.end());
+        outcome = run_command(command, launch.settings);
+    } else {
+        outcome = run_ranks(launch.options, program, launch.settings);
+        EXPECT_EQ(outcome.errors, "");
+    }
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_EQ(report.at("ranks"), launch.ranks);
+    EXPECT_EQ(report.at("nodes"), launch.nodes);
+    expect_full_cover(report, launch.ranks);
+}
+
+INSTANTIATE_TEST_SUITE_P(Launches, MatrixTest, testing::ValuesIn(launches()),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ranks_job.hpp - launches a program of real ranks for a test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/run_program.hpp"
+
+namespace weft::test {
+
+using Words = std::vector<std::string>;
+
+inline bool long_forms() {
+    return std::getenv("WEFT_TESTS_FULL") != nullptr;
+}
+
+/// A rank program of this folder.
+inline std::string rank_program(const std::string& name) {
+    return std::string(RANK_PROGRAMS) + "/weft_" + name;
+}
+
+/// Seconds after which a launch is taken for hung; a machine that builds meanwhile is slow.
+inline double launch_deadline_s() {
+    return long_forms() ? 600 : 100;
+}
+
+/// Runs a command to its end; nothing of it may be left then.
+inline Outcome run_command(const Words& command, const Words& settings = {}) {
+    RunningProgram running(command, settings, launch_deadline_s());
+    const Outcome outcome = running.wait();
+    EXPECT_NE(outcome.status, -1) << "hung: it had to be killed";
+    EXPECT_TRUE(running.nothing_left());
+    return outcome;
+}
+
+/// weft run OPTIONS -- PROGRAM
+inline Outcome run_ranks(const Words& options, const Words& program, const Words& settings = {}) {
+    Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
+    command.insert(command.end(), options.begin(), options.end());
+    command.emplace_back("--");
+    command.insert(command.end(), program.begin(), program.end());
+    return run_command(command, settings);
+}
+
+/// Options in words, for names of tests.
+inline std::string as_name(const std::string& text) {
+    std::string name;
+    for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    return name;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a short call between two ranks that spin allocates nothing and asks the system for nothing.
+// Method: launch steady_state.cpp, which counts both; first it shows the counters something to count.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr int kAttempts = 5;
+
+/// What a wait may do when the peer does not run.
+const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_string(SYS_nanosleep),
+                                     std::to_string(SYS_clock_nanosleep)};
+
+/// Whether most blocks of calls were free of system calls. The scheduler may disturb some.
+bool mostly_clean(const nlohmann::json& measured) {
+    EXPECT_EQ(measured.at("blocks"), 100);
+    EXPECT_EQ(measured.at("calls_per_block"), 1000);
+    EXPECT_EQ(measured.at("allocations"), 0);
+    for (const auto& [number, count] : measured.at("system_calls").items())
+        EXPECT_TRUE(kWaiting.contains(number)) << "system call " << number << ": " << count;
+    return 2 * measured.at("blocks_without_system_calls").get<int>() >=
+           measured.at("blocks").get<int>();
+}
+
+TEST(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    std::string last;
+    for (int attempt = 0; attempt < kAttempts && !HasFailure(); ++attempt) {
+        const Outcome outcome =
+            run_ranks({"-n", "2", "--bind", "core"}, {rank_program("steady_state")});
+        ASSERT_EQ(outcome.status, 0) << outcome.errors;
+        last = outcome.output;
+        const auto report = nlohmann::json::parse(last);
+        EXPECT_TRUE(report.at("right"));
+        if (report.contains("skipped")) GTEST_SKIP() << report["skipped"];
+        // The control: one allocation and one call of getppid, with its answer.
+        EXPECT_EQ(report.at("control").at("allocations"), 1);
+        EXPECT_EQ(report.at("control").at("system_calls"), 1);
+        EXPECT_TRUE(report.at("control").at("answer_is_right"));
+        const bool allreduce = mostly_clean(report.at("allreduce"));
+        const bool barrier = mostly_clean(report.at("barrier"));
+        if (allreduce && barrier) return;
+    }
+    ADD_FAILURE() << "in " << kAttempts << " runs, half of the blocks had system calls: " << last;
+}
+
+}  // namespace
+}  // namespace weft::test
