@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/element_types.hpp"
 #include "base/measuring.hpp"
 #include "base/ping_pong.hpp"
 #include "base/units.hpp"
@@ -52,23 +53,12 @@ struct Row {
     base::Measurement measurement;
 };
 
-template <class Named>
-base::Result<Named> find_named(std::string_view text, std::string_view option, int count) {
-    std::string known;
-    for (int i = 0; i < count; ++i) {
-        const std::string_view name = run::name_of(static_cast<Named>(i));
-        if (name == text) return static_cast<Named>(i);
-        known += fmt::format("{}{}", known.empty() ? "" : " ", name);
-    }
-    return base::fail(Status::argument, "{}: \"{}\" is not one of: {}", option, text, known);
-}
-
 /// Reads the option texts; what does not depend on the job is checked here.
 base::Result<void> complete(BenchOptions& options) {
-    const auto type = find_named<Type>(options.type, "--type", kBuiltinTypes);
-    if (!type) return type.failure();
-    const auto op = find_named<Op>(options.op, "--op", kBuiltinOps);
-    if (!op) return op.failure();
+    const auto type = base::parse_type(options.type);
+    if (!type) return type.failure().within("--type");
+    const auto op = base::parse_op(options.op);
+    if (!op) return op.failure().within("--op");
     options.element = *type;
     options.operation = *op;
     options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
@@ -80,10 +70,10 @@ base::Result<void> complete(BenchOptions& options) {
     const auto bytes = base::parse_bytes_list(options.bytes_text);
     if (!bytes) return bytes.failure().within("--bytes");
     for (const std::uint64_t value : *bytes) {
-        if (value % run::bytes_of(*type) != 0)
+        if (value % base::size_of(*type) != 0)
             return base::fail(Status::argument,
                               "--bytes: {} is not a multiple of the {} bytes of {}", value,
-                              run::bytes_of(*type), options.type);
+                              base::size_of(*type), options.type);
     }
     options.bytes = *bytes;
     return {};
@@ -216,7 +206,7 @@ int bench(const BenchOptions& options) {
         for (const std::string& spec : specs_for(options, world.size())) {
             world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
             const std::string used = world.algorithm_of(
-                options.collective, bytes / run::bytes_of(options.element), options.element);
+                options.collective, bytes / base::size_of(options.element), options.element);
             Row row{used, bytes, measure_one(world, options, bytes)};
             world.set_algorithm(options.collective, "");
             right = right && row.measurement.checked;

@@ -194,29 +194,6 @@ ReduceFn reduce_kernel(Type type, Op op) noexcept {
     return best.kernel(type, op);
 }
 
-std::size_t bytes_of(Type type) noexcept {
-    switch (type) {
-        case Type::int8:
-        case Type::uint8:
-            return 1;
-        case Type::int16:
-        case Type::uint16:
-            return 2;
-        case Type::int32:
-        case Type::uint32:
-        case Type::float32:
-            return 4;
-        case Type::int64:
-        case Type::uint64:
-        case Type::float64:
-            return 8;
-        case Type::user:
-            break;
-    }
-    WEFT_CHECK(false, static_cast<int>(type));
-    return 0;
-}
-
 void reduce_many(const Reducer& reducer, std::byte* target,
                  std::span<const std::byte* const> operands, std::size_t elements) noexcept {
     WEFT_CHECK(!operands.empty() && reducer.element_bytes != 0, operands.size(),

@@ -46,9 +46,6 @@ class ReduceTable {
 /// exist.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
 
-/// Bytes of an element of a built-in type.
-[[nodiscard]] std::size_t bytes_of(Type type) noexcept;
-
 struct UserOperation {
     UserFunction function = nullptr;
     void* argument = nullptr;

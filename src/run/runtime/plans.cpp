@@ -3,30 +3,26 @@
 
 #include <limits>
 
+#include "base/element_types.hpp"
 #include "collectives/defaults.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
+#include "run/execute/inquiry.hpp"
 
 namespace weft::run {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kTypeNames{"int8",  "int16",  "int32",  "int64",
-                                                      "uint8", "uint16", "uint32", "uint64",
-                                                      "float", "double", "user"};
-constexpr std::array<std::string_view, 11> kOpNames{"sum",  "prod", "min", "max",  "land", "lor",
-                                                    "lxor", "band", "bor", "bxor", "user"};
-
 std::uint32_t element_bytes(const CallShape& shape) {
     if (shape.user != nullptr) return static_cast<std::uint32_t>(shape.user->element_bytes);
-    return static_cast<std::uint32_t>(bytes_of(shape.type));
+    return static_cast<std::uint32_t>(base::size_of(shape.type));
 }
 
 std::string describe(const CallShape& shape, std::string_view spec) {
     std::string text(name_of(shape.kind));
     if (shape.kind != Kind::barrier)
-        text += fmt::format(" of {} {}", shape.elements, name_of(shape.type));
-    if (shape.kind == Kind::allreduce) text += fmt::format(" with {}", name_of(shape.op));
+        text += fmt::format(" of {} {}", shape.elements, base::name_of(shape.type));
+    if (shape.kind == Kind::allreduce) text += fmt::format(" with {}", base::name_of(shape.op));
     if (shape.root >= 0) text += fmt::format(" from root {}", shape.root);
     return text + fmt::format(" by {}", spec);
 }
@@ -38,7 +34,8 @@ std::uint16_t hash_of(std::string_view description, std::uint32_t bytes) {
         hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     hash ^= hash >> 32;
     hash ^= hash >> 16;
-    return static_cast<std::uint16_t>(hash);
+    const auto folded = static_cast<std::uint16_t>(hash);
+    return folded == Inquiry::kVerdict ? std::uint16_t{1} : folded;
 }
 
 /// Whether type and operation exist. Values that are none of the names come from casts.
@@ -73,13 +70,6 @@ base::Result<void> check(const CallShape& shape, Rank size) {
 }
 
 }  // namespace
-
-std::string_view name_of(Type type) {
-    return kTypeNames[static_cast<std::size_t>(type)];
-}
-std::string_view name_of(Op op) {
-    return kOpNames[static_cast<std::size_t>(op)];
-}
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
@@ -139,8 +129,8 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     if (shape.kind == Kind::allreduce && shape.user == nullptr) {
         plan->reducer.kernel = kernels_.kernel(shape.type, shape.op);
         if (plan->reducer.kernel == nullptr)
-            return base::fail(Status::argument, "op: {} does not exist for {}", name_of(shape.op),
-                              name_of(shape.type));
+            return base::fail(Status::argument, "op: {} does not exist for {}",
+                              base::name_of(shape.op), base::name_of(shape.type));
     }
     BindOptions options{.elements = shape.elements,
                         .element_bytes = element_bytes(shape),

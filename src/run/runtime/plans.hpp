@@ -29,10 +29,6 @@ inline constexpr std::array<std::string_view, 3> kKindNames{"barrier", "broadcas
     return kKindNames[static_cast<std::size_t>(kind)];
 }
 
-/// Names of types and operations as the command line has them.
-[[nodiscard]] std::string_view name_of(Type type);
-[[nodiscard]] std::string_view name_of(Op op);
-
 /// The shape of a call.
 struct CallShape {
     Kind kind = Kind::barrier;

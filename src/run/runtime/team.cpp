@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/element_types.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {
@@ -49,7 +50,7 @@ base::Result<void> Team::check_separate_buffers(const CallShape& shape, Buffers 
         return base::fail(Status::argument, "{}: {} is null, expected {} elements",
                           name_of(shape.kind), missing, shape.elements);
     const std::uint64_t element =
-        shape.user != nullptr ? shape.user->element_bytes : bytes_of(shape.type);
+        shape.user != nullptr ? shape.user->element_bytes : base::size_of(shape.type);
     const auto* input = static_cast<const std::byte*>(buffers.input);
     const auto* output = static_cast<const std::byte*>(buffers.output);
     const std::uint64_t bytes = shape.elements * element;
