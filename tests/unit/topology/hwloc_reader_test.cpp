@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the cores that are read are those that the kernel lets this process use.
+// Method: compare with the affinity mask, whole and narrowed to one processor.
+#include "topology/hwloc_reader.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <set>
+
+namespace weft::topology {
+namespace {
+
+std::set<int> processors_of(const std::vector<Core>& cores) {
+    std::set<int> processors;
+    for (const Core& core : cores) {
+        EXPECT_FALSE(core.processors.empty());
+        for (const int processor : core.processors)
+            EXPECT_TRUE(processors.insert(processor).second) << "twice: " << processor;
+    }
+    return processors;
+}
+
+std::set<int> affinity() {
+    cpu_set_t set;
+    EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    std::set<int> processors;
+    for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+        if (CPU_ISSET(processor, &set)) processors.insert(processor);
+    }
+    return processors;
+}
+
+TEST(HwlocReader, CoresHoldTheUsableProcessorsOnce) {
+    const auto cores = read_usable_cores();
+    ASSERT_TRUE(cores.ok());
+    EXPECT_EQ(processors_of(*cores), affinity());
+}
+
+TEST(HwlocReader, AProcessBoundToOneProcessorSeesOneCore) {
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    const int chosen = *affinity().rbegin();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(chosen, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const auto cores = read_usable_cores();
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    ASSERT_TRUE(cores.ok());
+    EXPECT_EQ(*cores, (std::vector<Core>{{.processors = {chosen}}}));
+}
+
+}  // namespace
+}  // namespace weft::topology
