@@ -57,7 +57,8 @@ bool Script::done() const {
 }
 
 bool Script::turn(Rank rank) {
-    bool moved = reap(rank);
+    // A rank does not look at its calls all the time.
+    bool moved = random_.chance(1, 3) && reap(rank);
     if (!random_.chance(options_.eager_percent, 100)) return moved;
     for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {
         if (!make_one(rank)) break;

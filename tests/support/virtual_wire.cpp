@@ -89,11 +89,16 @@ const base::Failure* VirtualNetwork::failure(Rank rank) const {
     return failures_[rank] ? &*failures_[rank] : nullptr;
 }
 
+/// 0..bound-1. Slightly biased, which does not matter here, and without a division, which does.
+std::uint64_t VirtualNetwork::draw(std::uint64_t bound) {
+    return ((random_() >> 32) * bound) >> 32;
+}
+
 std::uint64_t VirtualNetwork::due() {
     const VirtualProfile& profile = options_.profile;
-    const bool straggles = random_.chance(profile.straggler_percent, 100);
+    const bool straggles = chance(profile.straggler_percent);
     const std::uint32_t most = straggles ? profile.straggler_delay_max : profile.delay_max;
-    return clock_ + random_.below(std::uint64_t{most} + 1);
+    return clock_ + draw(std::uint64_t{most} + 1);
 }
 
 // --- posting -----------------------------------------------------------------------------------
@@ -107,7 +112,7 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
     WEFT_CHECK(payload_offset(put) + bytes <= options_.segment_bytes, bytes, options_.seed);
     WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
                options_.seed);
-    if (random_.chance(options_.profile.refuse_percent, 100)) return base::Post::again;
+    if (chance(options_.profile.refuse_percent)) return base::Post::again;
     return is_near(origin, put.peer) ? put_near(origin, put) : put_far(origin, put, resume);
 }
 
@@ -147,8 +152,8 @@ base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint6
     WEFT_CHECK(flights_[flight].cell == put.cell && flights_[flight].flag == put.flag, put.cell,
                options_.seed);
     std::size_t end = put.bytes;
-    if (put.bytes > taken + 1 && random_.chance(options_.profile.refuse_half_percent, 100))
-        end = taken + 1 + random_.below(put.bytes - taken - 1);
+    if (put.bytes > taken + 1 && chance(options_.profile.refuse_half_percent))
+        end = taken + 1 + draw(put.bytes - taken - 1);
     send(flight, put, taken, end);
     moved_ = true;
     if (end < put.bytes) {
@@ -164,8 +169,8 @@ base::Post VirtualNetwork::put_far(Rank origin, const base::Put& put, std::uint6
 void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t from,
                           std::size_t to) {
     while (from < to) {
-        const std::uint64_t pieces = 1 + random_.below(options_.profile.pieces_max);
-        const std::size_t end = pieces == 1 ? to : from + 1 + random_.below(to - from);
+        const std::uint64_t pieces = 1 + draw(options_.profile.pieces_max);
+        const std::size_t end = pieces == 1 ? to : from + 1 + draw(to - from);
         walk_payload(put, from, end, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
             send_piece(flight, payload_offset(put) + at, data, bytes);
         });
@@ -184,12 +189,12 @@ void VirtualNetwork::send_piece(std::size_t flight, std::uint64_t offset, const 
                 .bytes = bytes,
                 .copy = {}};
     ++flights_[flight].data_left;
-    if (random_.chance(profile.copy_percent, 100)) {
+    if (chance(profile.copy_percent)) {
         event.copy.assign(data, data + bytes);
         event.source = nullptr;
     } else {
         ++*flights_[flight].pending;
-        if (random_.chance(profile.fetch_percent, 100)) event.what = What::fetch;
+        if (chance(profile.fetch_percent)) event.what = What::fetch;
     }
     schedule(std::move(event));
 }
@@ -208,15 +213,15 @@ void VirtualNetwork::progress(Rank rank) {
     const auto held = lock();
     ++clock_;
     if (in_flight_ == 0) return;
-    if (random_.chance(options_.profile.idle_percent, 100)) return;
-    const std::uint64_t tries = random_.below(std::uint64_t{options_.profile.events_max} + 1);
+    if (chance(options_.profile.idle_percent)) return;
+    const std::uint64_t tries = draw(std::uint64_t{options_.profile.events_max} + 1);
     for (std::uint64_t i = 0; i < tries; ++i) {
         Rank owner = rank;
-        if (!options_.profile.lands_at_target && random_.chance(1, 2))
-            owner = static_cast<Rank>(random_.below(events_.size()));
+        if (!options_.profile.lands_at_target && chance(50))
+            owner = static_cast<Rank>(draw(events_.size()));
         std::vector<Event>& events = events_[owner];
         if (events.empty()) continue;
-        Event& picked = events[random_.below(events.size())];
+        Event& picked = events[draw(events.size())];
         if (picked.due > clock_) continue;
         // Only the origin's own progress calls touch its counters.
         if (owner != rank && picked.what != What::land && picked.what != What::raise) continue;

@@ -114,6 +114,8 @@ class VirtualNetwork {
     };
 
     [[nodiscard]] std::unique_lock<std::mutex> lock() const;
+    [[nodiscard]] std::uint64_t draw(std::uint64_t bound);
+    [[nodiscard]] bool chance(std::uint32_t percent) { return draw(100) < percent; }
     [[nodiscard]] std::uint64_t due();
     base::Post put_near(Rank origin, const base::Put& put);
     base::Post put_far(Rank origin, const base::Put& put, std::uint64_t& resume);

@@ -13,7 +13,7 @@ namespace weft::test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSlowdown = 10;
+constexpr std::uint64_t kSlowdown = 20;
 #else
 constexpr std::uint64_t kSlowdown = 1;
 #endif
