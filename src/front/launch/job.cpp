@@ -93,6 +93,7 @@ base::Result<void> Job::start() {
     auto guardian = Guardian::start(folder_->path());
     if (!guardian) return guardian.failure();
     guardian_ = *std::move(guardian);
+    restrain_hwloc();
     auto server = PmixServer::start({.ranks = options_.ranks,
                                      .ranks_per_node = options_.ranks_per_node,
                                      .folder = folder_->path()});

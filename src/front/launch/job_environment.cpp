@@ -26,6 +26,11 @@ void forget_outer_job() {
     for (const std::string& name : names) ::unsetenv(name.c_str());
 }
 
+void restrain_hwloc() {
+    ::setenv("HWLOC_COMPONENTS", "-gl", 0);
+    ::setenv("HWLOC_HIDE_ERRORS", "2", 0);
+}
+
 std::vector<std::string> environment_of_job(const std::vector<Variable>& settings) {
     std::vector<std::string> environment;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {

@@ -14,6 +14,12 @@ namespace weft::front {
 /// environment of this process.
 void forget_outer_job();
 
+/// Asks the hwloc inside the PMIx server to look at this machine's hardware only, and quietly. By
+/// itself it asks for ten X displays at the name "localhost", which costs seconds where names are
+/// looked up over the network, and complains where /sys is not mounted. Changes the environment of
+/// this process, not that of the ranks if theirs was taken before; what the user has set stays.
+void restrain_hwloc();
+
 /// This process's variables as "NAME=value", with those of the options on top.
 [[nodiscard]] std::vector<std::string> environment_of_job(const std::vector<Variable>& settings);
 

@@ -210,6 +210,12 @@ TEST(RunCommand, VariablesReachTheRanks) {
     EXPECT_EQ(outcome.output, "a=b,,t,o\n");
 }
 
+TEST(RunCommand, WhatRestrainsTheLaunchersHwlocDoesNotReachTheRanks) {
+    const std::string script = "echo \"${HWLOC_COMPONENTS-unset},${HWLOC_HIDE_ERRORS-unset}\"";
+    const Outcome outcome = run_job({"-n", "1"}, {"sh", "-c", script}, {"HWLOC_HIDE_ERRORS=0"});
+    EXPECT_EQ(outcome.output, "unset,0\n");
+}
+
 TEST(RunCommand, BindCorePutsRanksOnCoresInTurn) {
     cpu_set_t usable;
     ASSERT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
