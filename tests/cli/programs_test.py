@@ -64,6 +64,35 @@ class Verify(unittest.TestCase):
             refused = weft("verify", "broadcast", "--program", path, "--ranks", "5")
             self.assertEqual(refused.returncode, 2)
 
+    def test_what_is_asked_must_not_contradict_the_file(self):
+        shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4", "--root", "2")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "programs.txt")
+            with open(path, "w") as file:
+                file.write(shown.stdout)
+            self.assertTrue(self.verdict("broadcast", "--program", path)["valid"])
+            self.assertTrue(self.verdict("broadcast", "--program", path, "--root", "2")["valid"])
+            for arguments, words in ((("broadcast", "--root", "0"), "--root: 0 given"),
+                                     (("allreduce",), "programs of broadcast")):
+                refused = weft("verify", *arguments, "--program", path)
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
+                self.assertIn(words, refused.stderr)
+
+    def test_words_behind_two_dashes_are_refused_before_anything_runs(self):
+        for arguments in (("verify", "allreduce", "--algorithm", "a2", "--ranks", "2"),
+                          ("bench", "barrier"), ("list",)):
+            done = weft(*arguments, "--", "foo")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn("foo", done.stderr)
+
+    def test_a_missing_command_is_answered_with_those_that_exist(self):
+        done = weft()
+        self.assertEqual(done.returncode, 2)
+        named = done.stderr.split("(")[1].split(")")[0].split(", ")
+        self.assertEqual(len(named), 5)
+        for command in named:
+            self.assertEqual(weft(command, "--help").returncode, 0, command)
+
     def test_what_cannot_be_used_is_refused_with_the_reason(self):
         for arguments, words in (
                 (("allreduce", "--algorithm", "c5m2,a2,e5m2", "--ranks", "7"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the README's program is the one that runs, and a job starts and ends quickly. Method: compare
-// the texts; time 20 launches of hello.cpp. The bound is wide, the figure is for people.
+// the texts; time 20 launches of hello.cpp. The bound on the median is wide, since a machine may be
+// busy; that on the best is what a start should take.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +53,9 @@ TEST(StartupTest, TwoRanksStartAndEndQuickly) {
     fmt::print("two ranks, from start to end: median {:.0f} ms, {:.0f} to {:.0f} ms\n",
                seconds[10] * 1e3, seconds.front() * 1e3, seconds.back() * 1e3);
     EXPECT_LT(seconds[10], 2.0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(seconds.front(), 0.1);
+#endif
 }
 
 TEST(StartupTest, TheReadmesCommandRuns) {

@@ -3,23 +3,31 @@
 //
 // Idea     Every rank of a job runs this command; rank 0 prints. The loop is base/measuring.hpp, which
 //          the MPI peer of perf/ uses as well, over the public interface.
+// Holds    What the arguments alone decide is checked before the job is joined. A failure that all
+//          ranks find alike is told by rank 0 alone.
 // Next     docs/measuring.md for what the figures mean; bench_subjects.hpp for the calls.
 #include "front/cli/bench_command.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/element_types.hpp"
 #include "base/measuring.hpp"
 #include "base/ping_pong.hpp"
 #include "base/units.hpp"
+#include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "front/cli/bench_subjects.hpp"
 #include "front/cli/exit_status.hpp"
@@ -53,6 +61,24 @@ struct Row {
     base::Measurement measurement;
 };
 
+/// Schedules in the notation that "all" stands for, at most.
+constexpr std::size_t kSchedulesMax = 16;
+
+/// Whether there are algorithms of these names, and a root where one is needed.
+base::Result<void> check_specs(const BenchOptions& options) {
+    if (collectives::is_rooted(options.collective) && options.root < 0)
+        return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
+                          options.root);
+    for (const std::string& given : options.algorithms) {
+        if (given == "auto" || given == "all") continue;
+        const auto spec = collectives::parse_spec(given);
+        if (!spec) return spec.failure().within(fmt::format("--algorithm \"{}\"", given));
+        const auto algorithm = collectives::find_algorithm(options.collective, *spec);
+        if (!algorithm) return algorithm.failure().within(fmt::format("--algorithm \"{}\"", given));
+    }
+    return {};
+}
+
 /// Reads the option texts; what does not depend on the job is checked here.
 base::Result<void> complete(BenchOptions& options) {
     const auto type = base::parse_type(options.type);
@@ -63,6 +89,10 @@ base::Result<void> complete(BenchOptions& options) {
     options.operation = *op;
     options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
                                                          : base::MeasuringLoop::back_to_back;
+    if (auto checked = check_specs(options); !checked) return checked;
+    if (options.collective == "allreduce" && run::reduce_kernel(*type, *op) == nullptr)
+        return base::fail(Status::argument, "--op: {} does not exist for {}", options.op,
+                          options.type);
     if (options.collective == "barrier") {
         options.bytes = {0};
         return {};
@@ -79,39 +109,86 @@ base::Result<void> complete(BenchOptions& options) {
     return {};
 }
 
-/// The specs to time: as given, "all" replaced by every algorithm that fits the job.
-std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
-    std::vector<std::string> specs;
+/// Whether the algorithm has programs for a job of this size.
+base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
+    const auto spec = collectives::parse_spec(text);
+    if (!spec) return spec.failure();
+    const auto algorithm = collectives::find_algorithm(options.collective, *spec);
+    if (!algorithm) return algorithm.failure();
+    const Rank root = (*algorithm)->properties.rooted ? options.root : plan::kNoRank;
+    const auto program = collectives::generate(options.collective, *spec,
+                                               {.size = size, .root = root, .elements = 1});
+    if (!program) return program.failure();
+    return {};
+}
+
+/// Everything that all ranks can tell alike once they know how many they are.
+base::Result<void> check_job(const BenchOptions& options, Rank size) {
+    if (collectives::is_rooted(options.collective) && options.root >= size)
+        return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
+                          options.root, size - 1);
     for (const std::string& given : options.algorithms) {
-        if (given != "all") {
-            specs.push_back(given);
-            continue;
-        }
-        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-            if (algorithm.collective != options.collective) continue;
-            const auto spec = collectives::parse_spec(algorithm.name);
-            if (spec &&
-                collectives::generate(
-                    options.collective, *spec,
-                    {.size = size, .root = algorithm.properties.rooted ? 0 : -1, .elements = 1})
-                    .ok())
-                specs.emplace_back(algorithm.name);
-        }
+        if (given == "auto" || given == "all") continue;
+        if (auto fits = check_fit(options, given, size); !fits)
+            return fits.failure().within(fmt::format("--algorithm \"{}\"", given));
+    }
+    return {};
+}
+
+/// Every algorithm of the collective that fits the job, by its name; of those with a notation also
+/// the factored schedules.
+std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
+    std::vector<std::string> specs;
+    for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+        if (algorithm.collective != options.collective) continue;
+        if (check_fit(options, std::string(algorithm.name), size))
+            specs.emplace_back(algorithm.name);
+        if (!algorithm.properties.notation || size < 2) continue;
+        std::size_t schedules = 0;
+        collectives::for_each_schedule(size, collectives::ScheduleFamily::factored,
+                                       [&](const collectives::Schedule& schedule) {
+                                           specs.push_back(collectives::print(schedule));
+                                           return ++schedules < kSchedulesMax;
+                                       });
     }
     return specs;
 }
 
-template <class T>
-base::Measurement measure_typed(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    if (options.collective == "allreduce") {
-        AllreduceSubject<T> subject(world, bytes, options.operation);
-        return base::measure(subject, options.measuring);
+/// The specs to time: as given, "all" replaced.
+std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
+    std::vector<std::string> specs;
+    for (const std::string& given : options.algorithms) {
+        const auto more = given == "all" ? all_specs(options, size) : std::vector{given};
+        specs.insert(specs.end(), more.begin(), more.end());
     }
-    BroadcastSubject<T> subject(world, bytes, options.root);
-    return base::measure(subject, options.measuring);
+    return specs;
 }
 
-base::Measurement measure_one(Team world, const BenchOptions& options, std::uint64_t bytes) {
+/// Buffers are made first; the ranks then agree whether all of them have theirs.
+template <class Subject, class... Arguments>
+base::Result<base::Measurement> measure_subject(Team world, const BenchOptions& options,
+                                                std::uint64_t bytes, Arguments... arguments) {
+    std::optional<Subject> subject;
+    try {
+        subject.emplace(world, bytes, arguments...);
+    } catch (const std::bad_alloc&) {
+    } catch (const std::length_error&) {
+    }
+    if (world.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
+        return base::fail(Status::memory, "not enough memory for --bytes {}", bytes);
+    return base::measure(*subject, options.measuring);
+}
+
+template <class T>
+base::Result<base::Measurement> measure_typed(Team world, const BenchOptions& options,
+                                              std::uint64_t bytes) {
+    if (options.collective == "allreduce")
+        return measure_subject<AllreduceSubject<T>>(world, options, bytes, options.operation);
+    return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root);
+}
+
+base::Result<base::Measurement> measure_one(Team world, const BenchOptions& options,
+                                            std::uint64_t bytes) {
     if (options.collective == "barrier") {
         BarrierSubject subject(world);
         return base::measure(subject, options.measuring);
@@ -183,52 +260,92 @@ void print_head(const BenchOptions& options, Runtime& runtime, double calibrator
                "iterations", "min_us", "median_us", "p99_us", "max_us");
 }
 
+/// Whether the launcher calls this process rank 0, or there is none.
+bool is_first_rank() {
+    const char* rank = std::getenv("PMIX_RANK");
+    return rank == nullptr || std::string_view(rank) == "0";
+}
+
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
 double calibrate_first_rank() {
-    const char* rank = std::getenv("PMIX_RANK");
-    if (rank != nullptr && std::string_view(rank) != "0") return 0;
+    if (!is_first_rank()) return 0;
     const auto measured = base::measure_ping_pong({.seconds = 0.01});
     return measured ? measured->median_ns : 0;
+}
+
+/// Times one spec with one size. A failure is the same on all ranks.
+base::Result<Row> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
+                              const std::string& spec) {
+    world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
+    Row row{world.algorithm_of(options.collective, bytes / base::size_of(options.element),
+                               options.element),
+            bytes,
+            {}};
+    auto measured = measure_one(world, options, bytes);
+    world.set_algorithm(options.collective, "");
+    if (!measured) return measured.failure();
+    row.measurement = *std::move(measured);
+    return row;
+}
+
+/// All rows in turn; without --json each is printed as it comes.
+base::Result<std::vector<Row>> measure_rows(Team world, const BenchOptions& options) {
+    const bool prints = world.rank() == 0 && !options.json;
+    std::vector<Row> rows;
+    for (const std::uint64_t bytes : options.bytes) {
+        for (const std::string& spec : specs_for(options, world.size())) {
+            auto row = measure_row(world, options, bytes, spec);
+            if (!row) return row.failure();
+            if (prints) print_row(*row);
+            rows.push_back(*std::move(row));
+        }
+    }
+    return rows;
+}
+
+/// Leaves the job on a failure that all ranks have found alike.
+int leave(Runtime& runtime, const base::Failure& failure) {
+    if (runtime.world().rank() == 0) fmt::print(stderr, "weft bench: {}\n", failure.text);
+    runtime.finalize();
+    return exit_status_of(failure.status);
 }
 
 int bench(const BenchOptions& options) {
     const double calibrator_ns = calibrate_first_rank();
     Runtime runtime;
     Team world = runtime.world();
+    if (const auto checked = check_job(options, world.size()); !checked)
+        return leave(runtime, checked.failure());
     const bool speaks = world.rank() == 0;
-    if (options.root < 0 || options.root >= world.size())
-        throw Error(Status::argument, fmt::format("--root: {} is not a rank, expected 0..{}",
-                                                  options.root, world.size() - 1));
     if (speaks && !options.json) print_head(options, runtime, calibrator_ns);
-    bool right = true;
-    std::vector<Row> rows;
-    for (const std::uint64_t bytes : options.bytes) {
-        for (const std::string& spec : specs_for(options, world.size())) {
-            world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
-            const std::string used = world.algorithm_of(
-                options.collective, bytes / base::size_of(options.element), options.element);
-            Row row{used, bytes, measure_one(world, options, bytes)};
-            world.set_algorithm(options.collective, "");
-            right = right && row.measurement.checked;
-            if (speaks && !options.json) print_row(row);
-            rows.push_back(std::move(row));
-        }
-    }
-    if (speaks && options.json) print_json(options, runtime, calibrator_ns, rows);
+    const auto rows = measure_rows(world, options);
+    if (!rows) return leave(runtime, rows.failure());
+    if (speaks && options.json) print_json(options, runtime, calibrator_ns, *rows);
     runtime.finalize();
+    const bool right =
+        std::ranges::all_of(*rows, [](const Row& row) { return row.measurement.checked; });
     return right ? 0 : kAnswerIsNo;
 }
 
-int run_bench(BenchOptions& options) {
-    if (const auto read = complete(options); !read) {
-        fmt::print(stderr, "weft bench: {}\n", read.failure().text);
-        return exit_status_of(read.failure().status);
+/// Outside of a job. Arguments are refused by all ranks alike: the first one says why, and its end ends
+/// the job. The others give it the time to do so; it would be ended unheard if they were quicker.
+int refuse(Status status, std::string_view text) {
+    const bool alike = exit_status_of(status) == kUnusableArguments;
+    if (alike && !is_first_rank()) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+    } else {
+        fmt::print(stderr, "weft bench: {}\n", text);
     }
+    return exit_status_of(status);
+}
+
+int run_bench(BenchOptions& options) {
+    if (const auto read = complete(options); !read)
+        return refuse(read.failure().status, read.failure().text);
     try {
         return bench(options);
     } catch (const Error& error) {
-        fmt::print(stderr, "weft bench: {}\n", error.what());
-        return exit_status_of(error.status());
+        return refuse(error.status(), error.what());
     }
 }
 
@@ -255,6 +372,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     command
         ->add_option("--iterations", options->measuring.iterations,
                      "Timed calls in all; 0: as many as fit into --seconds")
+        ->check(CLI::Range(0, 1'000'000'000))
         ->capture_default_str();
     command->add_option("--seconds", options->measuring.seconds, "Time for each row")
         ->check(CLI::Range(1e-3, 3600.0))
@@ -263,6 +381,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     command->add_option("--warmup", options->measuring.warmup, "Calls before anything is timed")
+        ->check(CLI::Range(0, 1'000'000'000))
         ->capture_default_str();
     command->add_option("--loop", options->loop, "How calls follow each other")
         ->check(CLI::IsMember({"back-to-back", "separated"}))

@@ -68,11 +68,14 @@ int main(int argc, char** argv) {
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);
     weft::front::add_verify_command(app, exit_status);
+    // Called before any command runs.
+    app.parse_complete_callback([&app, &program = program] {
+        if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
+    });
     try {
         app.parse(arguments);
-        if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
         if (app.get_subcommands().empty()) {
-            throw CLI::RequiredError("a command (run, info, list, ...) is missing",
+            throw CLI::RequiredError("a command (run, bench, list, show, verify) is missing",
                                      CLI::ExitCodes::RequiredError);
         }
     } catch (const CLI::ParseError& outcome) {

@@ -33,8 +33,7 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     command.add_option("--algorithm", arguments.algorithm,
                        "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
     command.add_option("--ranks", arguments.ranks, "number of ranks");
-    command.add_option("--root", arguments.root, "root of a rooted collective")
-        ->capture_default_str();
+    command.add_option("--root", arguments.root, "root of a rooted collective (0 unless given)");
     command.add_option("--bytes", arguments.bytes, "bytes of each rank's vector")
         ->capture_default_str();
     command.add_option("--type", arguments.type, "element type")->capture_default_str();
@@ -56,7 +55,7 @@ base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& 
     const auto placement = parse_placement(arguments.placement);
     if (!placement) return placement.failure();
     collectives::GenerateRequest request;
-    request.root = arguments.root;
+    request.root = arguments.root.value_or(0);
     request.elements = *bytes / element_bytes;
     request.element_bytes = element_bytes;
     request.placement = *placement;

@@ -18,7 +18,7 @@ struct ProgramArguments {
     std::string collective;
     std::string algorithm;
     std::optional<Rank> ranks;
-    Rank root = 0;
+    std::optional<Rank> root;  ///< 0 unless given
     std::string bytes = "8";
     std::string type = "double";
     std::string placement = "ordered";

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/region.hpp"
 #include "front/cli/exit_status.hpp"
@@ -35,6 +36,28 @@ struct VerifyArguments {
     bool json = false;
 };
 
+/// The root that the file and --root agree upon; a rooted collective without one has root 0.
+base::Result<void> settle_root(const VerifyArguments& arguments,
+                               std::vector<plan::Program>& programs) {
+    const auto size = static_cast<Rank>(programs.size());
+    const std::optional<Rank> given = arguments.programs.root;
+    const Rank root = programs.front().root;
+    if (root < plan::kNoRank || root >= size)
+        return base::fail(Status::argument, "--program: root {} is not in 0..{}", root, size - 1);
+    if (root != plan::kNoRank) {
+        if (given && *given != root)
+            return base::fail(Status::argument,
+                              "--root: {} given, but {} holds programs of root {}", *given,
+                              arguments.file, root);
+        return base::Done{};
+    }
+    if (!collectives::is_rooted(arguments.programs.collective)) return base::Done{};
+    if (given && (*given < 0 || *given >= size))
+        return base::fail(Status::argument, "--root: {} is not in 0..{}", *given, size - 1);
+    for (plan::Program& program : programs) program.root = given.value_or(0);
+    return base::Done{};
+}
+
 base::Result<std::vector<plan::Program>> read_file(const VerifyArguments& arguments) {
     if (!arguments.programs.algorithm.empty())
         return base::fail(Status::argument,
@@ -48,15 +71,11 @@ base::Result<std::vector<plan::Program>> read_file(const VerifyArguments& argume
     if (programs->empty())
         return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
     const auto found = static_cast<Rank>(programs->size());
-    const Rank root = programs->front().root;
-    if (root < plan::kNoRank || root >= found)
-        return base::fail(Status::argument, "--program: root {} is not in 0..{}", root, found - 1);
-    if (root == plan::kNoRank && collectives::is_rooted(arguments.programs.collective)) {
-        if (arguments.programs.root < 0 || arguments.programs.root >= found)
-            return base::fail(Status::argument, "--root: {} is not in 0..{}",
-                              arguments.programs.root, found - 1);
-        for (plan::Program& program : *programs) program.root = arguments.programs.root;
-    }
+    const std::string& collective = programs->front().collective;
+    if (!collective.empty() && collective != arguments.programs.collective)
+        return base::fail(Status::argument, "{} asked for, but {} holds programs of {}",
+                          arguments.programs.collective, arguments.file, collective);
+    if (auto settled = settle_root(arguments, *programs); !settled) return settled.failure();
     if (arguments.programs.ranks && *arguments.programs.ranks != found)
         return base::fail(Status::argument, "--ranks: {} given, but {} holds the programs of {}",
                           *arguments.programs.ranks, arguments.file, found);
