@@ -42,9 +42,15 @@ def run_json(command):
     return answer
 
 
-def verify(weft, spec, ranks):
+def layout_of(ranks, nodes):
+    """Ranks of each node as `weft run --nodes` deals them: in blocks, the first nodes get the extra ones."""
+    return ",".join(str(ranks // nodes + (node < ranks % nodes)) for node in range(nodes))
+
+
+def verify(weft, spec, ranks, nodes):
+    """Facts about the programs as the run executes them: what node-mates read from each other is sent once."""
     facts = run_json([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
-                      "--bytes", str(BYTES), "--json"])
+                      "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
     if not facts["valid"]:
         raise Failed(f"{spec} on {ranks} ranks: {facts['error']}")
     return facts
@@ -73,7 +79,7 @@ ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10}"
 
 def print_layout(weft, ranks, nodes):
     specs = SCHEDULES[ranks]
-    facts = {spec: verify(weft, spec, ranks) for spec in specs}
+    facts = {spec: verify(weft, spec, ranks, nodes) for spec in specs}
     results, calibrator = measure(weft, specs, ranks, nodes)
     for spec in specs:
         print(ROW.format(ranks, nodes, spec, facts[spec]["rounds"], facts[spec]["messages"],

@@ -171,6 +171,16 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(job.result.returncode, 1)
         self.assertIn("WRONG RESULT", job.result.stdout)
 
+    def test_a_ratio_above_the_limit_is_named_and_gives_status_1(self):
+        plan = {"weft": [3], "mpirun": [4]}
+        where = ("--collectives", "barrier", "--ranks", "2", "--json")
+        for limit, status in ((["--limit", "0.75"], 0), (["--limit", "0.74"], 1), ([], 0)):
+            job = Job(plan, *where, *limit)
+            self.assertEqual(job.result.returncode, status, job.result.stderr)
+            self.assertEqual("barrier, 2 ranks, nodes 1, 0 bytes: ratio 0.750 is above the limit 0.74"
+                             in job.result.stderr, status == 1)
+            self.assertEqual(len(job.rows()), 1, "the rows are printed in any case")
+
     def test_a_side_that_fails_gives_status_3_and_its_words(self):
         job = Job({"weft": [1, 1, "fail"]}, "--collectives", "barrier", "--ranks", "2")
         self.assertEqual(job.result.returncode, 3)
@@ -182,6 +192,7 @@ class WholeRuns(unittest.TestCase):
     def test_unusable_arguments_give_status_2_and_name_the_argument(self):
         for arguments, complaint in [(["--rounds", "8"], "--rounds: 8"), (["--bytes", "8,x"], '--bytes: "x"'),
                                      (["--bytes", "12"], "--bytes: 12"), (["--ranks", "0"], '--ranks: "0"'),
+                                     (["--limit", "0"], "--limit: 0"), (["--limit", "nan"], "--limit: nan"),
                                      (["--collectives", "gossip"], '--collectives: "gossip"'),
                                      (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch")]:
             job = Job({}, *arguments)
