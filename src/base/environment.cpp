@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 
-#include "base/random.hpp"
 #include "base/units.hpp"
 
 namespace weft::base {
@@ -145,7 +144,7 @@ constexpr std::array kVariables{
          "who drives communication: calls into weft, or a thread of its own", false}),
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
                      "regroups the ranks of any launcher into so many virtual nodes", true}),
-    variable<NodeId>({"WEFT_NODE_ID", "", "a whole number",
+    variable<NodeId>({kNodeIdVariable, "", "a whole number",
                       "the virtual node of this rank; set by `weft run`", false}),
     variable<Text<&Settings::reduce_isa>>({"WEFT_REDUCE_ISA", "", "an instruction set's name",
                                            "instruction set of the reduction kernels", false}),
@@ -244,7 +243,7 @@ std::string report_unknown(const Settings& settings) {
     std::string names;
     for (const std::string& name : settings.unknown) names += (names.empty() ? "" : ", ") + name;
     return fmt::format(
-        "{} in the environment: no such variable (`weft info --environment` lists them)", names);
+        "{} in the environment: no such variable (docs/guide/environment.md lists them)", names);
 }
 
 std::string agreement_text(const Settings& settings) {
@@ -255,13 +254,6 @@ std::string agreement_text(const Settings& settings) {
     for (const ForcedAlgorithm& forced : settings.algorithms)
         text += fmt::format("{}={}\n", algorithm_variable(forced.name), forced.spec);
     return text;
-}
-
-std::uint64_t settings_hash(const Settings& settings) {
-    std::uint64_t hash = 0;
-    for (const char c : agreement_text(settings))
-        hash = mix(hash + static_cast<unsigned char>(c) + 1);
-    return hash;
 }
 
 std::string first_difference(std::string_view here, std::string_view there) {

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// environment.hpp - every WEFT_* variable: one table of names, defaults and meanings, and its
-// reader.
+// environment.hpp - every WEFT_* variable: one table of names, defaults and meanings.
 //
 // Idea     The table is the only place that knows a variable's name. It reads a text into a field
-// of
-//          Settings and prints the field back, so the manual, `weft info --environment`, the report
-//          of what is unknown and the agreement check of start-up all come from it.
+//          of Settings and prints the field back, so the guide's page (docs/guide/environment.md),
+//          the report of what is unknown and the agreement check of start-up all come from it.
 // Why      Nothing deep inside calls getenv: whoever builds a runtime reads an environment once and
 //          hands plain Settings down, so many runtimes with different settings fit in one process.
 // Holds    A variable that is set to nothing counts as not set. A value that cannot be used is a
-//          Failure that names variable, value and expected form. Algorithm specs and names that
-//          only upper rooms know (providers, instruction sets) are kept as text; their room judges
-//          them.
+//          Failure that names variable, value and expected form. Algorithm specs and names that only
+//          upper rooms know (providers, instruction sets) are kept as text; their room judges them.
 // Next     units.hpp for the forms of sizes and times; run/runtime for who uses which setting.
 #pragma once
 
@@ -63,6 +60,9 @@ struct Settings {
     std::vector<std::string> unknown;  ///< WEFT_* names that nothing reads, likewise
 };
 
+/// The variable by which a launcher tells a rank the index of its virtual node.
+inline constexpr const char* kNodeIdVariable = "WEFT_NODE_ID";
+
 /// One line of the table.
 struct Variable {
     std::string_view name;
@@ -90,8 +90,6 @@ struct Variable {
 /// The settings that must be the same on all ranks, one NAME=VALUE a line, independent of how the
 /// values were written.
 [[nodiscard]] std::string agreement_text(const Settings& settings);
-/// Hash of agreement_text(): what ranks compare at start-up.
-[[nodiscard]] std::uint64_t settings_hash(const Settings& settings);
 /// The first line that differs, as "NAME is A here and B there"; empty if the texts are equal.
 [[nodiscard]] std::string first_difference(std::string_view here, std::string_view there);
 

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "front/launch/core_binding.hpp"
 #include "front/launch/job_environment.hpp"
 #include "front/launch/layout.hpp"
@@ -123,7 +124,7 @@ base::Result<void> Job::start_rank(Rank rank, SpawnOptions& spawning) {
     own.environment.insert(own.environment.end(), membership->begin(), membership->end());
     const auto index = static_cast<std::size_t>(rank);
     if (!node_of_.empty()) {
-        set_variable(own.environment, {kNodeIdVariable, std::to_string(node_of_[index])});
+        set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
     }
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
     // One rank can read what is piped into the launcher. A terminal stays with the launcher's process

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/environment.hpp"
+
 namespace weft::front {
 namespace {
 
 bool describes_a_job(std::string_view variable) {
-    if (variable.starts_with(std::string(kNodeIdVariable) + '=')) return true;
+    if (variable.starts_with(std::string(base::kNodeIdVariable) + '=')) return true;
     return variable.starts_with("PMIX_") && !variable.starts_with("PMIX_MCA_");
 }
 

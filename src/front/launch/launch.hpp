@@ -17,8 +17,6 @@
 
 namespace weft::front {
 
-/// The environment variable that tells a rank the index of its virtual node.
-inline constexpr const char* kNodeIdVariable = "WEFT_NODE_ID";
 /// Exit status of a job that did not end within its time.
 inline constexpr int kTimeoutStatus = 124;
 

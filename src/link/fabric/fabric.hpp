@@ -39,7 +39,7 @@ struct FabricOptions {
     bool one_host = false;  ///< all ranks run on this host: a loopback address reaches them
 };
 
-/// What the port was granted, for `weft info` and for choosing how to notify.
+/// What the port was granted, to be reported and to choose how to notify by.
 struct FabricFacts {
     std::string provider;
     std::string version;

@@ -167,11 +167,11 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
         program.scratch * round_up(partition.elements() * options.element_bytes, 64);
     bound.lanes = program.lanes;
     if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
-        return base::fail(
-            Status::memory,
-            "{} {} needs {} put targets per bank, the team has {} (WEFT_CELLS sets it)",
-            program.collective, program.algorithm, program.slots * program.depth,
-            options.shape.cells);
+        return base::fail(Status::memory,
+                          "{} {} needs {} put targets per bank, the team has {} (a schedule "
+                          "with fewer members per stage needs fewer)",
+                          program.collective, program.algorithm, program.slots * program.depth,
+                          options.shape.cells);
     if (bound.bulk && program.slots * program.depth * bound.slot_bytes > options.shape.bulk_bytes)
         return base::fail(Status::memory,
                           "{} {} needs {} bytes of put targets per bank, the team has {} "

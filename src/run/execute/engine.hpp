@@ -94,7 +94,7 @@ class Engine {
 
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// One line for each lane that waits, as INTERFACES has it.
+    /// One line for each lane that waits: call, step, peer, and the signal expected and seen.
     [[nodiscard]] std::vector<Stuck> describe_running() const {
         std::vector<Stuck> lines;
         for (const Operation* op : running_) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: settings are read from an environment as the table says, bad values are named, and ranks
-// can tell whether and where they disagree. Method: environments by hand; the table against its own
-// words.
+// can tell whether and where they disagree.
+// Method: environments by hand; the table against its own words and the guide.
 #include "base/environment.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <initializer_list>
+#include <map>
 #include <set>
+#include <string>
 
 namespace weft::base {
 namespace {
@@ -116,16 +119,16 @@ TEST(Environment, UnknownNamesAreReportedTogetherOnce) {
     EXPECT_NE(report.find("WEFT_BANK, WEFT_GOSSIPS in"), std::string::npos) << report;
 }
 
-TEST(Environment, HashIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
-    const std::uint64_t plain = settings_hash(Settings{});
-    EXPECT_EQ(settings_hash(settings_of({"WEFT_BANKS=128", "WEFT_BANK_BYTES=1024K"})), plain);
-    EXPECT_EQ(settings_hash(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=debug", "WEFT_TIMEOUT=1"})),
+TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
+    const std::string plain = agreement_text(Settings{});
+    EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=128", "WEFT_BANK_BYTES=1024K"})), plain);
+    EXPECT_EQ(agreement_text(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=debug", "WEFT_TIMEOUT=1"})),
               plain);
-    EXPECT_EQ(settings_hash(settings_of({"WEFT_GOSSIP=a2", "WEFT_NEIGHBOR_GOSSIP=a4"})),
-              settings_hash(settings_of({"WEFT_NEIGHBOR_GOSSIP=a4", "WEFT_GOSSIP=a2"})));
+    EXPECT_EQ(agreement_text(settings_of({"WEFT_GOSSIP=a2", "WEFT_NEIGHBOR_GOSSIP=a4"})),
+              agreement_text(settings_of({"WEFT_NEIGHBOR_GOSSIP=a4", "WEFT_GOSSIP=a2"})));
 }
 
-TEST(Environment, HashAndDifferenceSeeEveryAgreedSetting) {
+TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
     const Settings plain;
     const std::pair<const char*, const char*> cases[] = {
         {"WEFT_PROVIDER=abc", "WEFT_PROVIDER is not set here and \"abc\" there"},
@@ -136,16 +139,51 @@ TEST(Environment, HashAndDifferenceSeeEveryAgreedSetting) {
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
         {"WEFT_GOSSIP=a2", "WEFT_GOSSIP is not set here and \"a2\" there"},
     };
-    std::set<std::uint64_t> hashes{settings_hash(plain)};
+    std::set<std::string> texts{agreement_text(plain)};
     for (const auto& [entry, difference] : cases) {
         const Settings other = settings_of({entry});
-        EXPECT_TRUE(hashes.insert(settings_hash(other)).second) << entry;
+        EXPECT_TRUE(texts.insert(agreement_text(other)).second) << entry;
         EXPECT_EQ(first_difference(agreement_text(plain), agreement_text(other)), difference);
         EXPECT_EQ(first_difference(agreement_text(other), agreement_text(other)), "");
     }
     const auto agreed = std::count_if(variables().begin(), variables().end(),
                                       [](const Variable& variable) { return variable.agreed; });
-    EXPECT_EQ(hashes.size(), static_cast<std::size_t>(agreed) + 2) << "a case for each of them";
+    EXPECT_EQ(texts.size(), static_cast<std::size_t>(agreed) + 2) << "a case for each of them";
+}
+
+/// Rows of the guide's table: by variable, "default, alike". Under the heading "Without effect yet" a
+/// line stands for each variable that is read and does nothing; its entry here is "none".
+std::map<std::string, std::string> guide() {
+    std::ifstream page(SOURCE_FOLDER "/docs/guide/environment.md");
+    EXPECT_TRUE(page.is_open());
+    std::map<std::string, std::string> rows;
+    for (std::string line; std::getline(page, line);) {
+        const bool row = line.starts_with("| `WEFT_");
+        if (!row && !line.starts_with("- `WEFT_")) continue;
+        const std::size_t end = line.find('`', 3);
+        std::string fallback_and_alike = "none";
+        if (row) {
+            const std::size_t fallback = line.find('|', end) + 1;
+            const std::size_t alike = line.find('|', fallback) + 1;
+            fallback_and_alike = line.substr(fallback, alike - 1 - fallback) + ',' +
+                                 line.substr(alike, line.find('|', alike) - alike);
+            std::erase_if(fallback_and_alike, [](char c) { return c == ' ' || c == '`'; });
+        }
+        EXPECT_TRUE(rows.emplace(line.substr(3, end - 3), fallback_and_alike).second) << line;
+    }
+    return rows;
+}
+
+TEST(Environment, TheGuideListsEveryVariableAndNoOther) {
+    std::map<std::string, std::string> table;
+    std::map<std::string, std::string> page = guide();
+    for (const Variable& variable : variables()) {
+        const std::string name(variable.name);
+        table[name] = std::string(variable.fallback) + (variable.agreed ? ",yes" : ",no");
+        const auto found = page.find(name);
+        if (found != page.end() && found->second == "none") found->second = table[name];
+    }
+    EXPECT_EQ(page, table);
 }
 
 }  // namespace
