@@ -21,11 +21,14 @@ def check_tree(root):
     if table is None:
         raise ValueError(f"{rooms.TABLE} is missing under {root}")
     room_list = rooms.read_table(table.text)
+    variables = rules.table_of_variables(sources)
     findings = list(rooms.check_table(table, room_list))
     for source in sources:
         findings += rooms.check_includes(source, files, room_list)
         findings += rules.head_comment(source, files)
         findings += rules.broken_links(source, root)
+        findings += rules.missing_pages(source, root)
+        findings += rules.unknown_variables(source, variables)
         for rule in rules.RULES:
             findings += rule(source)
     return sorted(set(findings)), len(sources)

@@ -96,6 +96,27 @@ class Rules(unittest.TestCase):
             text = "[a](there.md) [b](https://example.org) [c](there.md#part)\n[d](gone.md)\n"
             self.assertEqual(lines_of(rules.broken_links, "a.md", text, root), [2])
 
+    def test_comments_name_pages_that_exist(self):
+        with tempfile.TemporaryDirectory() as root:
+            (Path(root) / "docs").mkdir()
+            (Path(root) / "docs/there.md").touch()
+            text = '// See docs/there.md, in docs/.\n/* and\n docs/go' 'ne.md. */\nf("docs/any");\n'
+            self.assertEqual(lines_of(rules.missing_pages, "src/a.hpp", text, root), [3])
+            self.assertEqual(lines_of(rules.missing_pages, "tests/run", "#!/bin/sh\n# docs/go" "ne.md\n", root), [2])
+            self.assertEqual(lines_of(rules.missing_pages, "src/a.hpp", "// share/docs/x.md\n", root), [])
+
+    def test_strings_name_variables_that_the_table_has(self):
+        table = Source(rules.VARIABLE_TABLE[1], 'line("WEFT_BANKS", "4");  // "WEFT_COMMENT"\n')
+        kinds = Source(rules.KINDS, 'std::array<std::string_view, 2> kKindNames{"dance", "long_dance"};\n')
+        names = rules.table_of_variables([table, kinds, Source("src/a.cpp", '"WEFT_OTHER"')])
+        self.assertEqual(names, {"WEFT_BANKS", "WEFT_DANCE", "WEFT_LONG_DANCE"})
+        rule = rules.unknown_variables
+        for text in ('f("(WEFT_CELLS sets it)");', 'f(R"(WEFT_BANK)");'):
+            self.assertEqual(lines_of(rule, "src/run/a.cpp", "\n" + text + "\n", names), [2], text)
+        for fine in ('f("WEFT_BANKS=4", "WEFT_LONG_DANCE", "WEFT_");', "// WEFT_CELLS\n", "WEFT_CHECK(a);"):
+            self.assertEqual(lines_of(rule, "src/run/a.cpp", fine, names), [], fine)
+        self.assertEqual(lines_of(rule, "tests/a.cpp", 'f("WEFT_CELLS");', names), [])
+
 
 class FunctionLength(unittest.TestCase):
     BODY = "    x();\n"

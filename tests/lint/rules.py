@@ -2,7 +2,7 @@
 """rules.py - the rules that look at one file: words, heads, lengths.
 
 Idea     A rule is a generator: it takes a Source and yields findings. RULES is the visible list of
-         those that need nothing else; head_comment and broken_links also look at other files.
+         those that need nothing else; the others also look at other files.
 Next     rooms.py for the rule about #include; lint_test.py shows each rule a file it must report.
 """
 import re
@@ -30,6 +30,9 @@ IMPURE_CODE = re.compile(r"std::chrono|std::thread|std::j?thread|std::random_dev
                          r"|\b(?:clock_gettime|gettimeofday|getenv|fopen|rdtsc|__rdtsc)\b")
 LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
+DOCS_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\w")
+VARIABLE_TABLE = ("src/base/environment.hpp", "src/base/environment.cpp")
+KINDS = "src/run/runtime/plans.hpp"
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 ROOT_ENTRIES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md",
                 "CONTRIBUTING.md", "src", "include", "providers", "collectives", "tests", "perf", "docs",
@@ -191,6 +194,37 @@ def broken_links(source, root):
         if not (Path(root) / source.path.parent / match[1]).exists():
             line = source.line_of(match.start())
             yield source.finding(line, "link", f"{match[1]} does not exist")
+
+
+def missing_pages(source, root):
+    """Pages that comments name."""
+    if not (source.is_cpp or source.is_script or source.is_cmake):
+        return
+    for match in DOCS_PATH.finditer(source.only_comments):
+        line = source.line_of(match.start())
+        if not (Path(root) / match[0]).exists() and not source.allows(line, "page"):
+            yield source.finding(line, "page", f"{match[0]} does not exist")
+
+
+def table_of_variables(sources):
+    """Names that the table of the environment has, the variables that force an algorithm included."""
+    text = "".join(s.without_comments for s in sources if s.path.as_posix() in VARIABLE_TABLE)
+    names = set(re.findall(r'"(WEFT_[A-Z_]*[A-Z])"', text))
+    kinds = "".join(re.findall(r"kKindNames\s*\{([^}]*)\}", "".join(
+        s.without_comments for s in sources if s.path.as_posix() == KINDS)))
+    return names | {"WEFT_" + name.upper() for name in re.findall(r'"(\w+)"', kinds)}
+
+
+def unknown_variables(source, names):
+    """Variables that strings name: a user would set them, and nothing would read them."""
+    if not (source.is_cpp and source.under(*PRODUCT)):
+        return
+    for offset, text in source.strings:
+        for match in re.finditer(r"\bWEFT_[A-Z][A-Z_]*", text):
+            line = source.line_of(offset + match.start())
+            if match[0] not in names and not source.allows(line, "variable"):
+                yield source.finding(line, "variable",
+                                     f"{match[0]} is not in the table of {VARIABLE_TABLE[1]}")
 
 
 RULES = [collective_names, provider_names, purity, pragma_once, file_length, function_length,

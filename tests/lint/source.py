@@ -21,6 +21,7 @@ COMMENT_OR_LITERAL = re.compile(
     r"|(?P<char>(?<!\w)'(?:\\.|[^'\\\n])*')",
     re.DOTALL,
 )
+SCRIPT_COMMENT = re.compile(r"(?<!\S)(?P<comment>#[^\n]*)")
 
 
 @dataclass(frozen=True, order=True)
@@ -55,6 +56,22 @@ class Source:
     @cached_property
     def is_cmake(self):
         return self.path.name == "CMakeLists.txt" or self.path.suffix == ".cmake"
+
+    @cached_property
+    def only_comments(self):
+        """Of scripts and CMake: from a # at the start of a word to the end of the line."""
+        kept = list(_blank(self.text))
+        comments = COMMENT_OR_LITERAL if self.is_cpp else SCRIPT_COMMENT
+        for match in comments.finditer(self.text):
+            if match["comment"]:
+                kept[match.start():match.end()] = match[0]
+        return "".join(kept)
+
+    @cached_property
+    def strings(self):
+        """(offset, text) of every string literal."""
+        return [(m.start(), m[0]) for m in COMMENT_OR_LITERAL.finditer(self.text)
+                if m["string"] or m["raw"]]
 
     @cached_property
     def without_comments(self):
