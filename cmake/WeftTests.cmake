@@ -6,8 +6,10 @@
 # Labels say what a test needs, and so where it runs (the test presets filter by them):
 #   unit      one process, no launcher           every preset, tsan too
 #   virtual   many ranks in one process          every preset, tsan too
+#   property  generators against the verifier    not tsan: one thread
 #   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
 #   providers processes over each fabric         not tsan; runs alone too
+#   cli       the weft command, one process      not tsan
 #   lint      reads the sources                  not the sanitizers
 #   script    a script of perf/                  not the sanitizers
 # weft_tests_<label> builds the test programs of one label.
