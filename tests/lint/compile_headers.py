@@ -40,7 +40,7 @@ def headers_to_check(root, full):
 
 def main():
     root, compiler, flags = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
-    jobs = headers_to_check(root, os.environ.get("WEFT_TESTS_FULL") == "1")
+    jobs = headers_to_check(root, os.environ.get("WEFT_TESTS_FULL", "") not in ("", "0"))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         complaints = [text for text in pool.map(
             lambda job: compile_alone(root, compiler, flags, *job), jobs) if text]

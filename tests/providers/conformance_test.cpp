@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what fabric.hpp promises holds on a provider. Method: forked ranks on this host put at each
-// other and check every byte at the moment its immediate arrives. WEFT_PROVIDER chooses the
-// provider.
+// Goal: what fabric.hpp promises holds on a provider; WEFT_PROVIDER chooses it.
+// Method: forked ranks on this host put at each other and check every byte at the moment its
+// immediate arrives.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 
 #include "tests/providers/fabric_job.hpp"
 
-namespace weft::tests {
+namespace weft::test {
 namespace {
 
 constexpr std::uint32_t kAnswer = 0x8000'0000;
@@ -267,4 +267,4 @@ TEST(Conformance, StagedSourcesArriveWhole) {
 }
 
 }  // namespace
-}  // namespace weft::tests
+}  // namespace weft::test

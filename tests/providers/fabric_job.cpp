@@ -16,7 +16,7 @@
 
 #include "link/fabric/port.hpp"
 
-namespace weft::tests {
+namespace weft::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -180,4 +180,4 @@ std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank ma
     return problems;
 }
 
-}  // namespace weft::tests
+}  // namespace weft::test

@@ -22,7 +22,7 @@
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/profile.hpp"
 
-namespace weft::tests {
+namespace weft::test {
 
 inline constexpr Rank kRanksMax = 4;
 inline constexpr auto kWaitLimit = std::chrono::seconds(10);
@@ -99,4 +99,4 @@ inline std::byte pattern(std::uint64_t which, std::size_t index) {
 void fill(std::span<std::byte> bytes, std::uint64_t which);
 bool filled(std::span<const std::byte> bytes, std::uint64_t which);
 
-}  // namespace weft::tests
+}  // namespace weft::test

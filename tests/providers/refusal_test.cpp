@@ -10,7 +10,7 @@
 #include "link/fabric/profile.hpp"
 #include "tests/providers/fabric_job.hpp"
 
-namespace weft::tests {
+namespace weft::test {
 namespace {
 
 /// An fi_info on the stack. The defaults are those of a plain provider without demands.
@@ -174,4 +174,4 @@ TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
 }
 
 }  // namespace
-}  // namespace weft::tests
+}  // namespace weft::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: nothing is lost, and nothing grows without bound, when a target polls rarely or dies.
-// Method: forked ranks on this host; one sends as fast as it can, the other is slow, or kills
-// itself.
+// Method: forked ranks on this host; one sends as fast as it can, the other is slow,
+// or kills itself.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 #include "tests/providers/fabric_job.hpp"
 
-namespace weft::tests {
+namespace weft::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -177,4 +177,4 @@ TEST(Storm, LargeAndTinyPutsToADeadPeerNeitherBlockNorCrash) {
 }
 
 }  // namespace
-}  // namespace weft::tests
+}  // namespace weft::test

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/full_mode.hpp"
 #include "tests/support/run_program.hpp"
 
 namespace weft::test {
@@ -17,7 +18,7 @@ namespace weft::test {
 using Words = std::vector<std::string>;
 
 inline bool long_forms() {
-    return std::getenv("WEFT_TESTS_FULL") != nullptr;
+    return full_mode();
 }
 
 /// A rank program of this folder.

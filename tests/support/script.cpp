@@ -150,6 +150,11 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
         {.input = pending.input, .output = pending.output}, call.reducer);
     pending.op = &op;
     job_.watch().issued(call.team, team_rank, op);
+    if (state.pending.size() > outcome_.outstanding) {
+        const auto open = std::ranges::count_if(
+            state.pending, [](const Pending& one) { return !one.op->ended(); });
+        outcome_.outstanding = std::max(outcome_.outstanding, static_cast<std::size_t>(open));
+    }
     ++made_by_[entry];
     state.made[at] = true;
     while (!state.all_made() && state.made[state.first_unmade]) ++state.first_unmade;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // script.hpp - what a program of N ranks would call, run to its end in one thread.
 //
-// Idea     A script is one list of calls. Each rank makes its own calls, those of one team in the order
-//          of the list; calls of different teams change places from rank to rank, as started calls may.
-//          A call that a rank makes blocking is made when everything before it in the list was made, and
-//          that rank makes no further one until it is done: so a script can only hang by a fault of the
-//          engine.
+// Idea     A script is one list of calls. Each rank makes its own calls, those of one team in the
+//          order of the list; calls of different teams change places from rank to rank, as started
+//          calls may. A call that a rank makes blocking is made when everything before it in the
+//          list was made, and that rank makes no further one until it is done: so a script can only
+//          hang by a fault of the engine.
 // Holds    Each result is compared with the reference when its call is done. A call that is declared
 //          synchronizing must not be done anywhere before it was made everywhere. No progress for long
 //          is a hang and is reported with what every rank waits for.
@@ -35,6 +35,7 @@ struct ScriptOptions {
 struct ScriptOutcome {
     std::vector<std::string> errors;  ///< wrong results, failed calls, hangs
     std::uint64_t steps = 0;
+    std::size_t outstanding = 0;  ///< operations of one rank at one moment, at most
     bool hung = false;
 };
 

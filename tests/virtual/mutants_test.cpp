@@ -4,10 +4,9 @@
 // in every execution; of the mutants that the verifier refuses, the wire must show most to be wrong, too.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "collectives/registry.hpp"
 #include "plan/verify/verify.hpp"
+#include "tests/support/full_mode.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/survives.hpp"
 
@@ -46,17 +45,12 @@ plan::Verdict judge(const std::vector<plan::Program>& programs, const plan::Cont
                          .elements = std::uint64_t{8} * programs.front().units});
 }
 
-bool full() {
-    const char* full = std::getenv("WEFT_TESTS_FULL");
-    return full != nullptr && *full == '1';
-}
-
 TEST(Mutants, TheUnchangedProgramsSurvive) {
     for (const Subject& subject : kSubjects) {
         const std::vector<plan::Program> programs = generate(subject);
         std::string why;
         EXPECT_TRUE(survives(programs, collectives::contract(subject.collective),
-                             {.seeds = full() ? 1000U : 20U, .why = &why}))
+                             {.seeds = full_mode() ? 1000U : 20U, .why = &why}))
             << subject.collective << ' ' << subject.algorithm << ": " << why;
     }
 }
@@ -66,14 +60,14 @@ TEST(Mutants, WhoeverTheVerifierCallsValidSurvives) {
     for (const Subject& subject : kSubjects) {
         const std::vector<plan::Program> programs = generate(subject);
         const plan::Contract& contract = collectives::contract(subject.collective);
-        for (std::uint64_t seed = 1; seed <= (full() ? 400U : 60U); ++seed) {
+        for (std::uint64_t seed = 1; seed <= (full_mode() ? 400U : 60U); ++seed) {
             const Mutation mutant = mutate(programs, seed);
             const plan::Verdict after = judge(mutant.programs, contract);
             if (!after.valid) continue;
             ++valid;
             std::string why;
             EXPECT_TRUE(survives(mutant.programs, contract,
-                                 {.seeds = full() ? 1000U : 10U,
+                                 {.seeds = full_mode() ? 1000U : 10U,
                                   .first_seed = seed,
                                   .commutes = !after.ordered,
                                   .why = &why}))

@@ -3,10 +3,11 @@
 // Method: random scripts of mixed calls on overlapping teams, on a virtual network, seed after seed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <deque>
 #include <numeric>
 
+#include "tests/support/full_mode.hpp"
 #include "tests/support/script.hpp"
 
 namespace weft::test {
@@ -20,8 +21,7 @@ constexpr std::uint64_t kSlowdown = 1;
 
 /// How many operations to make where `usual` are meant: more on request, fewer under a sanitizer.
 std::uint64_t effort(std::uint64_t usual) {
-    const char* full = std::getenv("WEFT_TESTS_FULL");
-    return usual / kSlowdown * (full != nullptr && *full == '1' ? 20 : 1);
+    return usual / kSlowdown * (full_mode() ? 20 : 1);
 }
 
 std::vector<int> draw_layout(base::Random& random, Rank ranks) {
@@ -118,8 +118,14 @@ struct Trial {
     bool streams = false;  ///< nothing but calls that are not synchronizing
 };
 
-/// Runs one random script; returns the operations that it made.
-std::uint64_t run_trial(const Trial& trial) {
+/// What trials did, added up.
+struct Done {
+    std::uint64_t made = 0;       ///< operations
+    std::size_t outstanding = 0;  ///< operations of one rank at one moment, at most
+};
+
+/// Runs one random script.
+void run_trial(const Trial& trial, Done& so_far) {
     base::Random random = base::Random(trial.seed).stream(3);
     const auto ranks = static_cast<Rank>(2 + random.below(8));
     VirtualJob job({.segment_bytes = 4 << 20,
@@ -143,7 +149,7 @@ std::uint64_t run_trial(const Trial& trial) {
             palette.push_back(bind_call(job, team, plan));
         }
     }
-    if (palette.empty()) return 0;
+    if (palette.empty()) return;
     std::vector<const TeamCall*> calls;
     for (std::size_t i = 0; i < trial.calls; ++i)
         calls.push_back(&palette[random.below(palette.size())]);
@@ -155,19 +161,24 @@ std::uint64_t run_trial(const Trial& trial) {
     for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
     if (!job.watch().violations().empty())
         ADD_FAILURE() << "seed " << trial.seed << ": " << to_text(job.watch().violations().front());
-    return calls.size();
+    so_far.made += calls.size();
+    so_far.outstanding = std::max(so_far.outstanding, outcome.outstanding);
 }
 
 TEST(Stress, MixedCallsOnOverlappingTeamsKeepTheBankRule) {
-    std::uint64_t made = 0;
-    for (std::uint64_t seed = 1; made < effort(70'000) && !HasFailure(); ++seed)
-        made += run_trial({.seed = seed, .calls = seed % 10 == 0 ? 900U : 120U});
+    Done done;
+    for (std::uint64_t seed = 1; done.made < effort(70'000) && !HasFailure(); ++seed)
+        run_trial({.seed = seed, .calls = seed % 10 == 0 ? 900U : 120U}, done);
+    RecordProperty("outstanding", static_cast<int>(done.outstanding));
+    EXPECT_GE(done.outstanding, 100U);
 }
 
 TEST(Stress, StreamsOfBroadcastsFromChangingRootsKeepTheBankRule) {
-    std::uint64_t made = 0;
-    for (std::uint64_t seed = 100'001; made < effort(30'000) && !HasFailure(); ++seed)
-        made += run_trial({.seed = seed, .calls = 300, .streams = true});
+    Done done;
+    for (std::uint64_t seed = 100'001; done.made < effort(30'000) && !HasFailure(); ++seed)
+        run_trial({.seed = seed, .calls = 300, .streams = true}, done);
+    RecordProperty("outstanding", static_cast<int>(done.outstanding));
+    EXPECT_GE(done.outstanding, 100U);
 }
 
 }  // namespace
