@@ -3,8 +3,7 @@
 //
 // Idea     generate() turns (collective, spec, request) into the program of one rank; contract()
 //          says what the programs of all ranks must achieve. Nothing registers itself.
-// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own
-//          steps.
+// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own steps.
 // Next     algorithm.hpp for requests; README.md for how to add an algorithm.
 #pragma once
 

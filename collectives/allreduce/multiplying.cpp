@@ -8,8 +8,7 @@
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with the
 //          indices of the pseudocode put right.
 // Rounds   One for each stage. Messages: n*(B-1) for each aB.
-// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of
-//          them.
+// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of them.
 // Memory   One slot for each member of a stage's groups and each remainder attached; no scratch.
 // Good for Short vectors: few rounds of many non-blocking puts. B near 4 where issuing a message
 //          costs a quarter of its latency.
@@ -267,7 +266,7 @@ base::Result<plan::Program> generate_schedule(const Schedule& schedule, std::siz
     if (!segments) return segments.failure();
     plan::Program header = program_header("allreduce", spec, request);
     header.root = plan::kNoRank;
-    if (request.elements == 0) {  // nothing to send: such a call never synchronises
+    if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
         header.units = 0;
         return plan::Builder(std::move(header)).finish();
     }

@@ -7,8 +7,7 @@
 // Rounds   ceil(log_{k+1} n). Signals: at most k a round and rank; distances of n and more are
 //          skipped (whoever is that far away has been heard from already).
 // Memory   k + 1 numbers a round, no data.
-// Good for Any n. k = 1 sends least; k = n - 1 is one round, best where peers read one published
-//          flag.
+// Good for Any n. k = 1 sends least; k = n - 1 is one round, best where peers share a flag.
 // Holds    Numbers of round i start at i*(k+1). If (k+1)^(i+1) divides n the round is *aligned*:
 //          the ranks that one rank hears from differ in digit i of their rank in base k+1, so each
 //          sender uses that digit for all its receivers and the signals are kShared. Else the

@@ -9,7 +9,7 @@
 // Bytes    The root sends ceil(log2 n) vectors, leaves none.
 // Memory   One slot; with segments two copies of it and a credit for each child.
 // Good for Short vectors, any n and root. Long ones want segments, or a tree of smaller degree.
-// Holds    Not synchronising: the root never waits (but for credits).
+// Holds    Not synchronizing: the root never waits (but for credits).
 #include "collectives/patterns/binomial.hpp"
 
 #include "collectives/broadcast/broadcast.hpp"

@@ -7,7 +7,7 @@
 // Bytes    The root sends n - 1 vectors.
 // Memory   One slot; with segments two copies of it and n - 1 credits at the root.
 // Good for Few ranks, or ranks that share a node: the root publishes once and all read in place.
-// Holds    Not synchronising. The root's program is as long as the team, the others' are constant.
+// Holds    Not synchronizing. The root's program is as long as the team, the others' are constant.
 #include "collectives/broadcast/broadcast.hpp"
 #include "collectives/broadcast/tree.hpp"
 

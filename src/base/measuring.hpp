@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// measuring.hpp - the loop that times a call made by all ranks; ours and the peers' are timed by
-// it.
+// measuring.hpp - the loop that times a call made by all ranks, for us and for the peers.
 //
 // Idea     A batch of calls is timed as a whole on each rank. A sample is the time per call of one
 //          batch, on the rank where it was largest. What is said about a call is the summary of the

@@ -2,9 +2,8 @@
 // random.hpp - a small seeded generator, and a seed from the system for nonces.
 //
 // Idea     Counter-based: draw k of seed s is a mixing function (splitmix64's finaliser) of s and
-// k, so
-//          a stream is two words, any draw can be found again from a printed seed, and streams of
-//          ranks or trials are made by number, not by drawing.
+//          k, so a stream is two words, any draw can be found again from a printed seed, and
+//          streams of ranks or trials are made by number, not by drawing.
 // Holds    The same seed gives the same draws on every machine. Not for secrets.
 #pragma once
 

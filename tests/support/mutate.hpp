@@ -2,8 +2,7 @@
 // mutate.hpp - makes one mistake in a set of programs, as a generator's bug would.
 //
 // Idea     A seed picks a kind of mistake and a place for it. The description tells what was done,
-// so
-//          that a verifier that does not see it can be looked at.
+//          so that a verifier that does not see it can be looked at.
 #pragma once
 
 #include <cstdint>

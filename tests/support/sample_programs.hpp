@@ -2,8 +2,7 @@
 // sample_programs.hpp - programs and contracts written out for tests of what reads programs.
 //
 // Idea     Small, well understood algorithms, made with the builder in a few lines each, so that
-// tests
-//          of the verifier and of the text form do not depend on the generators they judge.
+//          tests of the verifier and of the text form do not depend on the generators they judge.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factory.hpp - the one symbol that the module weft_fabric.so exports, and how both sides agree on
-// it.
+// factory.hpp - the one symbol that the module weft_fabric.so exports, and when it is refused.
 //
 // Why      C++ types cross the border, so both sides must come from the same build. The contract
 //          number changes with their layout; the module refuses a caller with another number.

@@ -6,11 +6,10 @@
 //          libfabric copies the source at once. An immediate arrives in the target's completion
 //          queue after the data is in memory: that is the one order between data and flag that
 //          libfabric promises on every provider (fi_cq(3), remote CQ data).
-// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing
-//          else bounds how many a provider queues for a target that does not poll (millions,
-//          measured), and a layer of libfabric 1.17 crashes on the null context of an injected one
-//          whose peer died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst
-//          more.
+// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing else
+//          bounds how many a provider queues for a target that does not poll (millions, measured),
+//          and a layer of libfabric 1.17 crashes on the null context of an injected one whose peer
+//          died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst more.
 // Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use. The
 //          pool bounds puts in flight in all, a count per peer bounds those to one.
 // Next     discover.hpp for how the provider is chosen.

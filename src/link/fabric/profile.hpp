@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// profile.hpp - what libfabric does not say about a provider: a short list of questions with
-// defaults.
+// profile.hpp - what libfabric does not say about a provider: questions and default answers.
 //
 // Idea     Most of what matters is granted attributes, read at run time. A profile holds the rest:
 //          facts from a provider's sources or manual, or measured. Each field is one question and
-//          its default is the careful answer, so an unknown provider works with the default
-//          profile.
+//          its default is the careful answer, so an unknown provider works with the default profile.
 // Holds    Pure data: readable without loading libfabric.
 // Next     providers/README.md for how to add one; grant.hpp for what is read at run time.
 #pragma once

@@ -2,8 +2,7 @@
 // node_map.hpp - the segments of this rank's node-mates, mapped side by side.
 //
 // Idea     Ranks with the same host and virtual node are candidates. Each one reserves the same
-// range
-//          of addresses, if all of them can, and maps candidate i at base + i * stride. Raw
+//          range of addresses, if all of them can, and maps candidate i at base + i * stride. Raw
 //          pointers into any segment then mean the same in all of them.
 // Why      What counts is what was really mapped: a card can lie (containers, pid namespaces, a
 //          permission). So each rank publishes a verdict, and all of them derive from the verdicts,

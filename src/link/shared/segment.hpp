@@ -5,9 +5,8 @@
 //          after it belongs to the heap and the teams. The card says which process holds it under
 //          which descriptor, so mates open it through /proc and check that it is the one.
 // Why      A memfd has no name on disk: when the last process that maps it ends, however it ends,
-// the
-//          memory is gone. Pids are per namespace and are reused, so the card alone proves nothing;
-//          inode and nonce do. Seals stop anyone from shrinking it under a mate's loads.
+//          the memory is gone. Pids are per namespace and are reused, so the card alone proves
+//          nothing; inode and nonce do. Seals stop anyone from shrinking it under a mate's loads.
 // Holds    Memory is sparse: only touched pages cost anything.
 // Next     node_map.hpp for the mates' side.
 #pragma once

@@ -2,11 +2,9 @@
 // text_parse.cpp - the reading half of text.hpp.
 //
 // Idea     A line is cut into tokens that know their column; one function per kind of line eats
-// them
-//          from the left. The first thing that does not fit ends the parse with its place.
+//          them from the left. The first thing that does not fit ends the parse with its place.
 // Holds    Any text gives programs or a failure; nothing is checked beyond the grammar (the
-// verifier
-//          checks the rest), so that unsound programs can be written down and looked at.
+//          verifier checks the rest), so that unsound programs can be written down and looked at.
 #include <algorithm>
 #include <charconv>
 #include <optional>

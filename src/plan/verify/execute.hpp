@@ -2,11 +2,9 @@
 // execute.hpp - runs the programs of all ranks symbolically, to the end or to the first fault.
 //
 // Idea     Each lane runs until it has to wait for a raise that has not happened; the raise makes
-// it
-//          ready again. Loops are unrolled as they are run.
+//          it ready again. Loops are unrolled as they are run.
 // Holds    The programs are well-formed (form.hpp). If run() is true, all lanes have ended, every
-// raise
-//          was awaited and no two accesses race.
+//          raise was awaited and no two accesses race.
 #pragma once
 
 #include <string>

@@ -2,11 +2,10 @@
 // verify.hpp - the judge of a set of programs: does it keep its contract, and what is it like?
 //
 // Idea     The programs of all ranks are executed symbolically. A unit of data is an expression
-// tree
-//          over the ranks' inputs; equal trees are one number (hash-consing), so "the same result
-//          on all ranks" is a comparison of numbers. Waits are taken in any order that the programs
-//          allow; since every two accesses to one place that could disagree are required to be
-//          ordered, one execution speaks for all of them.
+//          tree over the ranks' inputs; equal trees are one number (hash-consing), so "the same
+//          result on all ranks" is a comparison of numbers. Waits are taken in any order that the
+//          programs allow; since every two accesses to one place that could disagree are required
+//          to be ordered, one execution speaks for all of them.
 // Why      Whoever generates programs is not trusted: only steps are looked at.
 // Holds    A valid verdict means: the contract is kept with each contribution exactly once; nothing
 //          is overwritten before it was read or while a put may still read it; memory that is
@@ -15,8 +14,7 @@
 //          deadlocks; a program that says it synchronizes does. Everything is shown twice: with
 //          input and output apart and with both in the same memory.
 // Next     execute.hpp runs the steps; order.hpp knows what happens before what; memory.hpp,
-// arrivals.hpp
-//          and places.hpp hold the rules about data; facts.hpp draws the conclusions.
+//          arrivals.hpp and places.hpp hold the rules about data; facts.hpp draws the conclusions.
 #pragma once
 
 #include <cstdint>

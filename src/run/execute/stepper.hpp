@@ -3,9 +3,8 @@
 //
 // Idea     The interpreter of bound programs. Addresses come from the operation's registers, the
 //          team's regions and the operation's banks; nothing else is looked up.
-// Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
-//          once. An operation is complete when all lanes have ended and no transfer still reads its
-//          buffers.
+// Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done once.
+//          An operation is complete when all lanes have ended and no transfer still reads its buffers.
 // Next     engine.hpp for who calls it; fused.hpp for programs that need no interpreter.
 #pragma once
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernels.hpp - the reduction loops, written once and compiled once for each instruction set.
 //
-// Idea     One loop over operations on single elements; the compiler vectorises it. Each
-// kernels_*.cpp
+// Idea     One loop over operations on single elements; the compiler vectorises it. Each kernels_*.cpp
 //          includes this file and is compiled with its own -march (CMakeLists.txt of this folder).
 // Why      Everything sits in an unnamed namespace and nothing of the library is called, so that no
 //          function compiled for a newer processor can be linked into code for an older one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: blocks never overlap, whatever the sequence of calls; freed memory grows together again;
-// the same calls give the same offsets. Method: random sequences against a plain map of taken
-// bytes.
+// the same calls give the same offsets.
+// Method: random sequences against a plain map of taken bytes.
 #include "link/heap/allocator.hpp"
 
 #include <gtest/gtest.h>

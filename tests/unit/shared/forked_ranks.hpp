@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forked_ranks.hpp - N real processes that exchange bytes over a board they share, for tests.
 //
-// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each
-// one
+// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each one
 //          has to complain about. Ranks create their segments after the fork: they inherit nothing.
 // Holds    Every rank has an alarm as its deadline; a rank that fails sets a mark that ends the
-// waits
-//          of the others.
+//          waits of the others.
 #pragma once
 
 #include <sched.h>
