@@ -29,7 +29,9 @@ namespace weft {
 /// The element type of a C++ type.
 template <class T>
 constexpr Type type_of() {
-    static_assert(std::is_arithmetic_v<T>, "elements are integers, float or double");
+    static_assert(
+        std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, long double>,
+        "elements are integers, float or double");
     if constexpr (std::is_same_v<T, float>) return Type::float32;
     if constexpr (std::is_same_v<T, double>) return Type::float64;
     if constexpr (std::is_integral_v<T>) {
@@ -55,7 +57,7 @@ class UserOp {
     std::shared_ptr<const void> held_;
 };
 
-/// A started call. Destroying it does not wait: the buffers then have to stay valid until the team is
+/// A started call; must not outlive its runtime. Destroying it does not wait: the buffers then have to stay valid until the team is
 /// idle, for example until its next barrier() returns.
 class Request {
   public:
@@ -80,8 +82,8 @@ class Runtime;
 /// A team of ranks: a handle, cheap to copy, valid until free() or the end of its runtime.
 class Team {
   public:
-    [[nodiscard]] Rank rank() const noexcept;
-    [[nodiscard]] Rank size() const noexcept;
+    [[nodiscard]] Rank rank() const;
+    [[nodiscard]] Rank size() const;
 
     /// Returns when all members have entered.
     void barrier();
@@ -147,8 +149,7 @@ class Team {
 /// This process's membership in its job.
 class Runtime {
   public:
-    /// Joins the job; returns when all ranks have joined. Settings come from the environment
-    /// (WEFT_*, see docs/guide/environment.md or `weft info --environment`).
+    /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
     Runtime();
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
@@ -158,6 +159,7 @@ class Runtime {
     /// All ranks of the job.
     [[nodiscard]] Team world() noexcept;
     /// Collective over all ranks: returns when everything started is complete and all ranks are here.
+    /// Afterwards calls on its teams fail, and memory from allocate() is gone with the runtime.
     void finalize();
     /// Moves started calls, and what others put to this rank, forward.
     void progress();

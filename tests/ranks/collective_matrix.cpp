@@ -83,6 +83,8 @@ class Matrixer {
         other_collectives();
         started_calls();
         splits();
+        teams_that_follow_each_other();
+        operations_that_come_and_go();
         if (world_.rank() == 0) print_report();
         return wrong_ == 0 ? 0 : 1;
     }
@@ -300,6 +302,46 @@ class Matrixer {
         report["checked"] = checked_;
         report["wrong"] = wrong_;
         fmt::print("{}\n", report.dump());
+    }
+
+    /// A region is used again by a team that lacks a member of the one before, while that member may
+    /// still be on its way out.
+    void teams_that_follow_each_other() {
+        if (world_.size() < 3) return;
+        const Rank me = world_.rank();
+        auto rest = world_.split(me != 1 ? 0 : -1, me);
+        for (int repeat = 0; repeat < 60; ++repeat) {
+            auto pair = world_.split(me < 2 ? 0 : -1, me);
+            if (pair) pair->free();
+            if (!rest) continue;
+            auto next = rest->split(0, me);
+            judge(next->allreduce(std::int64_t{1}, Op::sum) == rest->size(),
+                  "sum over a reused region");
+            next->free();
+        }
+        if (rest) rest->free();
+    }
+
+    /// Operations that are gone before the next call, which may get the same address.
+    void operations_that_come_and_go() {
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            ++round_;
+            const std::size_t count = 3;
+            auto matrices = contributions<Matrix>(world_.rank(), count, round_);
+            world_.allreduce(matrices.data(), matrices.data(), count,
+                             UserOp(&multiply_matrices, nullptr, sizeof(Matrix), false));
+            judge(matrices == reduction<Matrix>(world_.size(), count, round_, Op::user),
+                  "matrices by a short-lived operation");
+            auto words = contributions<std::int64_t>(world_.rank(), count, round_);
+            const auto add = [](const void* in, void* inout, std::size_t n, void*) {
+                for (std::size_t i = 0; i < n; ++i)
+                    static_cast<std::int64_t*>(inout)[i] += static_cast<const std::int64_t*>(in)[i];
+            };
+            world_.allreduce(words.data(), words.data(), count,
+                             UserOp(add, nullptr, sizeof(std::int64_t), true));
+            judge(words == reduction<std::int64_t>(world_.size(), count, round_, Op::sum),
+                  "words by a short-lived operation");
+        }
     }
 
     void judge(bool right, const std::string& what) {

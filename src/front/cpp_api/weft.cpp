@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -52,7 +53,8 @@ run::CallShape allreduce_shape(std::size_t count, const run::UserOperation* user
             .type = Type::user,
             .op = Op::user,
             .elements = count,
-            .user = user};
+            .user = user,
+            .user_serial = user->serial};
 }
 
 run::Kind kind_named(std::string_view name) {
@@ -67,12 +69,23 @@ run::Kind kind_named(std::string_view name) {
 
 // --- user operations -----------------------------------------------------------------------------
 
+namespace {
+
+/// A number that no operation of this process had before.
+std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+}  // namespace
+
 UserOp::UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative)
     : held_(std::make_shared<const run::UserOperation>(
           run::UserOperation{.function = function,
                              .argument = argument,
                              .commutative = commutative,
-                             .element_bytes = element_bytes})) {
+                             .element_bytes = element_bytes,
+                             .serial = next_serial()})) {
     if (function == nullptr) throw Error(Status::argument, "UserOp: function is null");
     if (element_bytes == 0)
         throw Error(Status::argument, "UserOp: element_bytes is 0, expected 1 or more");
@@ -113,10 +126,10 @@ void Request::wait() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-Rank Team::rank() const noexcept {
+Rank Team::rank() const {
     return team_of(team_).rank();
 }
-Rank Team::size() const noexcept {
+Rank Team::size() const {
     return team_of(team_).size();
 }
 
@@ -193,7 +206,7 @@ void Team::set_algorithm(std::string_view collective, std::string_view spec) {
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
     return succeed(team_of(team_).plans().choose(
-        {.kind = kind_named(collective), .type = type, .elements = count}));
+        {.kind = kind_named(collective), .type = type, .root = 0, .elements = count}));
 }
 
 // --- runtime -------------------------------------------------------------------------------------
@@ -228,11 +241,10 @@ int Runtime::nodes() const noexcept {
     return state_->runtime->job().nodes;
 }
 std::string Runtime::provider() const {
-    const link::FabricPort* port = state_->runtime->job().wire->port();
-    return port == nullptr ? "none" : port->facts().provider;
+    return state_->runtime->job().provider;
 }
 std::string Runtime::notify() const {
-    return state_->runtime->job().wire->port() == nullptr ? "none" : "immediate";
+    return state_->runtime->job().nodes_linked() ? "immediate" : "none";
 }
 
 }  // namespace weft

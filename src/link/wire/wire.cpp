@@ -32,9 +32,9 @@ void pause_briefly() noexcept {
 
 Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options)
     : near_(std::move(near)),
-      port_(std::move(port)),
       options_(options),
-      own_(near_[static_cast<std::size_t>(options.rank)]) {
+      own_(near_[static_cast<std::size_t>(options.rank)]),
+      port_(std::move(port)) {
     if (!port_) return;
     const std::size_t lines = options_.cells_end / sizeof(base::Cell);
     WEFT_CHECK(lines < (std::size_t{1} << 30), lines);

@@ -80,7 +80,6 @@ class Wire {
     }
 
     std::vector<std::byte*> near_;
-    std::unique_ptr<FabricPort> port_;
     WireOptions options_;
     std::byte* own_;
     std::size_t piece_bytes_max_ = 0;
@@ -89,6 +88,7 @@ class Wire {
     std::size_t next_staging_ = 0;
     /// By cell line: pieces announced minus pieces landed; 0 when a put is whole.
     std::unique_ptr<std::int32_t[], Free> missing_;
+    std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells
 };
 
 }  // namespace weft::link

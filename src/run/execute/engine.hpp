@@ -59,14 +59,18 @@ class Engine {
     }
 
     /// Moves everything that can move; after it nothing moves until something arrives. True if
-    /// anything did.
+    /// anything did. A long time without is looked into here, so that callers that only poll learn
+    /// of failures, disagreements and time-outs as those that wait do.
     bool poll() {
         wire_.progress();
-        // Waits look for inquiries by themselves; this is for callers that only ever poll.
-        if (++polls_ % kAttendEvery == 0 && !vigil_.read_inquiries(teams_))
-            fail_all(vigil_.failure());
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
+        if (moved) {
+            idle_ = {};
+        } else if (++idle_.failures % kLookEvery == 0 &&
+                   !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
+            fail_all(vigil_.failure());
+        }
         return moved;
     }
 
@@ -92,6 +96,11 @@ class Engine {
         drive_until([&] { return !busy(); });
     }
 
+    /// From now on every call fails with this reason; nothing may be in flight.
+    void close(const base::Failure& why) {
+        for (const auto& team : teams_) fail_team(*team, why);
+    }
+
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     /// One line for each lane that waits: call, step, peer, and the signal expected and seen.
@@ -106,18 +115,16 @@ class Engine {
     }
 
   private:
-    static constexpr std::uint32_t kAttendEvery = 4096;
+    static constexpr unsigned kLookEvery = 256;
 
     /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield: where
     /// ranks outnumber processors that lets the others send what this one waits for.
     template <class Ended>
     void drive_until(Ended ended) {
-        Patience patience;
         while (!ended()) {
-            if (poll()) patience.failures = 0;
+            poll();
             if (ended()) return;
-            if (!vigil_.endure(patience, teams_, [&] { return describe_running(); }))
-                fail_all(vigil_.failure());
+            wire_.relax(idle_.failures);
         }
     }
 
@@ -157,7 +164,7 @@ class Engine {
         op.bulk_bank = bulk ? team.bulk_bank(op.bulk_epoch) : 0;
         op.tick = team.next_tick;
         team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
-        team.remember(op.epoch, op.program);
+        op.digest = team.digest_next(op.program->call_hash);
     }
 
     // --- running -------------------------------------------------------------------------------
@@ -210,6 +217,7 @@ class Engine {
 
     void start(Operation& op) {
         op.state = Operation::State::running;
+        op.team->remember(op.epoch, {op.program, op.digest});
         op.lanes.clear();
         for (const plan::Lane& lane : op.program->lanes)
             op.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
@@ -232,14 +240,15 @@ class Engine {
         const base::Tick tick = team.next_tick;
         team.next_tick = (tick + 1) & base::kTickMask;
         const Epoch epoch = team.cells->pass(program.synchronizing);
-        team.remember(epoch, &program);
+        const Digest digest = team.digest_next(program.call_hash);
+        team.remember(epoch, {&program, digest});
         FusedCall call{team,
                        program,
                        registers,
                        reducer,
                        epoch,
                        team.cell_bank(epoch),
-                       base::flag_word(tick, program.call_hash)};
+                       base::flag_word(tick, flag_hash(digest))};
         const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
             if (vigil_.endure(patience, teams_, [&] { return std::vector{describe(call, wait)}; }))
                 return true;
@@ -282,6 +291,7 @@ class Engine {
         Stuck stuck{.team = op.team,
                     .program = op.program,
                     .epoch = op.epoch,
+                    .digest = op.digest,
                     .step = lane.at,
                     .peer = step.peer};
         if (step.kind == plan::StepKind::wait) {
@@ -298,6 +308,7 @@ class Engine {
         return {.team = &call.team,
                 .program = &call.program,
                 .epoch = call.epoch,
+                .digest = call.team.digest,
                 .step = wait.stage,
                 .peer = wait.peer,
                 .have = wait.cell->flag.load(std::memory_order_relaxed),
@@ -329,7 +340,7 @@ class Engine {
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;
-    std::uint32_t polls_ = 0;
+    Patience idle_;  ///< how long nothing has moved
     std::deque<Operation> pool_;
     std::vector<Operation*> free_;
     base::Failure failure_;

@@ -6,11 +6,23 @@
 
 namespace weft::run {
 
-void set_text(Inquiry& inquiry, std::string_view text) {
-    const std::size_t length = std::min(text.size(), sizeof inquiry.text - 1);
-    std::memcpy(inquiry.text, text.data(), length);
-    inquiry.text[length] = '\0';
+void set_text(Inquiry& inquiry, std::string_view text, std::string_view before) {
+    constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their ends
+    text = text.substr(0, before.empty() ? kRoom : kRoom / 2);
+    before = before.substr(0, kRoom - text.size());
+    char* const behind = std::copy(text.begin(), text.end(), inquiry.text);
+    *behind = '\0';
+    *std::copy(before.begin(), before.end(), behind + 1) = '\0';
     inquiry.checksum = checksum_of(inquiry);
+}
+
+std::string_view text_of(const Inquiry& inquiry) {
+    return {inquiry.text, strnlen(inquiry.text, sizeof inquiry.text)};
+}
+
+std::string_view text_before(const Inquiry& inquiry) {
+    const std::size_t start = std::min(text_of(inquiry).size() + 1, sizeof inquiry.text);
+    return {inquiry.text + start, strnlen(inquiry.text + start, sizeof inquiry.text - start)};
 }
 
 std::uint32_t checksum_of(const Inquiry& inquiry) {

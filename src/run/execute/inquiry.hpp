@@ -30,13 +30,19 @@ struct Inquiry {
     std::uint32_t team = 0;
     std::int64_t epoch = 0;
     base::Tick team_since = 0;  ///< first tick of the team: its region may have served others
+    std::uint64_t digest = 0;   ///< of the team's calls up to this one
     std::uint32_t checksum = 0;
     std::uint16_t call_hash = 0;
-    char text[354] = {};  ///< the call, or the verdict, in words; zero-terminated
+    std::uint16_t hash_before = 0;  ///< of the call before; 0: not known any more
+    /// The call, or the verdict, in words, zero-terminated; then the call before, likewise.
+    char text[344] = {};
 };
 static_assert(sizeof(Inquiry) == 384);
 
-void set_text(Inquiry& inquiry, std::string_view text);
+/// Stores both texts, cut to fit, and the checksum.
+void set_text(Inquiry& inquiry, std::string_view text, std::string_view before = {});
+[[nodiscard]] std::string_view text_of(const Inquiry& inquiry);
+[[nodiscard]] std::string_view text_before(const Inquiry& inquiry);
 [[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);
 
 /// The mailboxes at the start of a segment: an entry is a cell followed by the inquiry.

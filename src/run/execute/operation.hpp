@@ -13,6 +13,20 @@
 
 namespace weft::run {
 
+/// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
+/// different ones, so a disagreement that nobody waited on shows in the next wait.
+using Digest = std::uint64_t;
+
+[[nodiscard]] constexpr Digest digest_of(Digest before, std::uint16_t call_hash) {
+    Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
+    return mixed ^ (mixed >> 29);
+}
+/// The 16 bits of a digest that flags carry; never 0, so that an untouched cell is no flag.
+[[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest) {
+    const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16) ^ (digest >> 48));
+    return folded == 0 ? std::uint16_t{1} : folded;
+}
+
 /// The memory of one call. input and output may be the same.
 struct Registers {
     const std::byte* input = nullptr;
@@ -43,6 +57,7 @@ struct Operation {
     Epoch epoch = 0;
     Epoch bulk_epoch = -1;
     base::Tick tick = 0;
+    Digest digest = 0;  ///< of the team's calls up to this one
     std::uint32_t bank = 0;
     std::uint32_t bulk_bank = 0;
     std::uint32_t pending = 0;  ///< transfers that still read their source

@@ -126,7 +126,7 @@ class Stepper {
         return number * op.program->depth + segment % op.program->depth;
     }
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment) {
-        return base::flag_word((op.tick + segment) & base::kTickMask, op.program->call_hash);
+        return base::flag_word((op.tick + segment) & base::kTickMask, flag_hash(op.digest));
     }
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {

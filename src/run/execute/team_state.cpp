@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/execute/team_state.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/check.hpp"
@@ -9,6 +10,8 @@ namespace weft::run {
 
 TeamState::TeamState(TeamSetup made_from)
     : setup(std::move(made_from)), next_tick(setup.first_tick & base::kTickMask) {
+    constexpr std::size_t kHistoryMin = 256;
+    history.resize(std::max<std::size_t>(kHistoryMin, 2 * setup.shape.banks));
     WEFT_CHECK(std::has_single_bit(setup.shape.banks), setup.shape.banks);
     WEFT_CHECK(std::has_single_bit(setup.shape.bulk_banks), setup.shape.bulk_banks);
     cells = setup.cell_window ? std::move(setup.cell_window)
@@ -17,10 +20,15 @@ TeamState::TeamState(TeamSetup made_from)
                              : std::make_unique<Window>(setup.shape.bulk_banks);
 }
 
-const BoundProgram* TeamState::recall(Epoch epoch) const {
-    const Epoch next = cells->next();
-    if (epoch < 0 || epoch >= next || epoch < next - static_cast<Epoch>(kHistory)) return nullptr;
-    return history[static_cast<std::size_t>(epoch) % kHistory];
+PastCall TeamState::recall(Epoch epoch) const {
+    if (epoch < 0 || epoch >= cells->next()) return {};
+    if (!queue.empty() && epoch >= queue.front()->epoch) {
+        const Operation& op = *queue[static_cast<std::size_t>(epoch - queue.front()->epoch)];
+        return {op.program, op.digest};
+    }
+    const Epoch started = queue.empty() ? cells->next() : queue.front()->epoch;
+    if (epoch < started - static_cast<Epoch>(history.size())) return {};
+    return history[static_cast<std::size_t>(epoch) % history.size()];
 }
 
 }  // namespace weft::run

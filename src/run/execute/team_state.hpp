@@ -2,7 +2,6 @@
 // team_state.hpp - what the engine keeps for one team: its put targets, its numbering, its queue.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,9 +31,13 @@ struct TeamSetup {
     std::unique_ptr<Window> bulk_window;
 };
 
-struct TeamState {
-    static constexpr std::size_t kHistory = 256;  ///< calls that can still be told apart
+/// What a rank remembers of a call.
+struct PastCall {
+    const BoundProgram* program = nullptr;
+    Digest digest = 0;
+};
 
+struct TeamState {
     explicit TeamState(TeamSetup made_from);
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
@@ -53,12 +56,14 @@ struct TeamState {
     [[nodiscard]] std::uint32_t bulk_bank(Epoch epoch) const {
         return bulk->bank(epoch) & (setup.shape.bulk_banks - 1);
     }
+    /// The digest that the next call gets.
+    Digest digest_next(std::uint16_t call_hash) { return digest = digest_of(digest, call_hash); }
     /// Remembers what call `epoch` was, for ranks that ask.
-    void remember(Epoch epoch, const BoundProgram* program) {
-        history[static_cast<std::size_t>(epoch) % kHistory] = program;
+    void remember(Epoch epoch, PastCall call) {
+        history[static_cast<std::size_t>(epoch) % history.size()] = call;
     }
-    /// What call `epoch` was here; nullptr if it is not made yet or too long ago.
-    [[nodiscard]] const BoundProgram* recall(Epoch epoch) const;
+    /// What call `epoch` is or was here; no program if it is not made yet or too long ago.
+    [[nodiscard]] PastCall recall(Epoch epoch) const;
 
     TeamSetup setup;
     std::unique_ptr<Window> cells;  ///< numbers every call
@@ -67,7 +72,8 @@ struct TeamState {
     std::byte* own_region = nullptr;
     std::vector<std::byte*> near_regions;  ///< by team rank
     std::deque<Operation*> queue;          ///< issued, not yet started, in call order
-    std::array<const BoundProgram*, kHistory> history{};
+    Digest digest = 0;                     ///< of all calls issued
+    std::vector<PastCall> history;         ///< by epoch, the last ones that have started
     bool failed = false;
     base::Failure failure;  ///< why no further call of this team can succeed
 };

@@ -17,22 +17,28 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
                                   : "");
 }
 
-std::string disagreement_text(const Inquiry& theirs, const BoundProgram& mine, Rank job_rank) {
+std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
+    const bool now = theirs.call_hash != mine.call_hash;
+    const bool just_before = !now && theirs.hash_before != mine.hash_before;
     return fmt::format(
-        "ranks disagree about call {} of team {}: rank {} called {}; rank {} called {}",
-        theirs.epoch, theirs.team, job_rank, mine.description, theirs.rank,
-        std::string_view(theirs.text));
+        "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
+        now || just_before ? "" : "a call before ", just_before ? theirs.epoch - 1 : theirs.epoch,
+        theirs.team, mine.rank, just_before ? text_before(mine) : text_of(mine), theirs.rank,
+        just_before ? text_before(theirs) : text_of(theirs));
 }
 
-Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& program,
-                     Rank job_rank) {
+Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job_rank) {
     Inquiry inquiry;
     inquiry.rank = job_rank;
     inquiry.team = team.setup.id;
     inquiry.team_since = team.setup.first_tick;
     inquiry.epoch = epoch;
-    inquiry.call_hash = program.call_hash;
-    set_text(inquiry, program.description);
+    inquiry.digest = call.digest;
+    inquiry.call_hash = call.program->call_hash;
+    const BoundProgram* before = team.recall(epoch - 1).program;
+    if (before != nullptr) inquiry.hash_before = before->call_hash;
+    set_text(inquiry, call.program->description,
+             before == nullptr ? std::string_view() : std::string_view(before->description));
     return inquiry;
 }
 

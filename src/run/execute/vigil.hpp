@@ -36,6 +36,7 @@ struct Stuck {
     TeamState* team = nullptr;
     const BoundProgram* program = nullptr;
     Epoch epoch = 0;
+    Digest digest = 0;
     std::uint32_t step = 0;
     Rank peer = 0;  ///< team rank; < 0 where no peer is meant
     base::FlagWord have = 0;
@@ -46,9 +47,9 @@ struct Stuck {
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
 [[nodiscard]] std::string to_text(const Stuck& stuck, Rank job_rank);
 /// Both sides of a disagreement, in words.
-[[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const BoundProgram& mine,
-                                            Rank job_rank);
-[[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, const BoundProgram& program,
+[[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
+/// What this rank believes call `epoch` to be.
+[[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call,
                                    Rank job_rank);
 /// Team ranks that a failure of this rank's call may keep waiting: all in a small team, else those
 /// on the node and those that the program raises signals at.
@@ -60,6 +61,8 @@ struct VigilOptions {
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
     bool abort_on_timeout = false;
     std::function<void(const std::string&)> report;  ///< one line for a person; may be empty
+    /// Ends the job after a report if abort_on_timeout; if empty, the wait ends with the failure.
+    std::function<void(const std::string&)> abort;
 };
 
 template <Transport Wire>
@@ -107,7 +110,7 @@ class Vigil {
         return true;
     }
 
-  private:
+    /// What a wait does now and then: read inquiries, ask, report. False as endure().
     template <class StuckLanes>
     bool look(Patience& patience, const Teams& teams, StuckLanes stuck) {
         const std::uint64_t now = base::monotonic_ns();
@@ -117,6 +120,7 @@ class Vigil {
             patience.next_report_ns = now + options_.timeout_ns;
         }
         if (const base::Failure* failure = wire_.failure()) return give_up(*failure, nullptr);
+        static_cast<void>(finish_sending());
         if (!read_inquiries(teams)) return false;
         if (now >= patience.next_inquiry_ns) {
             patience.next_inquiry_ns = now + options_.inquiry_ns;
@@ -129,13 +133,15 @@ class Vigil {
         return true;
     }
 
+  private:
     bool report(const std::vector<Stuck>& lanes, std::uint64_t waited_ns) {
         for (const Stuck& lane : lanes) tell("weft: " + to_text(lane, job_rank_));
         if (!options_.abort_on_timeout) return true;
-        return give_up(base::fail(Status::timeout, "waited {} s{}{}", waited_ns / 1'000'000'000,
-                                  lanes.empty() ? "" : ": ",
-                                  lanes.empty() ? "" : to_text(lanes.front(), job_rank_)),
-                       nullptr);
+        base::Failure why = base::fail(Status::timeout, "waited {} s{}{}",
+                                       waited_ns / 1'000'000'000, lanes.empty() ? "" : ": ",
+                                       lanes.empty() ? "" : to_text(lanes.front(), job_rank_));
+        if (options_.abort) options_.abort(why.text);
+        return give_up(std::move(why), nullptr);
     }
 
     void tell(const std::string& line) const {
@@ -150,7 +156,7 @@ class Vigil {
 
     void ask(const Stuck& lane) {
         if (lane.peer < 0 || lane.waits_for_local) return;
-        send(make_inquiry(*lane.team, lane.epoch, *lane.program, job_rank_),
+        send(make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_),
              lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
     }
 
@@ -159,14 +165,15 @@ class Vigil {
         for (const auto& team : teams) {
             if (team->setup.id != inquiry.team || team->failed) continue;
             if (team->setup.first_tick != inquiry.team_since) continue;
-            const BoundProgram* mine = team->recall(inquiry.epoch);
-            std::string text(inquiry.text);
+            const PastCall mine = team->recall(inquiry.epoch);
+            std::string text(text_of(inquiry));
             if (inquiry.call_hash != Inquiry::kVerdict) {
-                if (mine == nullptr || mine->call_hash == inquiry.call_hash) return true;
-                text = disagreement_text(inquiry, *mine, job_rank_);
+                if (mine.program == nullptr || mine.digest == inquiry.digest) return true;
+                text =
+                    disagreement_text(inquiry, make_inquiry(*team, inquiry.epoch, mine, job_rank_));
                 tell("weft: " + text);
             }
-            pass_on(text, inquiry, *team, mine);
+            pass_on(text, inquiry, *team, mine.program);
             return give_up({Status::argument, text}, team.get());
         }
         return true;
@@ -184,27 +191,47 @@ class Vigil {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
             if (peer != asker) send(verdict, peer);
         }
-        const std::uint64_t deadline = base::monotonic_ns() + kFarewell;
-        while (pending_ != 0 && base::monotonic_ns() < deadline) wire_.progress();
+        static_cast<void>(finish_sending());
+        let_go(base::monotonic_ns() + kFarewell);
     }
 
+    /// Sends as soon as the inquiry before it is out of the way; drops it if that takes too long: it is
+    /// asked again as long as the wait lasts.
     void send(const Inquiry& inquiry, Rank peer) {
-        base::Put put;
+        if (!finish_sending()) return;
+        let_go(base::monotonic_ns() + kFarewell / 10);
+        if (pending_ != 0) return;
         outgoing_ = inquiry;
+        outgoing_peer_ = peer;
+        ++sent_;
+        resume_ = 0;
+        sending_ = true;
+        static_cast<void>(finish_sending());
+    }
+
+    /// Posts what is left of the inquiry under way. One that was half posted has to be finished: the
+    /// peer counts its pieces.
+    bool finish_sending() {
+        constexpr int kAttempts = 1000;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};
-        put.peer = peer;
+        base::Put put;
+        put.peer = outgoing_peer_;
         put.parts = {&part, 1};
         put.bytes = sizeof outgoing_;
         put.cell = Mailboxes::entry(job_rank_);
         put.target = put.cell + sizeof(base::Cell);
-        put.flag = base::flag_word(++sent_, static_cast<std::uint16_t>(job_rank_));
+        put.flag = base::flag_word(sent_, static_cast<std::uint16_t>(job_rank_));
         put.pending = &pending_;
-        // A full wire drops the inquiry; it is asked again as long as the wait lasts.
-        std::uint64_t resume = 0;
-        for (int attempt = 0; attempt < 1000; ++attempt) {
-            if (wire_.try_put(put, resume) == base::Post::posted) break;
-            wire_.progress();
+        for (int attempt = 0; sending_ && attempt < kAttempts; ++attempt) {
+            sending_ = wire_.try_put(put, resume_) == base::Post::again;
+            if (sending_) wire_.progress();
         }
+        return !sending_;
+    }
+
+    /// Until nothing reads the inquiry that went out last.
+    void let_go(std::uint64_t deadline_ns) {
+        while (pending_ != 0 && base::monotonic_ns() < deadline_ns) wire_.progress();
     }
 
     Wire& wire_;
@@ -214,6 +241,9 @@ class Vigil {
     const TeamState* blamed_team_ = nullptr;
     base::FlagWord seen_[Mailboxes::kEntries] = {};
     Inquiry outgoing_;
+    Rank outgoing_peer_ = 0;
+    bool sending_ = false;      ///< outgoing_ is not posted as a whole yet
+    std::uint64_t resume_ = 0;  ///< belongs to the wire while it is not
     std::uint32_t pending_ = 0;
     base::Tick sent_ = 0;
 };

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,8 @@ struct UserOperation {
     void* argument = nullptr;
     bool commutative = false;
     std::size_t element_bytes = 0;
+    std::uint64_t serial =
+        0;  ///< tells operations apart that had the same address one after another
 };
 
 /// How to combine: exactly one of `kernel` and `user` is set.

@@ -112,7 +112,29 @@ class Joiner {
     }
 
   private:
+    /// Whether the layout of a segment can be counted in: sizes, and the lines that immediates name.
+    [[nodiscard]] base::Result<void> check_sizes() const {
+        constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
+        constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
+        constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;
+        if (settings_.bank_bytes > kBankMax)
+            return base::fail(Status::argument, "WEFT_BANK_BYTES: {} bytes, at most {}",
+                              settings_.bank_bytes, kBankMax);
+        if (settings_.heap_bytes > kHeapMax)
+            return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes, at most {}",
+                              settings_.heap_bytes, kHeapMax);
+        const std::uint64_t cells_end = SegmentLayout(size_, settings_).heap;
+        if (cells_end >= kCellsEndMax)
+            return base::fail(
+                Status::argument,
+                "put targets of {} ranks take {} bytes in each segment, at most {}: make "
+                "WEFT_BANK_BYTES or WEFT_BANKS smaller",
+                size_, cells_end, kCellsEndMax);
+        return {};
+    }
+
     base::Result<void> exchange_cards() {
+        if (auto fits = check_sizes(); !fits) return fits;
         const SegmentLayout layout(size_, settings_);
         cells_end_ = layout.heap;
         auto segment =
@@ -178,6 +200,7 @@ class Joiner {
                                      .one_host = one_host_});
         if (!port) return port.failure();
         port_ = std::move(*port);
+        job_.provider = port_->facts().provider;
         return {};
     }
 
@@ -214,7 +237,6 @@ class Joiner {
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
         job_.node_ranks = group.ranks;
-        job_.address_mode = group.mode;
         for (const auto& [rank, address] : addresses) {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())

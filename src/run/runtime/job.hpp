@@ -10,6 +10,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
@@ -27,10 +29,13 @@ struct Job {
     std::vector<Rank> node_ranks;   ///< ranks that share memory with this one, ascending
     std::vector<int> node_of_rank;  ///< by rank: number of its node, by the cards of all
     int nodes = 1;
-    int host_ranks = 1;    ///< ranks on this host, whatever their virtual node
-    int host_cpus = 1;     ///< processors that these ranks may use
+    int host_ranks = 1;             ///< ranks on this host, whatever their virtual node
+    int host_cpus = 1;              ///< processors that these ranks may use
+    std::string provider = "none";  ///< of the network; "none" if all ranks share memory
     bool crowded = false;  ///< some host has more ranks than processors; alike on all ranks
-    link::AddressMode address_mode = link::AddressMode::offset;
+
+    /// Whether a network joins the nodes.
+    [[nodiscard]] bool nodes_linked() const { return provider != "none"; }
 };
 
 [[nodiscard]] base::Result<Job> join(const base::Settings& settings);

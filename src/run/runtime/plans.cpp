@@ -44,6 +44,10 @@ base::Result<void> check_words(const CallShape& shape) {
         if (shape.user->element_bytes == 0)
             return base::fail(Status::argument,
                               "user operation: element_bytes is 0, expected 1 or more");
+        constexpr std::size_t kElementMax = std::size_t{1} << 30;
+        if (shape.user->element_bytes > kElementMax)
+            return base::fail(Status::argument, "user operation: element_bytes is {}, at most {}",
+                              shape.user->element_bytes, kElementMax);
         return {};
     }
     if (static_cast<int>(shape.type) >= kBuiltinTypes)
@@ -76,9 +80,10 @@ PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
     : context_(std::move(context)), kernels_(kernels) {
     for (const base::ForcedAlgorithm& one : forced) {
         for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
-            if (kKindNames[kind] == one.name) forced_[kind] = one.spec;
+            if (kKindNames[kind] == one.name) environment_[kind] = one.spec;
         }
     }
+    forced_ = environment_;
 }
 
 base::Result<void> PlanCache::force(Kind kind, std::string_view spec) {
@@ -86,7 +91,8 @@ base::Result<void> PlanCache::force(Kind kind, std::string_view spec) {
         if (auto parsed = collectives::parse_spec(spec); !parsed)
             return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
     }
-    forced_[static_cast<std::size_t>(kind)] = spec;
+    const auto at = static_cast<std::size_t>(kind);
+    forced_[at] = spec.empty() ? environment_[at] : std::string(spec);
     last_[static_cast<std::size_t>(kind)] = nullptr;
     return {};
 }
@@ -96,6 +102,10 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
         return checked.failure().within(name_of(shape.kind));
     const std::string& forced = forced_[static_cast<std::size_t>(shape.kind)];
     if (!forced.empty()) return forced;
+    return choose_by_shape(shape);
+}
+
+base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
     return collectives::default_spec(name_of(shape.kind),
                                      {.size = context_.size,
                                       .nodes = context_.nodes,
@@ -103,19 +113,30 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
                                       .crowded = context_.crowded});
 }
 
+base::Result<const Plan*> PlanCache::inserted_barrier() {
+    const CallShape shape{.kind = Kind::barrier};
+    const auto spec = choose_by_shape(shape);
+    if (!spec) return spec.failure();
+    return keep(shape, *spec);
+}
+
 base::Result<const Plan*> PlanCache::find_or_make(const CallShape& shape) {
     const auto spec = choose(shape);
     if (!spec) return spec.failure();
-    Key key{shape, *spec};
+    const auto plan = keep(shape, *spec);
+    if (plan) last_[static_cast<std::size_t>(shape.kind)] = *plan;
+    return plan;
+}
+
+base::Result<const Plan*> PlanCache::keep(const CallShape& shape, const std::string& spec) {
+    Key key{shape, spec};
     auto found = plans_.find(key);
     if (found == plans_.end()) {
-        auto made = make(shape, *spec);
+        auto made = make(shape, spec);
         if (!made) return made.failure().within(name_of(shape.kind));
         found = plans_.emplace(std::move(key), std::move(*made)).first;
     }
-    const Plan* plan = found->second.get();
-    last_[static_cast<std::size_t>(shape.kind)] = plan;
-    return plan;
+    return found->second.get();
 }
 
 base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
@@ -153,6 +174,7 @@ base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
                                          .element_bytes = options.element_bytes};
     auto whole = collectives::generate(name_of(shape.kind), spec, request);
     if (!whole) return whole.failure();
+    if (shape.apart) return bind(std::move(*whole), options);
     if (payload_bytes_max(*whole, options.elements, options.element_bytes) <= base::kCellPayload) {
         const auto near = [this](Rank peer) {
             return context_.near[static_cast<std::size_t>(peer)];

@@ -37,6 +37,10 @@ struct CallShape {
     Rank root = -1;
     std::uint64_t elements = 0;
     const UserOperation* user = nullptr;  ///< for Op::user
+    std::uint64_t user_serial = 0;        ///< of that operation
+    /// Signals go into the waiter's own region; nothing is read from a peer's. For the last call of a
+    /// team: a peer's region may serve another team before a late reader has looked.
+    bool apart = false;
 
     friend auto operator<=>(const CallShape&, const CallShape&) = default;
 };
@@ -69,8 +73,11 @@ class PlanCache {
         return find_or_make(shape);
     }
 
-    /// From now on calls of this kind use this spec; an empty one restores the choice by shape.
-    /// Plans in use stay. To be called alike on all ranks.
+    /// The barrier that the bank rule inserts: the library's choice, whatever is forced.
+    [[nodiscard]] base::Result<const Plan*> inserted_barrier();
+
+    /// From now on calls of this kind use this spec; an empty one restores what the environment forces,
+    /// or else the choice by shape. Plans in use stay. To be called alike on all ranks.
     base::Result<void> force(Kind kind, std::string_view spec);
 
     /// The spec that a call would use.
@@ -80,6 +87,8 @@ class PlanCache {
     using Key = std::pair<CallShape, std::string>;
 
     base::Result<const Plan*> find_or_make(const CallShape& shape);
+    base::Result<const Plan*> keep(const CallShape& shape, const std::string& spec);
+    [[nodiscard]] base::Result<std::string> choose_by_shape(const CallShape& shape) const;
     [[nodiscard]] base::Result<std::unique_ptr<Plan>> make(const CallShape& shape,
                                                            const std::string& spec) const;
     [[nodiscard]] base::Result<BoundProgram> bind_call(const CallShape& shape,
@@ -88,6 +97,7 @@ class PlanCache {
 
     PlanContext context_;
     ReduceTable kernels_;
+    std::array<std::string, kKindNames.size()> environment_;  ///< specs of WEFT_<COLLECTIVE>
     std::array<std::string, kKindNames.size()> forced_;
     std::array<const Plan*, kKindNames.size()> last_{};
     std::map<Key, std::unique_ptr<Plan>> plans_;

@@ -10,6 +10,18 @@ namespace weft::run {
 
 namespace {
 
+/// Settings that the table knows and this runtime cannot keep yet.
+base::Result<void> refuse_unsupported(const base::Settings& settings) {
+    using base::NotifyChoice;
+    if (settings.notify != NotifyChoice::automatic && settings.notify != NotifyChoice::immediate)
+        return base::fail(Status::unsupported,
+                          "WEFT_NOTIFY: only auto and immediate are there in this version");
+    if (settings.progress != base::ProgressMode::calls)
+        return base::fail(Status::unsupported,
+                          "WEFT_PROGRESS: only calls is there in this version");
+    return {};
+}
+
 void print_line(const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
 }
@@ -25,6 +37,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
 base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) {
     const auto kernels = select_isa(settings.reduce_isa);
     if (!kernels) return kernels.failure();
+    if (auto refused = refuse_unsupported(settings); !refused) return refused.failure();
     auto job = join(settings);
     if (!job) return job.failure();
     if (job->bootstrap->rank() == 0) {
@@ -45,15 +58,18 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
         *job_.wire, rank,
         VigilOptions{.timeout_ns = settings_.timeout_ns,
                      .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                     .report = print_line});
+                     .report = print_line,
+                     .abort = [this](const std::string& why) { job_.bootstrap->abort(3, why); }});
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1);
 }
 
-Runtime::~Runtime() = default;
+/// The wire goes first: closing the network still counts completions in operations of the engine.
+Runtime::~Runtime() {
+    job_.wire.reset();
+}
 
-/// Node-mates are known; the rest of the team counts by the job's number of other nodes.
 int Runtime::nodes_of(const std::vector<Rank>& job_ranks) const {
     std::set<int> nodes;
     for (const Rank rank : job_ranks)
@@ -78,7 +94,7 @@ void Runtime::remove_team(Team& team) {
     const std::uint32_t id = team.id();
     const base::Tick bound = tick_bound();
     retired_tick_ = bound;
-    engine_->remove_team(const_cast<TeamState&>(team.state()));
+    engine_->remove_team(team.state());
     std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     used_regions_ &= ~(std::uint64_t{1} << id);
 }
@@ -110,8 +126,11 @@ base::Result<void> Runtime::finalize() {
     finalized_ = true;
     engine_->drain();
     auto outcome = world().call({.kind = Kind::barrier}, {});
-    while (outcome.ok() && job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr)
+    for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
+        if (job_.wire->failure() != nullptr) break;
         engine_->poll();
+        job_.wire->relax(failures);
+    }
     if (outcome.ok()) {
         // Peers may still need this rank's progress until they are here, too.
         outcome = job_.bootstrap->start_fence();
@@ -120,6 +139,7 @@ base::Result<void> Runtime::finalize() {
             job_.wire->relax(failures);
         }
     }
+    engine_->close({Status::argument, "the runtime has been finalized"});
     job_.wire.reset();
     if (auto left = job_.bootstrap->finalize(); outcome.ok() && !left.ok()) return left;
     return outcome;

@@ -51,7 +51,9 @@ class Runtime {
     [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
     base::Result<void> free(std::byte* memory);
 
-    void progress() { engine_->poll(); }
+    void progress() {
+        if (!finalized_) engine_->poll();
+    }
     /// Collective over the job: waits for all ranks, drains, leaves the job.
     base::Result<void> finalize();
 

@@ -23,7 +23,7 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
       engine_(runtime.engine()),
       plans_(context, runtime.kernels(), runtime.settings().algorithms),
       nodes_(context.nodes) {
-    const auto barrier = plans_.find({.kind = Kind::barrier});
+    const auto barrier = plans_.inserted_barrier();
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
     state_ = &engine_.add_team({.id = id,
                                 .rank = context.rank,
@@ -104,7 +104,8 @@ base::Result<Team*> Team::split(int color, int key) {
 base::Result<void> Team::release() {
     if (!state_->cells->idle())
         return base::fail(Status::argument, "team {}: released while calls are in flight", id());
-    if (auto done = call({.kind = Kind::barrier}, {}); !done) return done;
+    // In this barrier every member waits in its own region, which stays its own until it is through.
+    if (auto done = call({.kind = Kind::barrier, .apart = true}, {}); !done) return done;
     runtime_.remove_team(*this);  // *this is gone
     return {};
 }

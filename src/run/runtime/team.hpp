@@ -38,7 +38,7 @@ class Team {
     [[nodiscard]] Rank size() const { return state_->size(); }
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
-    [[nodiscard]] const TeamState& state() const { return *state_; }
+    [[nodiscard]] TeamState& state() const { return *state_; }
 
     /// One blocking call.
     [[nodiscard]] base::Result<void> call(const CallShape& shape, Buffers buffers) {
