@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: `weft bench` times what it is asked for, says so in the promised fields, checks results, and
+// refuses what it cannot time with one line. Method: launch it on real ranks with few iterations.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+/// weft run RANKS -- weft bench WORDS
+Outcome run_bench(const Words& ranks, const Words& words) {
+    Words command{std::string(RANK_PROGRAMS) + "/weft", "bench"};
+    command.insert(command.end(), words.begin(), words.end());
+    return run_ranks(ranks, command);
+}
+
+/// The object that a bench prints; it has to end well and print nothing else.
+Json object_of(const Words& ranks, Words words) {
+    words.insert(words.end(), {"--iterations", "40", "--json"});
+    const Outcome outcome = run_bench(ranks, words);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(std::ranges::count(outcome.output, '\n'), 1) << outcome.output;
+    const Json object = Json::parse(outcome.output, nullptr, false);
+    EXPECT_TRUE(object.is_object()) << outcome.output;
+    return object;
+}
+
+std::vector<std::string> names_in(const Json& object) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : object.items()) names.push_back(name);
+    return names;
+}
+
+/// How often a text stands in another.
+int occurrences(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
+}
+
+struct Place {
+    Words ranks;
+    int nodes;
+};
+
+class BenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> {};
+
+TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
+    const auto& [collective, place] = GetParam();
+    const Json object = object_of(place.ranks, {collective, "--bytes", "8,1K"});
+    ASSERT_EQ(names_in(object),
+              (std::vector<std::string>{"collective", "ranks", "nodes", "provider", "notify",
+                                        "type", "op", "loop", "calibrator_ns", "results"}));
+    EXPECT_EQ(object["collective"], collective);
+    EXPECT_EQ(object["ranks"], 2);
+    EXPECT_EQ(object["nodes"], place.nodes);
+    EXPECT_EQ(object["provider"] == "none", place.nodes == 1) << object["provider"];
+    EXPECT_EQ(object["notify"] == "none", place.nodes == 1) << object["notify"];
+    EXPECT_EQ(object["type"], "double");
+    EXPECT_EQ(object["op"], collective == "allreduce" ? "sum" : "none");
+    EXPECT_EQ(object["loop"], "back-to-back");
+    EXPECT_GT(object["calibrator_ns"], 0);
+    const Json& results = object["results"];
+    ASSERT_EQ(results.size(), collective == "barrier" ? 1U : 2U);
+    for (const Json& row : results) {
+        ASSERT_EQ(names_in(row),
+                  (std::vector<std::string>{"algorithm", "bytes", "iterations", "min_us",
+                                            "median_us", "p99_us", "max_us", "checked"}));
+        EXPECT_NE(row["algorithm"], "");
+        EXPECT_EQ(row["iterations"], 40);
+        EXPECT_GT(row["min_us"], 0);
+        EXPECT_LE(row["min_us"], row["median_us"]);
+        EXPECT_LE(row["median_us"], row["p99_us"]);
+        EXPECT_LE(row["p99_us"], row["max_us"]);
+        EXPECT_EQ(row["checked"], true);
+    }
+    EXPECT_EQ(results.front()["bytes"], collective == "barrier" ? 0 : 8);
+    EXPECT_EQ(results.back()["bytes"], collective == "barrier" ? 0 : 1024);
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, BenchTest,
+                         testing::Combine(testing::Values("barrier", "broadcast", "allreduce"),
+                                          testing::Values(Place{{"-n", "2"}, 1},
+                                                          Place{{"-n", "2", "--nodes", "2"}, 2})),
+                         [](const auto& chosen) {
+                             return fmt::format("{}_{}_node", std::get<0>(chosen.param),
+                                                std::get<1>(chosen.param).nodes);
+                         });
+
+TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
+    // Another spec in between must not make the choice forgotten.
+    const Json object =
+        object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
+                  {"allreduce", "--algorithm", "auto", "--algorithm", "a4", "--algorithm", "auto"});
+    ASSERT_EQ(object["results"].size(), 3U);
+    EXPECT_EQ(object["results"][0]["algorithm"], "a2,a2");
+    EXPECT_EQ(object["results"][1]["algorithm"], "a4");
+    EXPECT_EQ(object["results"][2]["algorithm"], "a2,a2");
+    const Json two = object_of({"-n", "2", "-x", "WEFT_ALLREDUCE=a2"}, {"allreduce"});
+    EXPECT_EQ(two["results"][0]["algorithm"], "a2");
+}
+
+TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
+    const Json object = object_of({"-n", "4"}, {"allreduce", "--algorithm", "all"});
+    std::set<std::string> timed;
+    for (const Json& row : object["results"]) {
+        EXPECT_TRUE(timed.insert(row["algorithm"]).second) << row["algorithm"] << " twice";
+        EXPECT_EQ(row["checked"], true);
+    }
+    EXPECT_TRUE(timed.contains("recursive-doubling"));
+    EXPECT_TRUE(timed.contains("a4"));
+    EXPECT_TRUE(timed.contains("a2,a2"));
+}
+
+TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
+    EXPECT_EQ(object_of({"-n", "2"}, {"broadcast", "--root", "1"})["results"][0]["checked"], true);
+    EXPECT_EQ(object_of({"-n", "2"}, {"allreduce", "--root", "5"})["results"][0]["checked"], true);
+}
+
+TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
+    const std::vector<std::pair<Words, std::string>> cases{
+        {{"allreduce", "--bytes", "7"}, "--bytes: 7 is not a multiple of the 8 bytes of double"},
+        {{"allreduce", "--algorithm", "a2;a2"}, "--algorithm \"a2;a2\": character 3"},
+        {{"allreduce", "--algorithm", "rings"}, "has no algorithm 'rings'"},
+        {{"allreduce", "--algorithm", "a3"}, "--algorithm \"a3\": character 2"},
+        {{"allreduce", "--op", "bxor", "--type", "float"}, "--op: bxor does not exist for float"},
+        {{"allreduce", "--type", "real"}, "--type"},
+        {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},
+        {{"broadcast", "--root", "-1"}, "--root: -1 is not a rank"}};
+    for (const auto& [words, complaint] : cases) {
+        const Outcome outcome = run_bench({"-n", "2"}, words);
+        EXPECT_EQ(outcome.status, 2) << complaint;
+        EXPECT_EQ(outcome.output, "") << complaint;
+        EXPECT_NE(outcome.errors.find(complaint), std::string::npos) << outcome.errors;
+        EXPECT_EQ(occurrences(outcome.errors, "weft bench: "), 1) << outcome.errors;
+    }
+}
+
+TEST(BenchRefusalTest, CountsBelowZeroDoNotWrap) {
+    for (const std::string option : {"--iterations", "--warmup"}) {
+        const Outcome outcome = run_bench({"-n", "1"}, {"barrier", option, "-3"});
+        EXPECT_EQ(outcome.status, 2);
+        EXPECT_NE(outcome.errors.find(option), std::string::npos) << outcome.errors;
+        EXPECT_NE(outcome.errors.find("-3"), std::string::npos) << outcome.errors;
+    }
+}
+
+TEST(BenchRefusalTest, BuffersThatDoNotFitGiveStatus3) {
+    if (kSanitized) GTEST_SKIP() << "the sanitizer ends a program that asks for so much";
+    const Outcome outcome = run_bench({"-n", "2"}, {"allreduce", "--bytes", "4000000000G"});
+    EXPECT_EQ(outcome.status, 3);
+    EXPECT_NE(outcome.errors.find("not enough memory for --bytes 4294967296000000000"),
+              std::string::npos)
+        << outcome.errors;
+    EXPECT_EQ(occurrences(outcome.errors, "weft bench: "), 1) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test
