@@ -19,6 +19,8 @@ constexpr std::size_t kStagingEntries = 256;
 constexpr unsigned kSpins = 4096;      ///< about 100 us of pauses, then yield
 constexpr unsigned kYields = 200'000;  ///< then sleep: this wait is a long one
 constexpr long kNapNs = 50'000;
+constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
+constexpr unsigned kWarmEvery = 16;        ///< polls
 
 void pause_briefly() noexcept {
 #if defined(__x86_64__)
@@ -43,6 +45,10 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     piece_bytes_max_ = port_->facts().message_bytes_max;
     can_inject_cells_ = port_->facts().inject_bytes >= kHeaderBytes + base::kCellPayload;
     if (!can_inject_cells_) staging_.resize(kStagingEntries);
+    for (std::size_t rank = 0; rank < near_.size(); ++rank) {
+        if (near_[rank] == nullptr) cold_.push_back(static_cast<Rank>(rank));
+    }
+    if (cold_.size() > kWarmPeersMax) cold_.clear();
 }
 
 base::Post Wire::try_put(const base::Put& put, std::uint64_t& resume) noexcept {
@@ -118,7 +124,19 @@ base::Post Wire::post_header(const base::Put& put, const std::byte* bytes, std::
 void Wire::poll_port() noexcept {
     std::array<std::uint32_t, 32> immediates;
     const std::size_t count = port_->poll(immediates);
+    if (!cold_.empty() && ++polls_ % kWarmEvery == 0) [[unlikely]]
+        warm_one();
     for (std::size_t i = 0; i < count; ++i) land(immediates[i]);
+}
+
+/// Tries the next peer that is not connected yet. One that is outside the library is simply tried again
+/// some polls later, so nobody waits for it.
+void Wire::warm_one() noexcept {
+    if (port_->warm(cold_.back())) {
+        cold_.pop_back();
+    } else {
+        std::rotate(cold_.begin(), cold_.end() - 1, cold_.end());
+    }
 }
 
 void Wire::land(std::uint32_t immediate) noexcept {

@@ -73,6 +73,7 @@ class Wire {
     base::Post post_header(const base::Put& put, const std::byte* bytes, std::size_t size,
                            Landed landed) noexcept;
     void poll_port() noexcept;
+    void warm_one() noexcept;
     void land(std::uint32_t immediate) noexcept;
     static std::uint32_t immediate_for(std::uint64_t cell, Landed landed) noexcept {
         return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << 2 |
@@ -82,6 +83,8 @@ class Wire {
     std::vector<std::byte*> near_;
     WireOptions options_;
     std::byte* own_;
+    std::vector<Rank> cold_;  ///< far peers that are not connected yet, of a small job
+    unsigned polls_ = 0;
     std::size_t piece_bytes_max_ = 0;
     bool can_inject_cells_ = false;
     std::vector<Staging> staging_;
