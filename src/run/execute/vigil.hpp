@@ -71,7 +71,7 @@ class Vigil {
     using Teams = std::vector<std::unique_ptr<TeamState>>;
     static constexpr unsigned kLookEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
-    static constexpr std::uint64_t kFarewell = 100'000'000;  ///< ns to get a verdict on its way
+    static constexpr std::uint64_t kFarewell = 1'000'000'000;  ///< ns to get verdicts on their way
 
     Vigil(Wire& wire, Rank job_rank, VigilOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
@@ -120,7 +120,7 @@ class Vigil {
             patience.next_report_ns = now + options_.timeout_ns;
         }
         if (const base::Failure* failure = wire_.failure()) return give_up(*failure, nullptr);
-        static_cast<void>(finish_sending());
+        static_cast<void>(finish_sending(now));
         if (!read_inquiries(teams)) return false;
         if (now >= patience.next_inquiry_ns) {
             patience.next_inquiry_ns = now + options_.inquiry_ns;
@@ -163,8 +163,12 @@ class Vigil {
     /// Compares an inquiry with what this rank called under that number. A verdict is believed.
     bool judge(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
-            if (team->setup.id != inquiry.team || team->failed) continue;
+            if (team->setup.id != inquiry.team) continue;
             if (team->setup.first_tick != inquiry.team_since) continue;
+            if (team->failed) {
+                tell_again(inquiry, *team);
+                return true;
+            }
             const PastCall mine = team->recall(inquiry.epoch);
             std::string text(text_of(inquiry));
             if (inquiry.call_hash != Inquiry::kVerdict) {
@@ -179,6 +183,16 @@ class Vigil {
         return true;
     }
 
+    /// Answers a rank that asks about a team that has failed here.
+    void tell_again(Inquiry inquiry, const TeamState& team) {
+        if (inquiry.call_hash == Inquiry::kVerdict) return;
+        const Rank asker = inquiry.rank;
+        inquiry.rank = job_rank_;
+        inquiry.call_hash = Inquiry::kVerdict;
+        set_text(inquiry, team.failure.text);
+        send(inquiry, asker);
+    }
+
     /// Tells the verdict to those who may wait for this rank, and lets it leave.
     void pass_on(const std::string& text, Inquiry verdict, const TeamState& team,
                  const BoundProgram* mine) {
@@ -186,33 +200,42 @@ class Vigil {
         verdict.rank = job_rank_;
         verdict.call_hash = Inquiry::kVerdict;
         set_text(verdict, text);
-        send(verdict, asker);
+        const std::uint64_t deadline = base::monotonic_ns() + kFarewell;
+        static_cast<void>(finish_sending(deadline));
+        let_go(deadline);
+        outgoing_ = verdict;  // the same for all: one may still be read while the next is posted
+        start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
-            if (peer != asker) send(verdict, peer);
+            if (peer != asker) start_sending(peer, deadline);
         }
-        static_cast<void>(finish_sending());
-        let_go(base::monotonic_ns() + kFarewell);
+        let_go(deadline);
     }
 
     /// Sends as soon as the inquiry before it is out of the way; drops it if that takes too long: it is
     /// asked again as long as the wait lasts.
     void send(const Inquiry& inquiry, Rank peer) {
-        if (!finish_sending()) return;
-        let_go(base::monotonic_ns() + kFarewell / 10);
+        const std::uint64_t deadline = base::monotonic_ns() + kFarewell / 100;
+        if (!finish_sending(deadline)) return;
+        let_go(deadline);
         if (pending_ != 0) return;
         outgoing_ = inquiry;
+        start_sending(peer, deadline);
+    }
+
+    void start_sending(Rank peer, std::uint64_t deadline_ns) {
+        if (sending_) return;  // the one before is stuck half-way, and so is the wire
         outgoing_peer_ = peer;
         ++sent_;
         resume_ = 0;
         sending_ = true;
-        static_cast<void>(finish_sending());
+        static_cast<void>(finish_sending(deadline_ns));
     }
 
     /// Posts what is left of the inquiry under way. One that was half posted has to be finished: the
     /// peer counts its pieces.
-    bool finish_sending() {
-        constexpr int kAttempts = 1000;
+    bool finish_sending(std::uint64_t deadline_ns) {
+        if (!sending_) return true;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};
         base::Put put;
         put.peer = outgoing_peer_;
@@ -222,10 +245,10 @@ class Vigil {
         put.target = put.cell + sizeof(base::Cell);
         put.flag = base::flag_word(sent_, static_cast<std::uint16_t>(job_rank_));
         put.pending = &pending_;
-        for (int attempt = 0; sending_ && attempt < kAttempts; ++attempt) {
+        do {
             sending_ = wire_.try_put(put, resume_) == base::Post::again;
             if (sending_) wire_.progress();
-        }
+        } while (sending_ && base::monotonic_ns() < deadline_ns);
         return !sending_;
     }
 
