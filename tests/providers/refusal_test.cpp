@@ -105,10 +105,25 @@ TEST(Offer, EachUnhandledModeIsNamed) {
     }
 }
 
-TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
+TEST(Offer, WhatTheWaysToNotifyNeedIsRead) {
     Offer narrow;
-    narrow.domain_attributes.cq_data_size = 2;
-    EXPECT_NE(narrow.refusal().find("cq_data_size"), std::string::npos) << narrow.refusal();
+    narrow.domain_attributes.cq_data_size = 0;
+    auto grant = link::accept_offer(narrow.info);
+    ASSERT_TRUE(grant);  // no immediates, but there are other ways
+    EXPECT_EQ(grant->immediate_bytes, 0U);
+    EXPECT_FALSE(grant->fence || grant->delivery);
+    narrow.info.caps |= FI_FENCE;
+    narrow.tx.op_flags = FI_DELIVERY_COMPLETE;
+    grant = link::accept_offer(narrow.info);
+    ASSERT_TRUE(grant);
+    EXPECT_TRUE(grant->fence && grant->delivery);
+}
+
+TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
+    Offer short_messages;
+    short_messages.endpoint.max_msg_size = 4;
+    EXPECT_NE(short_messages.refusal().find("max_msg_size"), std::string::npos)
+        << short_messages.refusal();
     Offer message_only;
     message_only.info.caps = FI_MSG;
     EXPECT_NE(message_only.refusal().find("FI_RMA"), std::string::npos) << message_only.refusal();

@@ -102,6 +102,21 @@ base::Failure explain_absence(std::string_view provider) {
         version, provider, others);
 }
 
+/// Whether operations may ask for FI_DELIVERY_COMPLETE: libfabric lists operation flags only if they
+/// are asked for. The answer is not the offer to open: there every operation would wait for delivery.
+bool accepts_delivery(const fi_info& offer) {
+    const Info hints(fi_dupinfo(&offer));
+    if (hints == nullptr) return false;
+    hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    const Info list = offers_for(*hints, {});
+    for (const fi_info* answer = list.get(); answer != nullptr; answer = answer->next) {
+        if (std::strcmp(answer->domain_attr->name, offer.domain_attr->name) == 0 &&
+            (answer->tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0)
+            return true;
+    }
+    return false;
+}
+
 /// Binds an accepted offer to a local address: asks again with the address as source. A provider
 /// may have no device there; then its own choice stands, unless the user named the address.
 base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, const Profile& profile,
@@ -136,6 +151,7 @@ base::Result<Found> discover(const FabricOptions& options, const Profile& profil
     const Info hints = make_hints(profile.provider);
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
+    if (profile.asks_fence) hints->caps |= FI_FENCE;
     const Info list = offers_for(*hints, {});
     std::vector<std::string> refusals;
     const Choice choice = first_accepted(list.get(), refusals);
@@ -143,7 +159,9 @@ base::Result<Found> discover(const FabricOptions& options, const Profile& profil
         if (refusals.empty()) return explain_absence(profile.provider);
         return base::fail(Status::environment, "{}", joined(refusals, "; "));
     }
-    return bind_source(*hints, choice, profile, options);
+    auto found = bind_source(*hints, choice, profile, options);
+    if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
+    return found;
 }
 
 base::Result<Found> discover(const FabricOptions& options) {

@@ -115,12 +115,6 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         return refuse("offers no reliable datagram endpoint (FI_EP_RDM)");
     }
     if ((offer.caps & FI_RMA) == 0) return refuse("offers no remote memory access (FI_RMA)");
-    if (offer.domain_attr->cq_data_size < sizeof(std::uint32_t)) {
-        return refuse(
-            fmt::format("carries {} bytes of remote completion data (cq_data_size), {} are "
-                        "needed",
-                        offer.domain_attr->cq_data_size, sizeof(std::uint32_t)));
-    }
     if (offer.ep_attr->max_msg_size < sizeof(std::uint64_t)) {
         return refuse(fmt::format("moves at most {} bytes in one operation (max_msg_size)",
                                   offer.ep_attr->max_msg_size));
@@ -137,6 +131,8 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         .message_bytes_max = offer.ep_attr->max_msg_size,
         .immediate_bytes = offer.domain_attr->cq_data_size,
         .ordered_bytes = ordered ? offer.ep_attr->max_order_waw_size : 0,
+        .fence = (offer.caps & FI_FENCE) != 0,
+        .delivery = (offer.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0,
     };
 }
 

@@ -24,8 +24,10 @@ struct Grant {
     bool internet_address = false;       ///< endpoint addresses are internet addresses
     std::size_t inject_bytes = 0;
     std::size_t message_bytes_max = 0;
-    std::size_t immediate_bytes = 0;
-    std::size_t ordered_bytes = 0;
+    std::size_t immediate_bytes = 0;  ///< less than 4: no immediates
+    std::size_t ordered_bytes = 0;    ///< writes up to this size keep their order at one location
+    bool fence = false;               ///< FI_FENCE is among the capabilities
+    bool delivery = false;            ///< FI_DELIVERY_COMPLETE is accepted for operations
 };
 
 /// What we can handle of the modes that a provider may demand; offered in the hints.

@@ -183,6 +183,13 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
                           "puts in flight: {} in all and {} per peer; at least 1 is expected",
                           options.puts_in_flight, options.puts_in_flight_per_peer);
     }
+    if (found.grant.immediate_bytes < sizeof(std::uint32_t)) {
+        return base::fail(Status::unsupported,
+                          "provider \"{}\" carries {} bytes of remote completion data "
+                          "(cq_data_size), {} are needed",
+                          found.info->fabric_attr->prov_name, found.grant.immediate_bytes,
+                          sizeof(std::uint32_t));
+    }
     const auto start = std::chrono::steady_clock::now();
     std::unique_ptr<Port> port(new Port(memory, options, found));
     if (auto opened = port->open_endpoint(*found.info, options); !opened) {

@@ -8,8 +8,12 @@
 // Next     providers/README.md for how to add one; grant.hpp for what is read at run time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "base/environment.hpp"
 
 namespace weft::link {
 
@@ -18,12 +22,58 @@ struct EnvironmentDefault {
     const char* value;
 };
 
+/// Does a way of telling the target about its data work on this provider, and how do we know? The
+/// reason is printed where the way is refused, so it reads on from "because".
+struct Promise {
+    bool holds = false;
+    std::string_view why;
+};
+
+/// What it costs to register a source outside the segment, where FI_MR_LOCAL demands it.
+enum class Registration : std::uint8_t {
+    free,       ///< a table entry: nothing is pinned
+    cached,     ///< the provider remembers registrations: the second put from there is cheap
+    expensive,  ///< pages are pinned at each: small sources are better copied
+};
+
 struct Profile {
     /// Which provider is this, as libfabric names it? Empty: any.
     std::string_view provider;
+
+    // --- Ways to tell the target. A promise counts only together with what is granted (grant.hpp):
+    // --- immediates need four bytes, a fence its capability, delivery its operation flag.
+
+    /// Payload and flag in one write whose aligned 8-byte words the target never sees torn?
+    Promise cells{false, "it is not known whether its writes store aligned 8-byte words whole"};
+    /// Remote completion data?
+    Promise immediate{true,
+                      "libfabric reports remote completion data after the data of its own transfer "
+                      "(fi_cq(3))"};
+    /// Does a write with FI_DELIVERY_COMPLETE complete only when its data is in the target's memory?
+    Promise delivery{false,
+                     "it is not known whether its completions wait for the delivery of writes: "
+                     "providers exist that accept FI_DELIVERY_COMPLETE and do not"};
+    /// Does a write with FI_FENCE start only when earlier ones to that peer are in memory there?
+    Promise fence{false, "it is not known whether a fence of its holds back writes"};
+    /// Do writes to different places become visible in the order in which they were posted? A granted
+    /// write order does not say so: it is a promise for each location alone (fi_endpoint(3)).
+    Promise ordered{false, "a granted write order is a promise for each location alone"};
+    /// Which of these are better for payloads that do not fit a cell, best first? What is promised
+    /// and not in here comes after, immediates first.
+    std::span<const base::NotifyChoice> preference = {};
+    /// Are cells better than an immediate for small payloads?
+    bool prefers_cells = false;
+
+    // --- What to ask for
+
     /// Should ordered writes be asked for? Costs nothing on some fabrics and the fast path on
     /// others.
     bool asks_write_order = false;
+    /// Should the capability to fence be asked for? It, too, can cost the fast path.
+    bool asks_fence = false;
+
+    // --- How it behaves
+
     /// Does data land only while the target polls?
     bool target_must_progress = true;
     /// May a put carry its immediate and no byte? If not, it writes a reserved word.
@@ -32,9 +82,20 @@ struct Profile {
     /// died does no harm. It saves the sender work; one in a few reports all the same, so that what
     /// is in flight stays bounded.
     bool silent_small_puts = false;
-    /// Is it better to copy sources outside the registered memory even where FI_MR_LOCAL does not
-    /// force it?
+    /// Does it reach ranks of the same host only?
+    bool one_host = false;
+    /// How many ranks can it address? 0: no known limit.
+    std::size_t ranks_max = 0;
+
+    // --- Sources outside the segment
+
+    /// Is it better to copy them even where FI_MR_LOCAL does not force it?
     bool stages_sources = false;
+    /// Where they must be registered: at what cost?
+    Registration registration = Registration::expensive;
+    /// Up to how many bytes is a copy cheaper than that registration?
+    std::size_t stages_below = std::size_t{64} << 10;
+
     /// Which of the provider's variables should differ from its defaults? Set before libfabric
     /// starts and never over a value that is already there.
     std::span<const EnvironmentDefault> environment = {};
