@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// registry.cpp - all profiles, in the order of preference when no provider is asked for.
+// registry.cpp - all profiles, in the order of preference when no provider is asked for: networks of their
+// own, then what runs over Ethernet, then what is there for tests.
 #include <array>
 
 #include "providers/profiles.hpp"
@@ -8,7 +9,13 @@ namespace weft::link {
 
 std::span<const Profile* const> preferred_profiles() {
     static const std::array kPreferred{
-        &providers::tcp_ofi_rxm_profile(),
+        &providers::cxi_profile(),           &providers::gni_profile(),
+        &providers::opx_profile(),           &providers::psm2_profile(),
+        &providers::verbs_ofi_rxm_profile(), &providers::efa_profile(),
+        &providers::tcp_profile(),           &providers::tcp_ofi_rxm_profile(),
+        &providers::net_profile(),           &providers::psm3_profile(),
+        &providers::udp_ofi_rxd_profile(),   &providers::sockets_profile(),
+        &providers::shm_profile(),
     };
     return kPreferred;
 }

@@ -3,8 +3,11 @@
 //
 // Facts, measured with libfabric 1.17 on Linux unless said otherwise:
 // - Write order is granted for remote writes without atomics and costs nothing: one stream per
-//   pair.
+//   pair, from which the target stores in the order of the stream while it polls. So a flag that is
+//   posted after its data lands after it, whatever the places.
 // - Data lands only while the target polls, although completion at the origin may come before.
+// - A stream can be cut anywhere, so a poll can leave a word half written: cells are not safe.
+// - No fence.
 // - Writes without a byte carry their immediate.
 // - Registration costs nothing and no source needs it.
 // - Enabling an endpoint fills a pool of receive buffers for messages, 27 ms at 16 KiB each. Puts
@@ -22,6 +25,10 @@ const link::Profile& tcp_ofi_rxm_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",
+        .cells = {false, "a stream of bytes can be cut inside a word"},
+        .delivery = {true, "the target acknowledges what it has stored"},
+        .fence = {false, "it has none"},
+        .ordered = {true, "one stream for each pair of ranks, stored in its order"},
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,

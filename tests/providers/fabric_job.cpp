@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "link/fabric/port.hpp"
@@ -178,6 +180,63 @@ std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank ma
     }
     ::munmap(shared, sizeof(Meeting));
     return problems;
+}
+
+std::string in_child(const std::function<std::string()>& body) {
+    constexpr std::size_t kTextBytes = 4096;
+    void* shared =
+        ::mmap(nullptr, kTextBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return "no memory";
+    auto* text = static_cast<char*>(shared);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        std::string said;
+        try {
+            said = body();
+        } catch (const std::exception& problem) {
+            said = problem.what();
+        }
+        said.copy(text, kTextBytes - 1);
+        ::_exit(0);
+    }
+    const std::string died = reap(child, Clock::now() + kWaitLimit);
+    std::string said = text + died;
+    ::munmap(shared, kTextBytes);
+    return said;
+}
+
+std::vector<std::string> known_providers() {
+    std::vector<std::string> names;
+    for (const link::Profile* profile : link::preferred_profiles()) {
+        names.emplace_back(profile->provider);
+    }
+    return names;
+}
+
+link::FabricOptions here(const std::string& provider) {
+    link::FabricOptions options;
+    options.provider = provider;
+    options.size = 2;
+    options.one_host = true;
+    return options;
+}
+
+std::string why_not_here(const std::string& provider) {
+    static std::map<std::string, std::string> known;  // of this test program
+    const auto found = known.find(provider);
+    if (found != known.end()) return found->second;
+    return known[provider] = in_child([&]() -> std::string {
+               const auto offer = link::discover(here(provider), link::profile_of(provider));
+               return offer ? std::string{} : offer.failure().text;
+           });
+}
+
+std::string provider_as_name(const std::string& provider) {
+    std::string name;
+    for (const char c : provider)
+        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    return name;
 }
 
 }  // namespace weft::test

@@ -91,6 +91,19 @@ void expect(bool condition, const std::function<std::string()>& text);
 /// `may_die` need not end well.
 std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank may_die = -1);
 
+/// Runs a function in a forked process and returns its text, or the text of what it threw. libfabric
+/// must not start in the process that forks.
+std::string in_child(const std::function<std::string()>& body);
+
+/// The providers that a profile is written for.
+std::vector<std::string> known_providers();
+/// Options for two ranks of this host.
+link::FabricOptions here(const std::string& provider);
+/// Why a provider cannot be used here; empty if it can. Asked once for each.
+std::string why_not_here(const std::string& provider);
+/// A provider's name in letters, digits and underscores.
+std::string provider_as_name(const std::string& provider);
+
 /// A byte that depends on which put, and where in it.
 inline std::byte pattern(std::uint64_t which, std::size_t index) {
     return static_cast<std::byte>((which * 0x9E3779B97F4A7C15ULL + index * 131 + (index >> 8)) >>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -142,33 +143,73 @@ base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, cons
     return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
 }
 
-}  // namespace
-
-base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
+/// Variables are read once for a process, at the first call of libfabric by anybody in it.
+void set_environment(const Profile& profile) {
     for (const EnvironmentDefault& entry : profile.environment) {
         ::setenv(entry.name, entry.value, 0);
     }
+}
+
+/// What a job of this shape rules out before libfabric is asked; empty: nothing.
+std::string misfit(const FabricOptions& options, const Profile& profile) {
+    if (profile.one_host && !options.one_host)
+        return fmt::format(
+            "provider \"{}\" reaches ranks of the same host only, and this job has several hosts",
+            profile.provider);
+    if (profile.ranks_max != 0 && static_cast<std::size_t>(options.size) > profile.ranks_max)
+        return fmt::format("provider \"{}\" reaches at most {} ranks, and this job has {}",
+                           profile.provider, profile.ranks_max, options.size);
+    return {};
+}
+
+/// The first acceptable offer under the hints that a profile asks for. A failure without a text:
+/// there is no offer at all.
+base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider);
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
     if (profile.asks_fence) hints->caps |= FI_FENCE;
-    const Info list = offers_for(*hints, {});
+    Info list = offers_for(*hints, {});
+    if (list == nullptr && profile.asks_fence) {
+        hints->caps &= ~FI_FENCE;  // whoever wants one is told that it is not granted
+        list = offers_for(*hints, {});
+    }
     std::vector<std::string> refusals;
     const Choice choice = first_accepted(list.get(), refusals);
-    if (choice.offer == nullptr) {
-        if (refusals.empty()) return explain_absence(profile.provider);
+    if (choice.offer == nullptr)
         return base::fail(Status::environment, "{}", joined(refusals, "; "));
-    }
     auto found = bind_source(*hints, choice, profile, options);
     if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
     return found;
 }
 
+/// The best of the profiles whose provider is here, by the order of preference.
+std::optional<Found> find_preferred(const FabricOptions& options) {
+    for (const Profile* profile : preferred_profiles()) set_environment(*profile);
+    for (const Profile* profile : preferred_profiles()) {
+        if (!misfit(options, *profile).empty()) continue;
+        auto found = find(options, *profile);
+        // libfabric may answer with another provider than was asked for, which has its own profile.
+        if (found && found->info->fabric_attr->prov_name == profile->provider)
+            return std::move(found).value();
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
+    if (const std::string why = misfit(options, profile); !why.empty())
+        return base::fail(Status::environment, "{}", why);
+    set_environment(profile);
+    auto found = find(options, profile);
+    if (!found && found.failure().text.empty()) return explain_absence(profile.provider);
+    return found;
+}
+
 base::Result<Found> discover(const FabricOptions& options) {
     if (options.provider.empty()) {
-        for (const Profile* preferred : preferred_profiles()) {
-            if (auto found = discover(options, *preferred)) return found;
-        }
+        if (auto found = find_preferred(options)) return *std::move(found);
     }
     Profile profile = profile_of(options.provider);
     profile.provider = options.provider;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// opx.cpp - Cornelis Omni-Path without the message library. Has not run on hardware here: everything stands by its
+// sources.
+//
+// Facts, from libfabric's sources around version 2.6 (prov/opx/include/rdma/opx/fi_opx.h, src/fi_opx_domain.c,
+// src/fi_opx_info.c) and fi_opx(7):
+// - No write order, no fence. Progress is manual; automatic costs a thread for each queue.
+// - FI_DELIVERY_COMPLETE is accepted; large puts complete after an acknowledgement anyway, small ones were
+//   not looked at.
+// - Immediates have four bytes. Only 16 bytes are injected. Contexts of the second kind (FI_CONTEXT2) are
+//   demanded.
+#include "providers/profiles.hpp"
+
+namespace weft::providers {
+
+const link::Profile& opx_profile() {
+    static constexpr link::Profile kProfile{
+        .provider = "opx",
+        .fence = {false, "it has none"},
+        .ordered = {false, "it orders no writes"},
+        .registration = link::Registration::free,
+    };
+    return kProfile;
+}
+
+}  // namespace weft::providers

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// udp_ofi_rxd.cpp - UDP datagrams under the layer that makes them reliable.
+//
+// Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
+// otherwise:
+// - A write of up to 1256 bytes is one packet, stored in one piece while the target polls: words are
+//   whole.
+// - Slow: 0.4 GB/s, 9 us for a small write.
+// - Write order is granted. A put-based barrier that relies on it has failed all the same (GASNet, bug
+//   4427), so order across places is not promised.
+// - No fence. Writes without a byte carry their immediate.
+#include "providers/profiles.hpp"
+
+namespace weft::providers {
+
+const link::Profile& udp_ofi_rxd_profile() {
+    static constexpr link::Profile kProfile{
+        .provider = "udp;ofi_rxd",
+        .cells = {true, "a cell is one packet, stored in one piece by the rank that looks"},
+        .delivery = {true, "the target acknowledges what it has stored"},
+        .fence = {false, "it has none"},
+        .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
+        .target_must_progress = true,
+        .writes_empty = true,
+    };
+    return kProfile;
+}
+
+}  // namespace weft::providers

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a provider does what its profile says of it, and what it does is printed, so that a profile can
+// be written from it. Method: two forked ranks with bare libfabric whose memory is one shared mapping,
+// so that an origin sees its target's memory at the moment of a completion. What a provider does not
+// promise may fail here without harm; it is counted all the same, as a control.
+#include <gtest/gtest.h>
+#include <rdma/fi_endpoint.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <new>
+#include <thread>
+
+#include "tests/providers/fabric_job.hpp"
+#include "tests/providers/raw_endpoint.hpp"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kBytes = std::size_t{4} << 20;
+constexpr std::size_t kHalf = kBytes / 2;
+
+/// What both ranks and the parent see.
+struct Shared {
+    std::atomic<std::uint32_t> arrived[2];
+    std::atomic<std::uint64_t> word[4];  ///< free for the test
+    RawEndpoint::Address address[2];
+    alignas(4096) std::byte memory[2][kBytes];
+};
+
+struct Unmap {
+    void operator()(Shared* shared) const { ::munmap(shared, sizeof *shared); }
+};
+using SharedPointer = std::unique_ptr<Shared, Unmap>;
+
+SharedPointer map_shared() {
+    void* memory =
+        ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return SharedPointer(new (memory) Shared);
+}
+
+/// One of the two ranks.
+class Half {
+  public:
+    Half(Member& me, Shared& shared, const link::Profile& profile)
+        : rank(me.rank),
+          own(shared.memory[rank]),
+          theirs(shared.memory[1 - rank]),
+          words(shared.word),
+          shared_(shared),
+          endpoint(here(std::string(profile.provider)), profile, {own, kBytes}) {
+        shared_.address[rank] = endpoint.address();
+        meet();
+        endpoint.set_peer(shared_.address[1 - rank]);
+        // Both sides connect; small, and again with a large one, which may go another way.
+        for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
+            endpoint.write({.bytes = bytes});
+            endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
+        }
+        meet();
+    }
+    /// Meets the other rank outside the fabric, polling meanwhile.
+    void meet() {
+        ++meetings_;
+        shared_.arrived[rank].store(meetings_, std::memory_order_release);
+        endpoint.until(
+            [&] { return shared_.arrived[1 - rank].load(std::memory_order_acquire) >= meetings_; },
+            "the other rank");
+    }
+    /// Waits outside libfabric, as a rank does that computes.
+    void sleep_until(std::uint64_t value) {
+        const auto deadline = Clock::now() + std::chrono::seconds(10);
+        while (words[0].load(std::memory_order_acquire) < value) {
+            expect(Clock::now() < deadline, [] { return std::string("nobody woke the target"); });
+            ::sched_yield();
+        }
+    }
+    void fill_own(std::size_t bytes, std::uint64_t which) { fill({own, bytes}, which); }
+    [[nodiscard]] bool landed(std::size_t bytes, std::uint64_t which) const {
+        return filled({theirs, bytes}, which);
+    }
+
+    const Rank rank;
+    std::byte* const own;
+    std::byte* const theirs;
+    std::atomic<std::uint64_t>* const words;
+
+  private:
+    Shared& shared_;
+    std::uint32_t meetings_ = 0;
+
+  public:
+    RawEndpoint endpoint;
+};
+
+class Behaviour : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        if (const std::string why = why_not_here(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    }
+    /// Runs both ranks; a fact that a rank finds out is printed by it.
+    void run(const std::function<void(Half&)>& origin, const std::function<void(Half&)>& target,
+             const std::function<void(link::Profile&)>& change = nullptr) {
+        link::Profile profile = link::profile_of(GetParam());
+        if (change) change(profile);
+        const SharedPointer shared = map_shared();
+        EXPECT_EQ(run_job(2,
+                          [&](Member& me) {
+                              Half half(me, *shared, profile);
+                              (me.rank == 0 ? origin : target)(half);
+                              half.meet();
+                          }),
+                  "");
+    }
+    [[nodiscard]] const link::Profile& profile() const { return link::profile_of(GetParam()); }
+    template <class... Values>
+    static void say(const std::string& provider, fmt::format_string<Values...> text,
+                    Values&&... values) {
+        fmt::print("  {}: {}\n", provider, fmt::format(text, std::forward<Values>(values)...));
+        std::fflush(stdout);
+    }
+};
+
+TEST_P(Behaviour, GrantsWhatIsPrintedHere) {
+    const auto show = [&](Half& half) {
+        const auto& found = half.endpoint.found();
+        const auto& info = *found.info;
+        say(GetParam(),
+            "mr_mode {:#x}, key {} bytes, immediate {} bytes, inject {}, message {}, order {:#x} "
+            "up to "
+            "{}, caps {:#x}, mode {:#x}, progress {}, delivery {}, fence {}, address format {}",
+            static_cast<unsigned>(info.domain_attr->mr_mode), info.domain_attr->mr_key_size,
+            info.domain_attr->cq_data_size, info.tx_attr->inject_size, info.ep_attr->max_msg_size,
+            info.tx_attr->msg_order, info.ep_attr->max_order_waw_size, info.caps, info.mode,
+            static_cast<int>(info.domain_attr->data_progress), found.grant.delivery,
+            found.grant.fence, info.addr_format);
+    };
+    run(show, [](Half&) {});
+}
+
+// --- Passive targets -----------------------------------------------------------------------------
+
+constexpr std::array<std::size_t, 3> kSizes{8, 8192, kHalf};
+
+/// Posts one write of each size while the target is outside libfabric and says what happened.
+void write_to_passive(Half& half, std::uint64_t flags, std::string_view how,
+                      const std::function<void(std::size_t, bool, bool)>& judge,
+                      const std::string& provider) {
+    for (std::size_t i = 0; i < kSizes.size(); ++i) {
+        const std::size_t bytes = kSizes[i];
+        half.fill_own(bytes, 100 + i);
+        half.meet();  // the target leaves libfabric
+        half.endpoint.write({.bytes = bytes, .flags = flags});
+        auto& endpoint = half.endpoint;
+        const bool complete = endpoint.within(
+            milliseconds(100), [&] { return endpoint.completed == endpoint.posted; });
+        const bool landed_at_completion = half.landed(bytes, 100 + i);
+        const bool landed =
+            endpoint.within(milliseconds(50), [&] { return half.landed(bytes, 100 + i); });
+        fmt::print("  {}: {} write of {} bytes, passive target: {}{}\n", provider, how, bytes,
+                   complete ? "completed" : "no completion", landed ? ", landed" : ", not landed");
+        std::fflush(stdout);
+        judge(bytes, complete, complete ? landed_at_completion : landed);
+        half.words[0].store(i + 1, std::memory_order_release);
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
+        endpoint.until([&] { return half.landed(bytes, 100 + i); }, "the data");
+        half.meet();
+    }
+}
+
+void be_passive(Half& half) {
+    for (std::size_t i = 0; i < kSizes.size(); ++i) {
+        half.meet();
+        half.sleep_until(i + 1);
+        half.meet();
+    }
+}
+
+TEST_P(Behaviour, DataLandsWithAPassiveTargetIfTheProfileSaysSo) {
+    const bool must_progress = profile().target_must_progress;
+    run(
+        [&](Half& half) {
+            write_to_passive(
+                half, 0, "plain",
+                [&](std::size_t bytes, bool, bool landed) {
+                    expect(must_progress || landed, [&] {
+                        return fmt::format("{} bytes did not land, the profile says they do",
+                                           bytes);
+                    });
+                },
+                GetParam());
+        },
+        be_passive);
+}
+
+TEST_P(Behaviour, DeliveryCompletionOfAPassiveTargetMeansThatTheDataIsThere) {
+    const bool promised = profile().delivery.holds;
+    run(
+        [&](Half& half) {
+            write_to_passive(
+                half, FI_DELIVERY_COMPLETE, "delivery-complete",
+                [&](std::size_t bytes, bool complete, bool landed) {
+                    expect(!promised || !complete || landed, [&] {
+                        return fmt::format("{} bytes were completed before they landed", bytes);
+                    });
+                },
+                GetParam());
+        },
+        be_passive);
+}
+
+// --- Active targets ------------------------------------------------------------------------------
+
+std::size_t some_bytes(std::mt19937_64& random) {
+    switch (random() % 4) {
+        case 0:
+            return 1 + random() % 64;
+        case 1:
+            return 1 + random() % 5000;
+        case 2:
+            return 1 + random() % 70000;
+        default:
+            return 1 + random() % kHalf;
+    }
+}
+
+/// Writes one at a time; returns how often the data was not there at its completion.
+int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    int absent = 0;
+    auto& endpoint = half.endpoint;
+    const auto end = Clock::now() + milliseconds(1500);
+    for (std::uint64_t i = 0; i < 3000 && Clock::now() < end; ++i) {
+        const std::size_t bytes = some_bytes(random);
+        half.fill_own(bytes, i);
+        endpoint.write({.bytes = bytes, .flags = flags});
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completion");
+        if (!half.landed(bytes, i)) ++absent;
+        endpoint.until([&] { return half.landed(bytes, i); }, "the data");
+    }
+    half.words[0].store(1, std::memory_order_release);
+    return absent;
+}
+
+/// Polls, with pauses, until the origin is done.
+void poll_lazily(Half& half) {
+    std::mt19937_64 random(5);
+    const auto deadline = Clock::now() + std::chrono::seconds(10);
+    while (half.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
+        half.endpoint.poll();
+        if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+}
+
+TEST_P(Behaviour, DeliveryCompletionsAreReal) {
+    const bool promised = profile().delivery.holds;
+    for (const std::uint64_t flags : {std::uint64_t{FI_DELIVERY_COMPLETE}, std::uint64_t{0}}) {
+        run(
+            [&](Half& half) {
+                const int absent = absent_at_completion(half, flags, 1);
+                say(GetParam(), "{}: data absent at {} of {} completions",
+                    flags != 0 ? "delivery-complete" : "plain (control)", absent,
+                    half.endpoint.posted);
+                expect(flags == 0 || !promised || absent == 0, [&] {
+                    return fmt::format("{} of {} completions came before the data", absent,
+                                       half.endpoint.posted);
+                });
+            },
+            poll_lazily);
+    }
+}
+
+// --- Order across locations ----------------------------------------------------------------------
+
+constexpr std::size_t kSlots = 16;
+constexpr std::size_t kSlotBytes = 96 << 10;
+constexpr std::size_t kFlagAt = kSlots * kSlotBytes;
+constexpr std::uint64_t kRounds = 4000;
+
+std::size_t slot_bytes(std::uint64_t round) {
+    std::mt19937_64 random(round);
+    return std::min(some_bytes(random), kSlotBytes);
+}
+
+/// A stream of data, then flag, up to kSlots ahead of the target.
+void stream_flags(Half& half, std::uint64_t flag_flags) {
+    auto& endpoint = half.endpoint;
+    const auto end = Clock::now() + milliseconds(1500);
+    std::uint64_t round = 0;
+    while (round < kRounds && Clock::now() < end) {
+        endpoint.until(
+            [&] { return round - half.words[1].load(std::memory_order_acquire) < kSlots; },
+            "the target");
+        const std::size_t slot = round % kSlots * kSlotBytes;
+        const std::size_t bytes = slot_bytes(round);
+        fill({half.own + slot, bytes}, round);
+        const std::uint64_t flag = round + 1;
+        std::memcpy(half.own + kFlagAt + round % kSlots * 64, &flag, sizeof flag);
+        endpoint.write({.from = slot, .bytes = bytes, .to = slot});
+        endpoint.write({.from = kFlagAt + round % kSlots * 64,
+                        .bytes = sizeof flag,
+                        .to = kFlagAt,
+                        .flags = flag_flags});
+        ++round;
+    }
+    endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    endpoint.until([&] { return half.words[1].load(std::memory_order_acquire) == round; },
+                   "the last flag");
+    half.words[0].store(round, std::memory_order_release);
+}
+
+/// Looks at the data as soon as its flag is seen; returns how often it was not there.
+std::uint64_t watch_flags(Half& half) {
+    std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(half.own + kFlagAt));
+    std::uint64_t seen = 0;
+    std::uint64_t wrong = 0;
+    std::mt19937_64 random(3);
+    half.endpoint.until(
+        [&] {
+            const std::uint64_t now = flag.load(std::memory_order_acquire);
+            for (; seen < now; ++seen) {
+                const std::size_t slot = seen % kSlots * kSlotBytes;
+                // A later flag may have overtaken: then its slot cannot be reused yet either.
+                if (!filled({half.own + slot, slot_bytes(seen)}, seen)) ++wrong;
+                half.words[1].store(seen + 1, std::memory_order_release);
+            }
+            return half.words[0].load(std::memory_order_acquire) != 0;
+        },
+        "the end of the stream");
+    return wrong;
+}
+
+TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
+    struct Way {
+        const char* name;
+        std::uint64_t flags;
+        bool fence;
+        bool promised;
+    };
+    const Way ways[] = {
+        {"plain flag after data", 0, false, profile().ordered.holds},
+        {"delivery-complete fenced flag", FI_FENCE | FI_DELIVERY_COMPLETE, true,
+         profile().fence.holds},
+    };
+    for (const Way& way : ways) {
+        bool fenced = true;
+        if (way.fence) {
+            fenced = in_child([&]() -> std::string {
+                         link::Profile asking = profile();
+                         asking.asks_fence = true;
+                         const auto found = link::discover(here(GetParam()), asking);
+                         return found && found->grant.fence ? "granted" : "";
+                     }) == "granted";
+            if (!fenced) say(GetParam(), "FI_FENCE is not granted");
+            EXPECT_TRUE(fenced || !way.promised);
+        }
+        if (!fenced) continue;
+        run([&](Half& half) { stream_flags(half, way.flags); },
+            [&](Half& half) {
+                const std::uint64_t wrong = watch_flags(half);
+                say(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
+                    half.words[0].load());
+                expect(!way.promised || wrong == 0,
+                       [&] { return fmt::format("{}: {} too early", way.name, wrong); });
+            },
+            [&](link::Profile& asking) {
+                if (way.fence) asking.asks_fence = true;
+            });
+    }
+}
+
+// --- Whole words ---------------------------------------------------------------------------------
+
+constexpr std::size_t kCellBytes = 64;
+
+/// How many of the 8-byte words of a cell are torn: every word is written with eight equal bytes.
+int torn_words(const std::byte* cell) {
+    int torn = 0;
+    for (std::size_t at = 0; at < kCellBytes; at += 8) {
+        const std::uint64_t word =
+            std::atomic_ref(*reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(cell + at)))
+                .load(std::memory_order_relaxed);
+        if (word != (word & 0xFF) * 0x0101010101010101ULL) ++torn;
+    }
+    return torn;
+}
+
+/// Overwrites one cell again and again; odd sizes to elsewhere move where a stream is cut.
+void write_cells(Half& half) {
+    auto& endpoint = half.endpoint;
+    std::mt19937_64 random(11);
+    const auto end = Clock::now() + milliseconds(2000);
+    for (std::uint64_t i = 0; Clock::now() < end; ++i) {
+        const std::size_t from = kHalf + i % 512 * kCellBytes;
+        std::memset(half.own + from, static_cast<int>(i & 0xFF), kCellBytes);
+        endpoint.write({.from = from, .bytes = kCellBytes, .to = kHalf});
+        if (random() % 4 == 0) endpoint.write({.bytes = 1 + random() % 3000, .to = 0});
+        if (i % 200 == 199)
+            endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    }
+    endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
+    half.words[0].store(1, std::memory_order_release);
+}
+
+TEST_P(Behaviour, AlignedWordsAreWholeWhereCellsArePromised) {
+    const bool promised = profile().cells.holds;
+    run(write_cells, [&](Half& half) {
+        // The reader of a cell is the thread that polls, between polls.
+        std::uint64_t looks = 0;
+        std::uint64_t torn = 0;
+        const auto deadline = Clock::now() + std::chrono::seconds(10);
+        while (half.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
+            half.endpoint.poll();
+            torn += static_cast<std::uint64_t>(torn_words(half.own + kHalf));
+            ++looks;
+        }
+        say(GetParam(), "{} torn words in {} looks at a cell", torn, looks);
+        expect(!promised || torn == 0, [&] { return fmt::format("{} torn words", torn); });
+    });
+}
+
+// --- Smaller facts -------------------------------------------------------------------------------
+
+TEST_P(Behaviour, EmptyWritesCarryTheirDataIfTheProfileSaysSo) {
+    const bool promised = profile().writes_empty;
+    run(
+        [&](Half& half) {
+            std::string refusal;
+            try {
+                half.endpoint.write({.bytes = 0, .flags = FI_REMOTE_CQ_DATA, .data = 0x89ABCDEF});
+                const bool complete = half.endpoint.within(milliseconds(200), [&] {
+                    return half.endpoint.completed == half.endpoint.posted;
+                });
+                if (!complete) refusal = "no completion";
+            } catch (const std::exception& problem) {
+                refusal = problem.what();
+            }
+            if (!refusal.empty()) say(GetParam(), "an empty write is refused: {}", refusal);
+            expect(!promised || refusal.empty(), [&] { return refusal; });
+        },
+        [&](Half& half) {
+            const bool arrived =
+                half.endpoint.within(milliseconds(300), [&] { return half.endpoint.arrived == 1; });
+            say(GetParam(), "the immediate of an empty write {}",
+                arrived ? "arrives" : "does not arrive");
+            expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF),
+                   [&] { return fmt::format("got {:#x}", half.endpoint.last_data); });
+        });
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, Behaviour, testing::ValuesIn(known_providers()),
+                         [](const auto& chosen) { return provider_as_name(chosen.param); });
+
+}  // namespace
+}  // namespace weft::test

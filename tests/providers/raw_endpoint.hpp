@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// raw_endpoint.hpp - libfabric with nothing of ours in between, to see what a provider really does.
+//
+// Idea     The memory of both ranks is one shared mapping, so an origin can look at its target's memory
+//          at the very moment a completion says something about it. Opened on the same offer as a port
+//          would be, with the same hints.
+// Holds    One thread drives an endpoint; every wait has a deadline and throws.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "link/fabric/discover.hpp"
+#include "link/fabric/handles.hpp"
+
+namespace weft::test {
+
+class RawEndpoint {
+  public:
+    /// Throws std::runtime_error if anything is refused.
+    RawEndpoint(const link::FabricOptions& options, const link::Profile& profile,
+                std::span<std::byte> memory);
+
+    struct Address {
+        std::byte name[256];
+        std::uint64_t name_bytes;
+        std::uint64_t base;
+        std::uint64_t key;
+    };
+    [[nodiscard]] Address address() const;
+    void set_peer(const Address& address);
+
+    struct Write {
+        std::size_t from = 0;  ///< offset into the own memory
+        std::size_t bytes = 0;
+        std::size_t to = 0;  ///< offset into the peer's memory
+        std::uint64_t flags = 0;
+        std::uint64_t data = 0;
+    };
+    /// Tries once; false: EAGAIN.
+    [[nodiscard]] bool try_write(const Write& write);
+    /// Tries until it is taken, polling meanwhile.
+    void write(const Write& write);
+    void poll();
+    /// Polls until the condition holds.
+    void until(const std::function<bool()>& condition, std::string_view what);
+    /// Polls for a while, or until the condition holds; says whether it did.
+    [[nodiscard]] bool within(std::chrono::milliseconds time,
+                              const std::function<bool()>& condition);
+
+    std::uint64_t posted = 0;
+    std::uint64_t completed = 0;
+    std::uint64_t arrived = 0;  ///< remote completion data
+    std::uint64_t last_data = 0;
+    std::uint64_t stray = 0;  ///< completions of neither kind
+    [[nodiscard]] const link::Found& found() const { return found_; }
+
+  private:
+    void read_error();
+
+    link::Found found_;
+    std::span<std::byte> memory_;
+    std::vector<fi_context2> contexts_;
+    std::vector<fi_context2*> free_;  ///< a context is libfabric's until its completion
+    std::uint64_t peer_base_ = 0;
+    std::uint64_t peer_key_ = 0;
+    fi_addr_t peer_ = FI_ADDR_UNSPEC;
+    void* desc_ = nullptr;
+    link::Fid<fid_fabric> fabric_;
+    link::Fid<fid_domain> domain_;
+    link::Fid<fid_av> addresses_;
+    link::Fid<fid_cq> completions_;
+    link::Fid<fid_ep> endpoint_;
+    link::Fid<fid_mr> region_;
+};
+
+}  // namespace weft::test
