@@ -169,8 +169,11 @@ void expect_refusal(const link::FabricOptions& options, std::initializer_list<co
 }
 
 TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
-    const std::string problems = run_job(1, [](Member& me) {
-        const std::string usable(link::preferred_profiles().front()->provider);
+    std::string usable = "none";
+    for (const std::string& provider : known_providers()) {
+        if (usable == "none" && why_not_here(provider).empty()) usable = provider;
+    }
+    const std::string problems = run_job(1, [&](Member& me) {
         expect_refusal({.module = "/nonexistent/weft_fabric.so"},
                        {"/nonexistent/weft_fabric.so", "WEFT_FABRIC_MODULE"});
         expect_refusal({.provider = "nonesuch"}, {"\"nonesuch\"", "WEFT_PROVIDER", usable.c_str()});
