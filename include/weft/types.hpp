@@ -32,7 +32,8 @@ enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, 
 inline constexpr int kBuiltinOps = 10;
 
 /// A user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of the lower ranks. Called on the thread that drives the runtime.
+/// contributions of the lower ranks. Called on the thread that drives the runtime; under
+/// WEFT_PROGRESS=thread perhaps on the progress thread, never on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
 
 /// How a call ended. Values are those of weft_status in the C interface.

@@ -22,14 +22,14 @@ Rank VirtualTeam::rank_of(Rank job_rank) const {
     return found == members.end() ? -1 : static_cast<Rank>(found - members.begin());
 }
 
-VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil)
+VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil, bool shared)
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
     if (!vigil.report) vigil.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank) {
         wires_.emplace_back(network_, rank);
-        engines_.emplace_back(wires_.back(), rank, vigil);
+        engines_.emplace_back(wires_.back(), rank, run::EngineOptions{.vigil = vigil, .shared = shared});
     }
     if (!network_.has_threads())
         network_.observe([this](const Landing& landing) { watch_.landing(landing); });

@@ -49,7 +49,8 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    explicit VirtualJob(VirtualOptions options, run::VigilOptions vigil = {});
+    /// shared: progress threads may help the engines.
+    explicit VirtualJob(VirtualOptions options, run::VigilOptions vigil = {}, bool shared = false);
 
     [[nodiscard]] Rank size() const { return network_.size(); }
     [[nodiscard]] VirtualNetwork& network() { return network_; }

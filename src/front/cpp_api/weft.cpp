@@ -110,8 +110,8 @@ Request::~Request() = default;
 
 bool Request::test() {
     if (!state_) return true;
-    if (!state_->operation->ended()) state_->engine.poll();
-    if (!state_->operation->ended()) return false;
+    if (!state_->engine.ended(*state_->operation)) state_->engine.poll();
+    if (!state_->engine.ended(*state_->operation)) return false;
     const std::unique_ptr<State> ended = std::move(state_);
     ended->check();
     return true;

@@ -4,8 +4,9 @@
 // Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire, all
 //          running operations, all queues whose front may start by the bank rule. So ranks may start
 //          calls of different teams in different orders without a deadlock.
-// Holds    One thread at a time. Nothing blocks but wait() and run(). A call that runs alone on a node
-//          takes the fused path: no queue, no operation object, no decoding.
+// Holds    One thread calls; if the engine is shared, a progress thread may help between its calls
+//          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node takes
+//          the fused path: no queue, no operation object, no decoding.
 // Next     window.hpp for the bank rule; stepper.hpp for steps; vigil.hpp for waits that take long.
 #pragma once
 
@@ -19,18 +20,28 @@
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
+#include "run/execute/turn.hpp"
 #include "run/execute/vigil.hpp"
 
 namespace weft::run {
 
+struct EngineOptions {
+    VigilOptions vigil;
+    bool shared = false;  ///< a progress thread drives, too: each call takes its turn
+};
+
 template <Transport Wire>
 class Engine {
   public:
-    Engine(Wire& wire, Rank job_rank, VigilOptions vigil)
-        : wire_(wire), stepper_(wire, job_rank), vigil_(wire, job_rank, std::move(vigil)) {}
+    Engine(Wire& wire, Rank job_rank, EngineOptions options)
+        : wire_(wire),
+          turn_(options.shared),
+          stepper_(wire, job_rank),
+          vigil_(wire, job_rank, std::move(options.vigil)) {}
 
     /// Adds a team; its region must be clear of flags with ticks from first_tick on.
     TeamState& add_team(TeamSetup setup) {
+        const Turn::Hold hold = turn_.take();
         TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
         for (const Rank rank : team.setup.job_ranks) {
             std::byte* base = wire_.near(rank);
@@ -42,66 +53,80 @@ class Engine {
 
     /// Removes a team that has no call in flight.
     void remove_team(TeamState& team) {
+        const Turn::Hold hold = turn_.take();
         std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     }
 
     /// Numbers and queues a call; never waits. The operation is the caller's until release().
     Operation& issue(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer) {
-        insert_barrier(team, program);
-        return enqueue(team, program, registers, reducer);
+        const Turn::Hold hold = turn_.take();
+        return issue_now(team, program, registers, reducer);
     }
 
     /// Lets go of an operation; it is recycled once it has ended.
     void release(Operation& op) {
-        op.forgotten = true;
-        if (op.ended()) recycle(op);
+        const Turn::Hold hold = turn_.take();
+        let_go(op);
+    }
+
+    /// Whether an operation has ended. If it has, it stays as it is until release().
+    [[nodiscard]] bool ended(const Operation& op) {
+        const Turn::Hold hold = turn_.take();
+        return op.ended();
+    }
+
+    /// Whether no call of the team is in flight.
+    [[nodiscard]] bool idle(const TeamState& team) {
+        const Turn::Hold hold = turn_.take();
+        return team.cells->idle();
     }
 
     /// Moves everything that can move; after it nothing moves until something arrives. True if
     /// anything did. A long time without is looked into here, so that callers that only poll learn
     /// of failures, disagreements and time-outs as those that wait do.
     bool poll() {
-        wire_.progress();
-        bool moved = advance_running();
-        for (; start_queued(); moved = true) advance_running();
-        if (moved) {
-            idle_ = {};
-        } else if (++idle_.failures % kLookEvery == 0 &&
-                   !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
-            fail_all(vigil_.failure());
-        }
-        return moved;
+        const Turn::Hold hold = turn_.take();
+        return poll_now();
+    }
+
+    /// poll() for a progress thread: gives way, and says false, if a call is being made.
+    bool help() {
+        const Turn::Hold hold = turn_.try_take();
+        return hold.owns_lock() && poll_now();
     }
 
     /// Drives everything until the operation has ended.
     void wait(Operation& op) {
+        const Turn::Hold hold = turn_.take();
         drive_until([&] { return op.ended(); });
     }
 
     /// One blocking call. False: failure() says why.
     bool run(TeamState& team, const BoundProgram& program, Registers registers,
              const Reducer& reducer) {
+        const Turn::Hold hold = turn_.take();
         if (may_run_fused(team, program)) return run_fused(team, program, registers, reducer);
-        Operation& op = issue(team, program, registers, reducer);
-        wait(op);
+        Operation& op = issue_now(team, program, registers, reducer);
+        drive_until([&] { return op.ended(); });
         const bool succeeded = op.state == Operation::State::complete;
         if (!succeeded) failure_ = op.failure;
-        release(op);
+        let_go(op);
         return succeeded;
     }
 
     /// Drives everything until nothing is in flight.
     void drain() {
+        const Turn::Hold hold = turn_.take();
         drive_until([&] { return !busy(); });
     }
 
     /// From now on every call fails with this reason; nothing may be in flight.
     void close(const base::Failure& why) {
+        const Turn::Hold hold = turn_.take();
         for (const auto& team : teams_) fail_team(*team, why);
     }
 
-    [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     /// One line for each lane that waits: call, step, peer, and the signal expected and seen.
     [[nodiscard]] std::vector<Stuck> describe_running() const {
@@ -117,15 +142,41 @@ class Engine {
   private:
     static constexpr unsigned kLookEvery = 256;
 
+    [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
+
+    bool poll_now() {
+        wire_.progress();
+        bool moved = advance_running();
+        for (; start_queued(); moved = true) advance_running();
+        if (moved) {
+            idle_ = {};
+        } else if (++idle_.failures % kLookEvery == 0 &&
+                   !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
+            fail_all(vigil_.failure());
+        }
+        return moved;
+    }
+
     /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield: where
     /// ranks outnumber processors that lets the others send what this one waits for.
     template <class Ended>
     void drive_until(Ended ended) {
         while (!ended()) {
-            poll();
+            poll_now();
             if (ended()) return;
             wire_.relax(idle_.failures);
         }
+    }
+
+    Operation& issue_now(TeamState& team, const BoundProgram& program, Registers registers,
+                         const Reducer& reducer) {
+        insert_barrier(team, program);
+        return enqueue(team, program, registers, reducer);
+    }
+
+    void let_go(Operation& op) {
+        op.forgotten = true;
+        if (op.ended()) recycle(op);
     }
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
@@ -134,7 +185,7 @@ class Engine {
         const bool bulk = program.bulk && team.bulk->needs_barrier();
         if (!cells && !bulk) return;
         Operation& op = enqueue(team, *team.setup.barrier, {}, {}, program.bulk);
-        release(op);
+        let_go(op);
     }
 
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
@@ -335,6 +386,7 @@ class Engine {
     }
 
     Wire& wire_;
+    Turn turn_;
     Stepper<Wire> stepper_;
     Vigil<Wire> vigil_;
     std::vector<std::unique_ptr<TeamState>> teams_;

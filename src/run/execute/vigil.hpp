@@ -136,10 +136,10 @@ class Vigil {
   private:
     bool report(const std::vector<Stuck>& lanes, std::uint64_t waited_ns) {
         for (const Stuck& lane : lanes) tell("weft: " + to_text(lane, job_rank_));
-        if (!options_.abort_on_timeout) return true;
-        base::Failure why = base::fail(Status::timeout, "waited {} s{}{}",
-                                       waited_ns / 1'000'000'000, lanes.empty() ? "" : ": ",
-                                       lanes.empty() ? "" : to_text(lanes.front(), job_rank_));
+        if (!options_.abort_on_timeout || lanes.empty()) return true;
+        base::Failure why =
+            base::fail(Status::timeout, "waited {} s: {}", waited_ns / 1'000'000'000,
+                       to_text(lanes.front(), job_rank_));
         if (options_.abort) options_.abort(why.text);
         return give_up(std::move(why), nullptr);
     }

@@ -16,9 +16,6 @@ base::Result<void> refuse_unsupported(const base::Settings& settings) {
     if (settings.notify != NotifyChoice::automatic && settings.notify != NotifyChoice::immediate)
         return base::fail(Status::unsupported,
                           "WEFT_NOTIFY: only auto and immediate are there in this version");
-    if (settings.progress != base::ProgressMode::calls)
-        return base::fail(Status::unsupported,
-                          "WEFT_PROGRESS: only calls is there in this version");
     return {};
 }
 
@@ -56,17 +53,22 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
     const Rank rank = job_.bootstrap->rank();
     engine_ = std::make_unique<RealEngine>(
         *job_.wire, rank,
-        VigilOptions{.timeout_ns = settings_.timeout_ns,
-                     .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                     .report = print_line,
-                     .abort = [this](const std::string& why) { job_.bootstrap->abort(3, why); }});
+        EngineOptions{
+            .vigil = {.timeout_ns = settings_.timeout_ns,
+                      .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                      .report = print_line,
+                      .abort =
+                          [this](const std::string& why) { job_.bootstrap->abort(3, why); }},
+            .shared = settings_.progress == base::ProgressMode::thread});
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1);
+    if (settings_.progress == base::ProgressMode::thread) helper_.emplace(*engine_);
 }
 
 /// The wire goes first: closing the network still counts completions in operations of the engine.
 Runtime::~Runtime() {
+    helper_.reset();
     job_.wire.reset();
 }
 
@@ -124,6 +126,7 @@ base::Result<void> Runtime::free(std::byte* memory) {
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
+    helper_.reset();  // from here on this thread drives without a pause
     engine_->drain();
     auto outcome = world().call({.kind = Kind::barrier}, {});
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {

@@ -8,6 +8,7 @@
 
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/environment.hpp"
@@ -15,6 +16,7 @@
 #include "link/heap/allocator.hpp"
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
+#include "run/execute/progress_thread.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/team.hpp"
@@ -73,6 +75,7 @@ class Runtime {
     std::uint64_t used_regions_ = 0;
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
+    std::optional<ProgressThread<link::Wire>> helper_;  ///< last: it drives the engine
 };
 
 }  // namespace weft::run

@@ -102,7 +102,7 @@ base::Result<Team*> Team::split(int color, int key) {
 }
 
 base::Result<void> Team::release() {
-    if (!state_->cells->idle())
+    if (!engine_.idle(*state_))
         return base::fail(Status::argument, "team {}: released while calls are in flight", id());
     // In this barrier every member waits in its own region, which stays its own until it is through.
     if (auto done = call({.kind = Kind::barrier, .apart = true}, {}); !done) return done;

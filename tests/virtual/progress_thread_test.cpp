@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a progress thread moves what its rank has started while the rank is elsewhere, and shares the
+// engine with the rank's own calls without a data race.
+// Method: one thread per rank plus one progress thread each, on an unkind virtual wire of two nodes;
+// under the thread sanitizer a missing turn is a report.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "run/execute/progress_thread.hpp"
+#include "tests/support/call.hpp"
+#include "tests/support/ranks_in_threads.hpp"
+
+namespace weft::test {
+namespace {
+
+using Helper = run::ProgressThread<VirtualWire>;
+
+constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
+constexpr std::uint64_t kSeed = 20;
+constexpr std::size_t kRounds = 60;
+
+struct Crew {
+    VirtualJob job;
+    const VirtualTeam& team;
+
+    Crew()
+        : job({.segment_bytes = 1 << 21,
+               .node_of_rank = {0, 0, 1, 1},
+               .seed = kSeed,
+               .profile = {.delay_max = 10, .straggler_delay_max = 100, .threads = true}},
+              {.timeout_ns = kDeadlineNs, .abort_on_timeout = true}, true),
+          team(job.add_team(
+              {.members = {0, 1, 2, 3},
+               .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536}})) {}
+};
+
+/// What one rank has under way or has called.
+struct Made {
+    const TeamCall& call;
+    Occurrence occurrence;
+    std::vector<std::byte> input;
+    std::vector<std::byte> output;
+    run::Operation* op = nullptr;
+
+    Made(const TeamCall& what, std::size_t number, Rank rank)
+        : call(what), occurrence{kSeed, number}, input(what.bytes() + 1), output(what.bytes() + 1) {
+        fill_input(call, occurrence, rank, input.data());
+    }
+    [[nodiscard]] run::Registers registers() {
+        return {.input = input.data(), .output = output.data()};
+    }
+};
+
+/// Two started calls and a blocking one a round; the started ones are looked at, never waited for.
+std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank) {
+    VirtualEngine& engine = crew.job.engine(rank);
+    run::TeamState& state = *crew.team.states[static_cast<std::size_t>(rank)];
+    const auto program = [&](const TeamCall& call) -> const run::BoundProgram& {
+        return call.programs[static_cast<std::size_t>(rank)];
+    };
+    for (std::size_t round = 0; round < kRounds; ++round) {
+        std::deque<Made> started;
+        for (std::size_t i = 0; i < 2; ++i) {
+            Made& made = started.emplace_back(calls[(round + i) % calls.size()], 3 * round + i, rank);
+            made.op =
+                &engine.issue(state, program(made.call), made.registers(), made.call.reducer);
+        }
+        Made blocking(calls[(round + 2) % calls.size()], 3 * round + 2, rank);
+        if (!engine.run(state, program(blocking.call), blocking.registers(), blocking.call.reducer))
+            return engine.failure().text;
+        std::string wrong =
+            check_output(blocking.call, blocking.occurrence, rank, blocking.output.data());
+        const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
+        for (Made& made : started) {
+            while (!engine.ended(*made.op)) {
+                if (base::monotonic_ns() > deadline) return "a started call did not end";
+                std::this_thread::yield();
+            }
+            engine.release(*made.op);
+            if (wrong.empty())
+                wrong = check_output(made.call, made.occurrence, rank, made.output.data());
+        }
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+std::deque<TeamCall> mixed_calls(Crew& crew) {
+    std::deque<TeamCall> calls;
+    for (const std::uint64_t elements : {1U, 0U, 700U})
+        for (const char* schedule : {"a2,a2", "a4"})
+            calls.push_back(bind_call(crew.job, crew.team,
+                                      {.collective = "allreduce",
+                                       .algorithm = schedule,
+                                       .elements = elements,
+                                       .algebra = Algebra::affine}));
+    calls.push_back(
+        bind_call(crew.job, crew.team, {.collective = "barrier", .algorithm = "dissemination"}));
+    calls.push_back(bind_call(
+        crew.job, crew.team,
+        {.collective = "broadcast", .algorithm = "binomial", .elements = 40, .root = 2}));
+    return calls;
+}
+
+TEST(ProgressThread, SharesTheEngineWithCallsAndEndsWhatWasStarted) {
+    Crew crew;
+    const std::deque<TeamCall> calls = mixed_calls(crew);
+    std::vector<std::string> wrong(4);
+    std::atomic<int> rounds_done{0};
+    in_threads(crew.job, [&](Rank rank) {
+        const Helper helper(crew.job.engine(rank));
+        wrong[static_cast<std::size_t>(rank)] = make_rounds(crew, calls, rank);
+        ++rounds_done;
+        // The others may need what this rank's thread still has to post.
+        const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
+        while (rounds_done != 4 && base::monotonic_ns() < deadline) std::this_thread::yield();
+    });
+    EXPECT_EQ(wrong, std::vector<std::string>(4));
+}
+
+/// Ranks 1 to 3 drive a call that rank 0 has only started. Polls of each until it ended at rank 0, or
+/// nothing.
+std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t polls_max) {
+    Crew crew;
+    const TeamCall call = bind_call(
+        crew.job, crew.team, {.collective = "allreduce", .algorithm = "a2,a2", .elements = 1});
+    std::deque<Made> made;
+    for (Rank rank = 0; rank < 4; ++rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        Made& mine = made.emplace_back(call, 0, rank);
+        mine.op = &crew.job.engine(rank).issue(*crew.team.states[at], call.programs[at],
+                                               mine.registers(), call.reducer);
+    }
+    std::unique_ptr<Helper> helper;
+    if (helped) helper = std::make_unique<Helper>(crew.job.engine(0));
+    for (std::uint64_t polls = 0; polls < polls_max; ++polls) {
+        if (crew.job.engine(0).ended(*made[0].op)) {
+            EXPECT_EQ(check_output(call, made[0].occurrence, 0, made[0].output.data()), "");
+            return polls;
+        }
+        for (Rank rank = 1; rank < 4; ++rank) crew.job.engine(rank).poll();
+        std::this_thread::yield();
+    }
+    return std::nullopt;
+}
+
+TEST(ProgressThread, MovesAStartedCallOfARankThatIsElsewhere) {
+    EXPECT_TRUE(polls_until_rank0_ends(true, 100'000'000).has_value());
+}
+
+TEST(ProgressThread, WithoutItThatCallDoesNotMove) {  // the negative control
+    EXPECT_FALSE(polls_until_rank0_ends(false, 20'000).has_value());
+}
+
+}  // namespace
+}  // namespace weft::test
