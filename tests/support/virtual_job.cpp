@@ -29,7 +29,8 @@ VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil, bool sha
     if (!vigil.report) vigil.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank) {
         wires_.emplace_back(network_, rank);
-        engines_.emplace_back(wires_.back(), rank, run::EngineOptions{.vigil = vigil, .shared = shared});
+        engines_.emplace_back(wires_.back(), rank,
+                              run::EngineOptions{.vigil = vigil, .shared = shared});
     }
     if (!network_.has_threads())
         network_.observe([this](const Landing& landing) { watch_.landing(landing); });

@@ -3,6 +3,8 @@
 // engine with the rank's own calls without a data race.
 // Method: one thread per rank plus one progress thread each, on an unkind virtual wire of two nodes;
 // under the thread sanitizer a missing turn is a report.
+#include "run/execute/progress_thread.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +13,6 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "run/execute/progress_thread.hpp"
 #include "tests/support/call.hpp"
 #include "tests/support/ranks_in_threads.hpp"
 
@@ -66,9 +67,9 @@ std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank
     for (std::size_t round = 0; round < kRounds; ++round) {
         std::deque<Made> started;
         for (std::size_t i = 0; i < 2; ++i) {
-            Made& made = started.emplace_back(calls[(round + i) % calls.size()], 3 * round + i, rank);
-            made.op =
-                &engine.issue(state, program(made.call), made.registers(), made.call.reducer);
+            Made& made =
+                started.emplace_back(calls[(round + i) % calls.size()], 3 * round + i, rank);
+            made.op = &engine.issue(state, program(made.call), made.registers(), made.call.reducer);
         }
         Made blocking(calls[(round + 2) % calls.size()], 3 * round + 2, rank);
         if (!engine.run(state, program(blocking.call), blocking.registers(), blocking.call.reducer))
@@ -101,9 +102,9 @@ std::deque<TeamCall> mixed_calls(Crew& crew) {
                                        .algebra = Algebra::affine}));
     calls.push_back(
         bind_call(crew.job, crew.team, {.collective = "barrier", .algorithm = "dissemination"}));
-    calls.push_back(bind_call(
-        crew.job, crew.team,
-        {.collective = "broadcast", .algorithm = "binomial", .elements = 40, .root = 2}));
+    calls.push_back(
+        bind_call(crew.job, crew.team,
+                  {.collective = "broadcast", .algorithm = "binomial", .elements = 40, .root = 2}));
     return calls;
 }
 

@@ -30,6 +30,14 @@ struct EngineOptions {
     bool shared = false;  ///< a progress thread drives, too: each call takes its turn
 };
 
+/// What a progress thread found when it looked.
+enum class Helped : std::uint8_t {
+    gave_way,  ///< a call is being made, which drives by itself
+    moved,
+    waits,  ///< something is in flight and did not move
+    idle,
+};
+
 template <Transport Wire>
 class Engine {
   public:
@@ -90,10 +98,12 @@ class Engine {
         return poll_now();
     }
 
-    /// poll() for a progress thread: gives way, and says false, if a call is being made.
-    bool help() {
+    /// poll() for a progress thread; gives way if a call is being made.
+    Helped help() {
         const Turn::Hold hold = turn_.try_take();
-        return hold.owns_lock() && poll_now();
+        if (!hold.owns_lock()) return Helped::gave_way;
+        if (poll_now()) return Helped::moved;
+        return busy() ? Helped::waits : Helped::idle;
     }
 
     /// Drives everything until the operation has ended.

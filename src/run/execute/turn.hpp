@@ -17,9 +17,7 @@ class Turn {
 
     /// Holds the turn until it is destroyed, or holds nothing where nobody shares.
     using Hold = std::unique_lock<std::mutex>;
-    [[nodiscard]] Hold take() {
-        return shared_ ? Hold(mutex_) : Hold(mutex_, std::defer_lock);
-    }
+    [[nodiscard]] Hold take() { return shared_ ? Hold(mutex_) : Hold(mutex_, std::defer_lock); }
     /// Takes the turn only if nobody has it; owns_lock() says whether it did. For shared turns.
     [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
     [[nodiscard]] bool shared() const { return shared_; }

@@ -57,8 +57,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
             .vigil = {.timeout_ns = settings_.timeout_ns,
                       .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
                       .report = print_line,
-                      .abort =
-                          [this](const std::string& why) { job_.bootstrap->abort(3, why); }},
+                      .abort = [this](const std::string& why) { job_.bootstrap->abort(3, why); }},
             .shared = settings_.progress == base::ProgressMode::thread});
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);

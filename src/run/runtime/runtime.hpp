@@ -53,6 +53,10 @@ class Runtime {
     [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
     base::Result<void> free(std::byte* memory);
 
+    /// A call was started and its caller goes elsewhere.
+    void wake_helper() {
+        if (helper_) helper_->wake();
+    }
     void progress() {
         if (!finalized_) engine_->poll();
     }

@@ -38,7 +38,9 @@ base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
     const auto plan = plans_.find(shape);
     if (!plan) return plan.failure();
     if (auto checked = check_buffers(shape, buffers); !checked) return checked.failure();
-    return &engine_.issue(*state_, (*plan)->program, registers(buffers), (*plan)->reducer);
+    Operation& op = engine_.issue(*state_, (*plan)->program, registers(buffers), (*plan)->reducer);
+    runtime_.wake_helper();
+    return &op;
 }
 
 base::Result<void> Team::check_separate_buffers(const CallShape& shape, Buffers buffers) {
