@@ -9,8 +9,12 @@
 // Threads: one thread at a time drives a runtime and everything made from it.
 // Progress: data of others moves on during calls into the library only; a program that computes for
 // long calls Runtime::progress() now and then.
-// Errors: weft::Error, with a status and a text that names argument, rank and what was expected. After
-// an Error with another status than Status::argument from a check of arguments, the team is not usable.
+// Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A call
+// whose arguments are refused changes nothing; after any other Error of a collective the team is not
+// usable. Teams that have been freed, and all that belongs to a runtime that is gone, are refused.
+// Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that stops in
+// the middle does not hang: what an object of this interface leaves behind is let go of, and freed
+// when the other members have let go of it, too, or with the runtime.
 #pragma once
 
 #include <concepts>
@@ -20,15 +24,17 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "weft/error.hpp"
+#include "weft/export.h"
 #include "weft/types.hpp"
 
 namespace weft {
 
 /// The element type of a C++ type.
 template <class T>
-constexpr Type type_of() {
+[[nodiscard]] constexpr Type type_of() {
     static_assert(
         std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, long double>,
         "elements are integers, float or double");
@@ -46,7 +52,7 @@ constexpr Type type_of() {
 
 /// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
 /// longer than the runtime's calls that use it.
-class UserOp {
+class WEFT_API UserOp {
   public:
     /// function: see UserFunction. element_bytes: size of one element. commutative: whether operands
     /// may be swapped; if not, contributions are combined in rank order.
@@ -57,18 +63,42 @@ class UserOp {
     std::shared_ptr<const void> held_;
 };
 
-/// A started call; must not outlive its runtime. Destroying it does not wait: the buffers then have to stay valid until the team is
+/// A started call. Destroying it does not wait: the buffers then have to stay valid until the team is
 /// idle, for example until its next barrier() returns.
-class Request {
+class WEFT_API Request {
   public:
     Request() noexcept;
     Request(Request&& other) noexcept;
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Drives everything that is in flight once; true when this call is complete.
+    /// Drives everything that is in flight once; true when this call is complete, or if there is none.
+    /// An Error if the call failed.
     bool test();
-    /// Returns when this call is complete.
+    /// Returns when this call is complete. An Error if it failed.
+    void wait();
+
+  private:
+    friend class Team;
+    friend class PersistentRequest;
+    struct State;
+    explicit Request(std::unique_ptr<State> state) noexcept;
+    std::unique_ptr<State> state_;
+};
+
+/// A call that is prepared once and started often, with the same buffers each time.
+class WEFT_API PersistentRequest {
+  public:
+    PersistentRequest() noexcept;
+    PersistentRequest(PersistentRequest&& other) noexcept;
+    PersistentRequest& operator=(PersistentRequest&& other) noexcept;
+    /// As that of a Request, if the call is in flight.
+    ~PersistentRequest();
+
+    /// Collective, never waits. The call must not be in flight.
+    void start();
+    /// As those of a Request; a call that is not started is complete.
+    bool test();
     void wait();
 
   private:
@@ -78,11 +108,22 @@ class Request {
 };
 
 class Runtime;
+class Memory;
 
-/// A team of ranks: a handle, cheap to copy, valid until free() or the end of its runtime.
-class Team {
+namespace detail {
+struct TeamLink;
+struct RuntimeLink;
+}  // namespace detail
+
+/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its runtime.
+class WEFT_API Team {
   public:
+    /// No team; its calls are refused.
+    Team() noexcept = default;
+
+    /// Of this process: 0 to size()-1. Not collective.
     [[nodiscard]] Rank rank() const;
+    /// Number of members. Not collective.
     [[nodiscard]] Rank size() const;
 
     /// Returns when all members have entered.
@@ -94,6 +135,7 @@ class Team {
     /// The same with a user operation; count elements of its size.
     void allreduce(const void* in, void* out, std::size_t count, const UserOp& op);
 
+    /// buffer: the same size on all members.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
         broadcast(buffer.data(), buffer.size(), type_of<T>(), root);
@@ -110,6 +152,7 @@ class Team {
     void allreduce(std::span<T> inout, Op op) {
         allreduce(inout.data(), inout.data(), inout.size(), type_of<T>(), op);
     }
+    /// Of one value each.
     template <class T>
     requires std::is_arithmetic_v<T>
     [[nodiscard]] T allreduce(T value, Op op) {
@@ -117,8 +160,10 @@ class Team {
         return value;
     }
 
-    // Started calls never wait, whatever was started before, on this or any other team. Their buffers
-    // belong to the library until the request is complete.
+    /// @name Started calls
+    /// never wait, whatever was started before, on this or any other team. Their buffers belong to the
+    /// library until the request is complete. Arguments are those of the blocking calls.
+    /// @{
     [[nodiscard]] Request start_barrier();
     [[nodiscard]] Request start_broadcast(void* buffer, std::size_t count, Type type, Rank root);
     [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count, Type type,
@@ -126,11 +171,41 @@ class Team {
     [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count,
                                           const UserOp& op);
 
-    /// Collective: members with the same colour form a team, ordered by key, then rank. No team where
-    /// color < 0.
+    /// @}
+
+    /// @name Prepared calls
+    /// are started by PersistentRequest::start(). Preparing is not collective and moves nothing;
+    /// arguments are checked here.
+    /// @{
+    [[nodiscard]] PersistentRequest prepare_barrier();
+    [[nodiscard]] PersistentRequest prepare_broadcast(void* buffer, std::size_t count, Type type,
+                                                      Rank root);
+    [[nodiscard]] PersistentRequest prepare_allreduce(const void* in, void* out, std::size_t count,
+                                                      Type type, Op op);
+    [[nodiscard]] PersistentRequest prepare_allreduce(const void* in, void* out, std::size_t count,
+                                                      const UserOp& op);
+
+    /// @}
+
+    /// Collective: members with the same color form a team, ordered by key, then rank. No team where
+    /// color < 0. If any of the new teams finds no place (each rank can be in 32 at a time), all
+    /// members get an Error of Status::memory.
     [[nodiscard]] std::optional<Team> split(int color, int key);
-    /// Collective: ends a team made by split(). No started call of it may be in flight.
+    /// Collective: members that share memory with this one form a team, in the same order.
+    [[nodiscard]] Team split_by_node();
+    /// Collective: ends a team made by a split and frees its memory. No started call of it may be in
+    /// flight. All copies of the handle are refused afterwards.
     void free();
+
+    /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment: a
+    /// power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
+    /// Collective, with what allocate() gave, all members the same. Returns when all have entered.
+    void release(void* memory);
+    /// Where a member has what this rank has at `symmetric`, which lies in memory of allocate(): a
+    /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As shmem_ptr()
+    /// of OpenSHMEM 1.5, with ranks of the team.
+    [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
     /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the library's
     /// choice. All members call alike.
@@ -141,33 +216,92 @@ class Team {
 
   private:
     friend class Runtime;
-    explicit Team(void* team, void* runtime) : team_(team), runtime_(runtime) {}
-    void* team_;
-    void* runtime_;
+    friend class Memory;
+    friend class OwnedTeam;
+    void let_go() noexcept;
+    // shape: a call's, as the runtime sees it
+    Request start(const void* shape, const void* in, void* out);
+    PersistentRequest prepare(const void* shape, const void* in, void* out,
+                              std::shared_ptr<const void> user);
+    explicit Team(std::shared_ptr<detail::TeamLink> link) noexcept : link_(std::move(link)) {}
+    std::shared_ptr<detail::TeamLink> link_;
+};
+
+/// A team that ends with this object, by which members let go of it without waiting for each other: it
+/// is freed by a later split() of the team it came from, once all members have let go of it, or with
+/// the runtime. Where that is too late, call free().
+class WEFT_API OwnedTeam : public Team {
+  public:
+    /// Owns a team that split() or split_by_node() made. No copy of the handle may be used afterwards.
+    explicit OwnedTeam(Team team) noexcept : Team(std::move(team)) {}
+    OwnedTeam(OwnedTeam&& other) noexcept;
+    OwnedTeam& operator=(OwnedTeam&& other) noexcept;
+    ~OwnedTeam();
+};
+
+/// Symmetric memory that ends with this object, by which members let go of it without waiting for each
+/// other: it is freed by a later allocate() of the same team, once all members have let go of it,
+/// or with the team. Where that is too late, call free().
+class WEFT_API Memory {
+  public:
+    Memory() noexcept = default;
+    /// Collective over the team; see Team::allocate().
+    Memory(Team team, std::size_t bytes, std::size_t alignment = 64);
+    Memory(Memory&& other) noexcept;
+    Memory& operator=(Memory&& other) noexcept;
+    ~Memory();
+
+    [[nodiscard]] void* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size_bytes() const noexcept { return bytes_; }
+    /// As elements; those that fit as a whole.
+    template <class T>
+    [[nodiscard]] std::span<T> as() const noexcept {
+        static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
+        return {static_cast<T*>(data_), bytes_ / sizeof(T)};
+    }
+    /// A member's, for loads and stores; empty if it shares no memory with this rank.
+    template <class T>
+    [[nodiscard]] std::span<T> on(Rank peer) const {
+        static_assert(std::is_trivially_copyable_v<T>, "peers write elements as bytes");
+        void* const there = team_.ptr(data_, peer);
+        return {static_cast<T*>(there), there == nullptr ? 0 : bytes_ / sizeof(T)};
+    }
+    /// Collective: frees it now.
+    void free();
+
+  private:
+    void let_go() noexcept;
+
+    Team team_;
+    void* data_ = nullptr;
+    std::size_t bytes_ = 0;
 };
 
 /// This process's membership in its job.
-class Runtime {
+class WEFT_API Runtime {
   public:
     /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
     Runtime();
+    /// The other one is left empty, to be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
     /// Leaves without waiting for anyone: call finalize() before.
     ~Runtime();
 
     /// All ranks of the job.
-    [[nodiscard]] Team world() noexcept;
+    [[nodiscard]] Team world();
     /// Collective over all ranks: returns when everything started is complete and all ranks are here.
-    /// Afterwards calls on its teams fail, and memory from allocate() is gone with the runtime.
+    /// Afterwards calls on its teams are refused, and memory from allocate() is gone with the runtime.
     void finalize();
-    /// Moves started calls, and what others put to this rank, forward.
+    /// Moves started calls, and what others put to this rank, forward. Not collective; does not wait.
     void progress();
+    /// From now on, whatever waits in this runtime also calls function(argument) again and again while
+    /// it waits: the progress of another library that this thread has to serve. It must not use this
+    /// runtime, nor throw. One at a time: the last one stays; nullptr takes it away.
+    void on_progress(void (*function)(void* argument), void* argument);
 
-    /// Collective over all ranks: `bytes` bytes at the same offset of every rank's heap, aligned to
-    /// `alignment` (a power of two). Owned by the caller until release().
+    /// The same as world().allocate() and release().
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
-    /// Collective over all ranks, with what allocate() gave.
     void release(void* memory);
 
     /// Nodes of the job, virtual ones included.

@@ -18,6 +18,11 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
     return (value + unit - 1) & ~(unit - 1);
 }
 
+/// Bytes that a block for the request takes.
+[[nodiscard]] constexpr std::uint64_t block_size(HeapRequest request) noexcept {
+    return rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
+}
+
 }  // namespace
 
 HeapAllocator::HeapAllocator(HeapRange range) {
@@ -34,27 +39,43 @@ base::Result<std::uint64_t> HeapAllocator::allocate(HeapRequest request) {
     if (!std::has_single_bit(request.alignment))
         return base::fail(Status::argument, "alignment: found {}, expected a power of two",
                           request.alignment);
-    if (request.bytes > counts_.bytes_total) return no_room(request);
-    const std::uint64_t bytes = rounded_up(std::max<std::uint64_t>(request.bytes, 1), kHeapGranule);
+    const std::uint64_t offset = find(request, 0);
+    if (offset == kNoOffset) return no_room(request);
+    take(offset, request);
+    return offset;
+}
+
+std::uint64_t HeapAllocator::find(HeapRequest request, std::uint64_t from) const {
+    if (request.bytes > counts_.bytes_total) return kNoOffset;
+    const std::uint64_t bytes = block_size(request);
     const std::uint64_t alignment = std::max(request.alignment, kHeapGranule);
-    for (auto range = free_.begin(); range != free_.end(); ++range) {
-        const auto [start, length] = *range;
+    auto range = free_.upper_bound(from);
+    if (range != free_.begin()) --range;
+    for (; range != free_.end(); ++range) {
+        const std::uint64_t end = range->first + range->second;
+        const std::uint64_t start = std::max(range->first, from);
+        if (start >= end) continue;
         const std::uint64_t skipped = -start & (alignment - 1);
-        if (length < bytes || length - bytes < skipped) continue;
-        const std::uint64_t offset = start + skipped;
-        const std::uint64_t behind = length - skipped - bytes;
-        if (behind != 0) free_.emplace_hint(std::next(range), offset + bytes, behind);
-        if (skipped != 0)
-            range->second = skipped;
-        else
-            free_.erase(range);
-        blocks_.emplace(offset, bytes);
-        counts_.bytes_used += bytes;
-        counts_.bytes_used_max = std::max(counts_.bytes_used_max, counts_.bytes_used);
-        ++counts_.allocations;
-        return offset;
+        if (end - start >= bytes && end - start - bytes >= skipped) return start + skipped;
     }
-    return no_room(request);
+    return kNoOffset;
+}
+
+void HeapAllocator::take(std::uint64_t offset, HeapRequest request) {
+    const std::uint64_t bytes = block_size(request);
+    const auto range = std::prev(free_.upper_bound(offset));
+    const std::uint64_t end = range->first + range->second;
+    WEFT_CHECK(range->first <= offset && end - offset >= bytes, offset, bytes, end);
+    if (end != offset + bytes)
+        free_.emplace_hint(std::next(range), offset + bytes, end - offset - bytes);
+    if (offset != range->first)
+        range->second = offset - range->first;
+    else
+        free_.erase(range);
+    blocks_.emplace(offset, bytes);
+    counts_.bytes_used += bytes;
+    counts_.bytes_used_max = std::max(counts_.bytes_used_max, counts_.bytes_used);
+    ++counts_.allocations;
 }
 
 base::Result<void> HeapAllocator::free(std::uint64_t offset) {

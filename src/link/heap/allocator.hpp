@@ -3,9 +3,10 @@
 //
 // Idea     First fit over the free ranges in order of offset; neighbours grow together again when
 //          freed. It hands out offsets and never touches memory.
-// Why      Every rank runs the same allocator over the same sequence of calls, so an object has the
-//          same offset on all ranks without a word between them. First fit keeps the heap dense at
-//          its start, so few pages of the sparse segment are ever touched.
+// Why      Who has to agree about an offset with others asks for the lowest one that fits here, from
+//          some offset on, and takes it once all have the same (run/runtime/symmetric_heap.hpp).
+//          First fit keeps the heap dense at its start, so few pages of the sparse segment are ever
+//          touched.
 // Holds    Deterministic: offsets depend on the sequence of calls alone; a call that fails changes
 //          nothing. Blocks begin and end on cache lines: flags in different blocks never share one.
 // Next     link/shared for the memory behind the offsets.
@@ -21,6 +22,8 @@ namespace weft::link {
 
 /// Blocks are multiples of this and aligned to at least this.
 inline constexpr std::uint64_t kHeapGranule = 64;
+/// No offset: there is no room.
+inline constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
 struct HeapRange {
     std::uint64_t start = 0;
@@ -52,6 +55,13 @@ class HeapAllocator {
     /// Offset of a new block, or Status::memory with what was asked and what is free, or
     /// Status::argument for an alignment that is no power of two.
     [[nodiscard]] base::Result<std::uint64_t> allocate(HeapRequest request);
+
+    /// The lowest offset from `from` on where such a block fits now; kNoOffset if there is none. The
+    /// alignment is a power of two.
+    [[nodiscard]] std::uint64_t find(HeapRequest request, std::uint64_t from) const;
+    /// Makes a block at an offset that find() gave for this request.
+    void take(std::uint64_t offset, HeapRequest request);
+
     /// Frees the block that begins at the offset; Status::argument if none does.
     [[nodiscard]] base::Result<void> free(std::uint64_t offset);
 

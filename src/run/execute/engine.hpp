@@ -95,7 +95,14 @@ class Engine {
     /// of failures, disagreements and time-outs as those that wait do.
     bool poll() {
         const Turn::Hold hold = turn_.take();
-        return poll_now();
+        const bool moved = poll_now();
+        if (!moved) drive_external();
+        return moved;
+    }
+    /// Between polls of a caller that has nothing else to do: a pause or a yield, as waits make.
+    void relax() {
+        const Turn::Hold hold = turn_.take();
+        wire_.relax(idle_.failures);
     }
 
     /// poll() for a progress thread; gives way if a call is being made.
@@ -105,6 +112,15 @@ class Engine {
         if (poll_now()) return Helped::moved;
         return busy() ? Helped::waits : Helped::idle;
     }
+
+    /// From now on polls without effect, and waits, call this too: the progress of another library that
+    /// shares the caller's thread. It must not use this runtime. nullptr: no more.
+    void set_external(void (*function)(void* argument), void* argument) {
+        external_ = function;
+        external_argument_ = argument;
+    }
+    /// Whether set_external()'s function is running, on this thread: no other one runs it.
+    [[nodiscard]] bool in_external() const { return in_external_; }
 
     /// Drives everything until the operation has ended.
     void wait(Operation& op) {
@@ -151,6 +167,14 @@ class Engine {
 
   private:
     static constexpr unsigned kLookEvery = 256;
+    static constexpr unsigned kExternalEvery = 16;  ///< failed looks of the short way
+
+    void drive_external() {
+        if (external_ == nullptr || in_external_) return;
+        in_external_ = true;
+        external_(external_argument_);
+        in_external_ = false;
+    }
 
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
 
@@ -172,7 +196,7 @@ class Engine {
     template <class Ended>
     void drive_until(Ended ended) {
         while (!ended()) {
-            poll_now();
+            if (!poll_now()) drive_external();
             if (ended()) return;
             wire_.relax(idle_.failures);
         }
@@ -311,6 +335,7 @@ class Engine {
                        team.cell_bank(epoch),
                        base::flag_word(tick, flag_hash(digest))};
         const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
+            if (patience.failures % kExternalEvery == kExternalEvery - 1) drive_external();
             if (vigil_.endure(patience, teams_, [&] { return std::vector{describe(call, wait)}; }))
                 return true;
             fail_all(vigil_.failure());
@@ -403,6 +428,9 @@ class Engine {
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;
     Patience idle_;  ///< how long nothing has moved
+    void (*external_)(void* argument) = nullptr;
+    void* external_argument_ = nullptr;
+    bool in_external_ = false;
     std::deque<Operation> pool_;
     std::vector<Operation*> free_;
     base::Failure failure_;

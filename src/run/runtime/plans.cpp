@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/plans.hpp"
 
+#include <atomic>
 #include <limits>
 
 #include "base/element_types.hpp"
@@ -74,6 +75,11 @@ base::Result<void> check(const CallShape& shape, Rank size) {
 }
 
 }  // namespace
+
+std::uint64_t next_operation_serial() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)

@@ -45,6 +45,10 @@ struct CallShape {
     friend auto operator<=>(const CallShape&, const CallShape&) = default;
 };
 
+/// A number that no user's operation of this process had before, whichever interface it came by. Not
+/// state of a runtime: operations are made without one.
+[[nodiscard]] std::uint64_t next_operation_serial();
+
 struct Plan {
     CallShape shape;
     BoundProgram program;

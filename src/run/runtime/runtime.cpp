@@ -61,7 +61,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
             .shared = settings_.progress == base::ProgressMode::thread});
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
-    add_team(0, std::move(everyone), 1);
+    add_team(0, std::move(everyone), 1, 0);
     if (settings_.progress == base::ProgressMode::thread) helper_.emplace(*engine_);
 }
 
@@ -78,7 +78,8 @@ int Runtime::nodes_of(const std::vector<Rank>& job_ranks) const {
     return static_cast<int>(nodes.size());
 }
 
-Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
+Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
+                        std::uint64_t parent) {
     const auto me = std::ranges::find(job_ranks, job_.bootstrap->rank());
     PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
                         .size = static_cast<Rank>(job_ranks.size()),
@@ -87,17 +88,28 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .region = layout_.shape};
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
     used_regions_ |= std::uint64_t{1} << id;
-    return *teams_.emplace_back(
-        std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick, std::move(context)));
+    return *teams_.emplace_back(std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick,
+                                                       std::move(context), parent));
 }
 
 void Runtime::remove_team(Team& team) {
     const std::uint32_t id = team.id();
     const base::Tick bound = tick_bound();
     retired_tick_ = bound;
+    heap_.end_team(team);
     engine_->remove_team(team.state());
     std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     used_regions_ &= ~(std::uint64_t{1} << id);
+}
+
+std::vector<Team*> Runtime::abandoned_children(const Team& parent) const {
+    std::vector<Team*> children;
+    for (const auto& team : teams_) {
+        if (team->abandoned() && team->parent() == parent.serial() && engine_->idle(team->state()))
+            children.push_back(team.get());
+    }
+    std::ranges::sort(children, {}, &Team::id);
+    return children;
 }
 
 base::Tick Runtime::tick_bound() const {
@@ -109,17 +121,18 @@ base::Tick Runtime::tick_bound() const {
     return bound;
 }
 
-base::Result<std::byte*> Runtime::allocate(std::uint64_t bytes, std::uint64_t alignment) {
-    const auto offset = heap_.allocate({bytes, alignment});
-    if (!offset) return offset.failure().within("heap (WEFT_HEAP_SIZE sets its size)");
-    return job_.wire->near(job_.bootstrap->rank()) + *offset;
+std::uint64_t Runtime::heap_offset(const void* memory) const {
+    if (finalized_) return link::kNoOffset;
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(at(0));
+    return offset >= layout_.heap && offset < layout_.bytes ? offset : link::kNoOffset;
 }
 
-base::Result<void> Runtime::free(std::byte* memory) {
-    const std::byte* base = job_.wire->near(job_.bootstrap->rank());
-    if (memory < base + layout_.heap || memory >= base + layout_.bytes)
-        return base::fail(Status::argument, "free: the pointer does not lie in the heap");
-    return heap_.free(static_cast<std::uint64_t>(memory - base));
+std::byte* Runtime::on_rank(const void* memory, Rank job_rank) const {
+    const std::uint64_t offset = heap_offset(memory);
+    if (offset == link::kNoOffset) return nullptr;
+    std::byte* const base = job_.wire->near(job_rank);
+    return base == nullptr ? nullptr : base + offset;
 }
 
 base::Result<void> Runtime::finalize() {

@@ -13,12 +13,12 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
-#include "link/heap/allocator.hpp"
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
+#include "run/runtime/symmetric_heap.hpp"
 #include "run/runtime/team.hpp"
 
 namespace weft::run {
@@ -42,24 +42,37 @@ class Runtime {
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
 
     /// A new team of these members (ranks of the job), already agreed about; see Team::split.
-    Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
+    Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
+                   std::uint64_t parent);
     void remove_team(Team& team);
+    /// Children of a team that are abandoned here and have no call in flight, by place in the table.
+    [[nodiscard]] std::vector<Team*> abandoned_children(const Team& parent) const;
+    [[nodiscard]] std::uint64_t next_team_serial() { return ++team_serials_; }
     /// Regions that no team of this rank uses, as bits.
     [[nodiscard]] std::uint64_t free_regions() const { return ~used_regions_ & kRegionMask; }
     /// A tick above every one that this rank has used on any team.
     [[nodiscard]] base::Tick tick_bound() const;
 
-    /// Symmetric memory: every rank of the job calls alike and gets the same offset.
-    [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
-    base::Result<void> free(std::byte* memory);
+    /// Memory at the same offset on all members of a team; see Team.
+    [[nodiscard]] SymmetricHeap& heap() { return heap_; }
+    /// This rank's memory at an offset of its segment. Not after finalize().
+    [[nodiscard]] std::byte* at(std::uint64_t offset) const {
+        return job_.wire->near(job_.bootstrap->rank()) + offset;
+    }
+    /// The offset of memory in this rank's heap; link::kNoOffset for any other.
+    [[nodiscard]] std::uint64_t heap_offset(const void* memory) const;
+    /// Where a rank of the job has what this rank has at `memory`, in its heap; nullptr if loads and
+    /// stores do not reach it.
+    [[nodiscard]] std::byte* on_rank(const void* memory, Rank job_rank) const;
 
     /// A call was started and its caller goes elsewhere.
     void wake_helper() {
         if (helper_) helper_->wake();
     }
     void progress() {
-        if (!finalized_) engine_->poll();
+        if (!finalized_ && !engine_->in_external()) engine_->poll();
     }
+    [[nodiscard]] bool finalized() const { return finalized_; }
     /// Collective over the job: waits for all ranks, drains, leaves the job.
     base::Result<void> finalize();
 
@@ -74,9 +87,10 @@ class Runtime {
     ReduceTable kernels_;
     Job job_;
     std::unique_ptr<RealEngine> engine_;
-    link::HeapAllocator heap_;
+    SymmetricHeap heap_;
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
+    std::uint64_t team_serials_ = 0;
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
     std::optional<ProgressThread<link::Wire>> helper_;  ///< last: it drives the engine

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "base/element_types.hpp"
 #include "run/runtime/runtime.hpp"
@@ -15,14 +16,17 @@ struct Team::Entry {
     std::uint64_t key = 0;    ///< with its sign bit flipped, so that unsigned order is key order
     std::uint64_t free_regions = 0;
     std::uint64_t tick = 0;
+    std::uint64_t abandoned = 0;  ///< places of children that may be ended, as bits
 };
 
 Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-           PlanContext context)
+           PlanContext context, std::uint64_t parent)
     : runtime_(runtime),
       engine_(runtime.engine()),
       plans_(context, runtime.kernels(), runtime.settings().algorithms),
-      nodes_(context.nodes) {
+      nodes_(context.nodes),
+      parent_(parent),
+      serial_(runtime.next_team_serial()) {
     const auto barrier = plans_.inserted_barrier();
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
     state_ = &engine_.add_team({.id = id,
@@ -64,43 +68,130 @@ base::Result<void> Team::check_separate_buffers(const CallShape& shape, Buffers 
     return {};
 }
 
-base::Result<Team*> Team::split(int color, int key) {
+base::Result<void> Team::prepare(const CallShape& shape, Buffers buffers) {
+    const auto plan = plans_.find(shape);
+    if (!plan) return plan.failure();
+    return check_buffers(shape, buffers);
+}
+
+base::Result<std::vector<Team::Entry>> Team::exchange(const Entry& mine) {
     const auto members = static_cast<std::size_t>(size());
     std::vector<Entry> entries(members);
-    entries[static_cast<std::size_t>(rank())] = {
-        .color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
-        .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
-        .free_regions = runtime_.free_regions(),
-        .tick = runtime_.tick_bound()};
+    entries[static_cast<std::size_t>(rank())] = mine;
     // Everyone's entry to everyone: each fills in its own, the others are zero.
-    const CallShape exchange{.kind = Kind::allreduce,
-                             .type = Type::uint64,
-                             .op = Op::bor,
-                             .elements = members * sizeof(Entry) / sizeof(std::uint64_t)};
-    if (auto done = call(exchange, {entries.data(), entries.data()}); !done)
-        return done.failure().within("split");
+    const CallShape shape{.kind = Kind::allreduce,
+                          .type = Type::uint64,
+                          .op = Op::bor,
+                          .elements = members * sizeof(Entry) / sizeof(std::uint64_t)};
+    if (auto done = call(shape, {entries.data(), entries.data()}); !done) return done.failure();
+    return entries;
+}
+
+/// All members see the same entries, so they refuse alike, even those whose own team would fit.
+base::Result<void> Team::check_regions(const std::vector<Entry>& entries) {
+    std::map<std::uint64_t, std::uint64_t> free_by_color;
+    for (const Entry& entry : entries) {
+        if (entry.color == 0) continue;
+        const auto [at, added] = free_by_color.try_emplace(entry.color, entry.free_regions);
+        at->second &= entry.free_regions;
+        if (at->second == 0)
+            return base::fail(Status::memory,
+                              "split: no region is free on all members of the team of color {}; "
+                              "each rank can be in {} teams at a time",
+                              entry.color - 1, SegmentLayout::kTeams);
+    }
+    return {};
+}
+
+/// The entries of a split. If anyone has abandoned a child, those that all their members have abandoned
+/// are ended first, and the entries say what is free then.
+base::Result<std::vector<Team::Entry>> Team::gather_entries(int color, int key) {
+    Entry mine{.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
+               .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
+               .free_regions = runtime_.free_regions(),
+               .tick = runtime_.tick_bound()};
+    for (const Team* child : runtime_.abandoned_children(*this))
+        mine.abandoned |= std::uint64_t{1} << child->id();
+    auto entries = exchange(mine);
+    if (!entries) return entries;
+    if (std::ranges::all_of(*entries, [](const Entry& entry) { return entry.abandoned == 0; }))
+        return entries;
+    if (auto ended = end_abandoned(*entries); !ended) return ended.failure();
+    mine.abandoned = 0;
+    mine.free_regions = runtime_.free_regions();
+    mine.tick = runtime_.tick_bound();
+    return exchange(mine);
+}
+
+/// In order of their places in the table, which members know alike, so that nobody waits in a circle.
+base::Result<void> Team::end_abandoned(const std::vector<Entry>& entries) {
+    for (Team* child : runtime_.abandoned_children(*this)) {
+        if (!all_abandoned(entries, *child)) continue;
+        if (auto ended = child->release(); !ended) return ended;
+    }
+    return {};
+}
+
+bool Team::all_abandoned(const std::vector<Entry>& entries, const Team& child) const {
+    const std::vector<Rank>& ranks = state_->setup.job_ranks;
+    return std::ranges::all_of(child.state().setup.job_ranks, [&](Rank member) {
+        const auto at = std::ranges::find(ranks, member) - ranks.begin();
+        return (entries[static_cast<std::size_t>(at)].abandoned >> child.id() & 1) != 0;
+    });
+}
+
+base::Result<Team*> Team::split(int color, int key) {
+    auto gathered = gather_entries(color, key);
+    if (!gathered) return gathered.failure().within("split");
+    const std::vector<Entry>& entries = *gathered;
+    const std::uint64_t mine = entries[static_cast<std::size_t>(rank())].color;
+    if (auto checked = check_regions(entries); !checked) return checked.failure();
     if (color < 0) return nullptr;
 
     std::vector<Rank> ranks;
     std::uint64_t free_everywhere = ~std::uint64_t{0};
     base::Tick first_tick = 1;
-    for (std::size_t r = 0; r < members; ++r) {
-        if (entries[r].color != static_cast<std::uint64_t>(color) + 1) continue;
+    for (std::size_t r = 0; r < entries.size(); ++r) {
+        if (entries[r].color != mine) continue;
         ranks.push_back(static_cast<Rank>(r));
         free_everywhere &= entries[r].free_regions;
         if (base::tick_distance(entries[r].tick, first_tick) > 0) first_tick = entries[r].tick;
     }
-    if (free_everywhere == 0)
-        return base::fail(
-            Status::memory,
-            "split: no region is free on all {} members; each rank can be in {} teams "
-            "at a time",
-            ranks.size(), SegmentLayout::kTeams);
     std::ranges::stable_sort(ranks, {},
                              [&](Rank r) { return entries[static_cast<std::size_t>(r)].key; });
     for (Rank& r : ranks) r = state_->setup.job_ranks[static_cast<std::size_t>(r)];
     const auto id = static_cast<std::uint32_t>(std::countr_zero(free_everywhere));
-    return &runtime_.add_team(id, std::move(ranks), first_tick);
+    return &runtime_.add_team(id, std::move(ranks), first_tick, serial_);
+}
+
+/// A node is named by its first rank in the job: all its ranks know the same group.
+base::Result<Team*> Team::split_node() {
+    return split(runtime_.job().node_ranks.front(), 0);
+}
+
+base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t alignment) {
+    if (runtime_.finalized()) return state_->failure;
+    const auto offset = runtime_.heap().allocate(*this, {bytes, alignment});
+    if (!offset) return offset.failure();
+    return runtime_.at(*offset);
+}
+
+base::Result<void> Team::free(const void* memory) {
+    if (runtime_.finalized()) return state_->failure;
+    const std::uint64_t offset = runtime_.heap_offset(memory);
+    if (offset == link::kNoOffset)
+        return base::fail(Status::argument, "free: the pointer does not lie in the symmetric heap");
+    return runtime_.heap().free(*this, offset);
+}
+
+void Team::let_go(const void* memory) {
+    const std::uint64_t offset = runtime_.heap_offset(memory);
+    if (offset != link::kNoOffset) runtime_.heap().let_go(*this, offset);
+}
+
+std::byte* Team::on_member(const void* memory, Rank member) const {
+    if (member < 0 || member >= size()) return nullptr;
+    return runtime_.on_rank(memory, state_->setup.job_ranks[static_cast<std::size_t>(member)]);
 }
 
 base::Result<void> Team::release() {

@@ -32,7 +32,7 @@ struct Buffers {
 class Team {
   public:
     Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-         PlanContext context);
+         PlanContext context, std::uint64_t parent);
 
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
@@ -52,17 +52,49 @@ class Team {
     /// Starts a call; never waits. The operation belongs to the caller until Engine::release.
     [[nodiscard]] base::Result<Operation*> start(const CallShape& shape, Buffers buffers);
 
+    /// Whether such a call could be made; makes its plan. Nothing is numbered.
+    [[nodiscard]] base::Result<void> prepare(const CallShape& shape, Buffers buffers);
+
     /// Collective: members with the same colour form a team, ordered by key, then rank. Returns
-    /// nullptr where colour < 0. Fails if no region is free on all members.
+    /// nullptr where colour < 0. Fails on all members alike if no region is free on all members of one
+    /// of the new teams.
     [[nodiscard]] base::Result<Team*> split(int color, int key);
-    /// Collective: ends the team. No call may be in flight.
+    /// Collective: the members that share memory with this one form a team, in the same order.
+    [[nodiscard]] base::Result<Team*> split_node();
+    /// Not collective: this rank has no more use for the team. A later split() of its parent ends it
+    /// once all its members have said so and none has a call in flight.
+    void abandon() { abandoned_ = true; }
+    [[nodiscard]] bool abandoned() const { return abandoned_; }
+    /// serial() of the team that this one was split from; 0 of the world.
+    [[nodiscard]] std::uint64_t parent() const { return parent_; }
+    /// The number of the next block that is allocated on the team.
+    [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
+    /// Tells teams of this rank apart, past ones included; not alike on ranks.
+    [[nodiscard]] std::uint64_t serial() const { return serial_; }
+
+    /// Collective: ends the team and frees its memory. No call may be in flight.
     [[nodiscard]] base::Result<void> release();
+
+    /// Collective: memory at the same heap offset on all members; see SymmetricHeap.
+    [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
+    /// Collective, with what allocate() gave.
+    [[nodiscard]] base::Result<void> free(const void* memory);
+    /// Not collective: freed by a later allocate() of the team once all members have let go.
+    void let_go(const void* memory);
+    /// A member's memory of the same name, if it is near, else nullptr.
+    [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
 
     base::Result<void> force(Kind kind, std::string_view spec) { return plans_.force(kind, spec); }
     [[nodiscard]] PlanCache& plans() { return plans_; }
 
   private:
     struct Entry;
+
+    [[nodiscard]] base::Result<std::vector<Entry>> exchange(const Entry& mine);
+    [[nodiscard]] base::Result<std::vector<Entry>> gather_entries(int color, int key);
+    [[nodiscard]] base::Result<void> end_abandoned(const std::vector<Entry>& entries);
+    [[nodiscard]] bool all_abandoned(const std::vector<Entry>& entries, const Team& child) const;
+    [[nodiscard]] static base::Result<void> check_regions(const std::vector<Entry>& entries);
 
     [[nodiscard]] static Registers registers(Buffers buffers) {
         return {static_cast<const std::byte*>(buffers.input),
@@ -81,6 +113,10 @@ class Team {
     PlanCache plans_;
     int nodes_;
     TeamState* state_ = nullptr;
+    std::uint64_t parent_;
+    std::uint64_t serial_;
+    std::uint64_t allocations_ = 0;
+    bool abandoned_ = false;
 };
 
 }  // namespace weft::run

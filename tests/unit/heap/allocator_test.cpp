@@ -193,5 +193,33 @@ TEST(HeapAllocator, StatisticsRememberTheMostInUse) {
     EXPECT_EQ(now.bytes_used, 0U);
 }
 
+/// What members of a team do to agree: each names the lowest offset from somewhere on, and takes it later.
+TEST(HeapAllocator, FindNamesTheLowestPlaceFromAnOffsetOn) {
+    HeapAllocator heap(kRange);
+    std::vector<std::uint64_t> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(heap.allocate({1000, 64}).value());
+    ASSERT_TRUE(heap.free(blocks[2]).ok());
+    ASSERT_TRUE(heap.free(blocks[5]).ok());
+    const HeapStatistics before = heap.statistics();
+    EXPECT_EQ(heap.find({1000, 64}, 0), blocks[2]);
+    EXPECT_EQ(heap.find({500, 64}, blocks[2] + 64), blocks[2] + 64);
+    EXPECT_EQ(heap.find({1000, 64}, blocks[2] + 64), blocks[5]);
+    const std::uint64_t behind = heap.find({1000, 64}, blocks[5] + 64);
+    EXPECT_EQ(behind, blocks[7] + 1024);
+    EXPECT_EQ(heap.find({1000, 4096}, behind) % 4096, 0U);
+    EXPECT_EQ(heap.find({2 << 20, 64}, 0), kNoOffset);
+    EXPECT_EQ(heap.find({64, 64}, kRange.start + kRange.bytes), kNoOffset);
+    EXPECT_EQ(heap.find({64, 64}, kNoOffset), kNoOffset);
+    EXPECT_EQ(heap.statistics(), before);
+
+    heap.take(blocks[5] + 128, {100, 64});
+    EXPECT_EQ(heap.block_bytes(blocks[5] + 128), 128U);
+    EXPECT_EQ(heap.find({128, 64}, blocks[5]), blocks[5]);
+    EXPECT_EQ(heap.find({1000, 64}, blocks[5]), behind);
+    ASSERT_TRUE(heap.free(blocks[5] + 128).ok());
+    EXPECT_EQ(heap.statistics().free_ranges, before.free_ranges);
+    EXPECT_EQ(heap.find({1000, 64}, blocks[2] + 64), blocks[5]);
+}
+
 }  // namespace
 }  // namespace weft::link

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// links.hpp - what handles of the C++ interface hold, so that one that is stale is refused.
+//
+// Idea     Copies of a handle share a link; freeing the team, or the end of the runtime, empties it.
+// Holds    A call follows one pointer more than it would without.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "run/runtime/runtime.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+
+namespace detail {
+
+struct RuntimeLink {
+    run::Runtime* runtime = nullptr;  ///< nullptr once it is gone
+    std::vector<std::shared_ptr<TeamLink>> teams;
+};
+
+struct TeamLink {
+    run::Team* team = nullptr;  ///< nullptr once freed or gone
+    std::shared_ptr<RuntimeLink> runtime;
+};
+
+[[noreturn]] inline void raise(const base::Failure& failure) {
+    throw Error(failure.status, failure.text);
+}
+
+inline void succeed(const base::Result<void>& result) {
+    if (!result) [[unlikely]]
+        raise(result.failure());
+}
+
+template <class T>
+T succeed(base::Result<T> result) {
+    if (!result) [[unlikely]]
+        raise(result.failure());
+    return std::move(*result);
+}
+
+[[nodiscard]] inline run::Team& team_of(const std::shared_ptr<TeamLink>& link) {
+    if (link == nullptr || link->team == nullptr) [[unlikely]]
+        throw Error(Status::argument, link != nullptr && link->runtime->runtime == nullptr
+                                          ? "the runtime of the team is gone"
+                                          : "the team has been freed, or never was one");
+    return *link->team;
+}
+
+/// The link of a team that has none yet.
+[[nodiscard]] std::shared_ptr<TeamLink> link_to(run::Team& team,
+                                                const std::shared_ptr<RuntimeLink>& runtime);
+/// All handles of the team are refused from now on.
+void cut(TeamLink& link) noexcept;
+
+}  // namespace detail
+
+struct Request::State {
+    std::shared_ptr<detail::RuntimeLink> runtime;
+    run::Operation* operation;
+
+    State(std::shared_ptr<detail::RuntimeLink> from, run::Operation* started)
+        : runtime(std::move(from)), operation(started) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+        if (runtime->runtime != nullptr) runtime->runtime->engine().release(*operation);
+    }
+};
+
+}  // namespace weft

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// teams.cpp - teams of the C++ interface, and the memory that is allocated on them.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "front/cpp_api/links.hpp"
+#include "run/runtime/shapes.hpp"
+
+namespace weft {
+
+using detail::succeed;
+using detail::team_of;
+
+namespace detail {
+
+std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<RuntimeLink>& runtime) {
+    auto link = std::make_shared<TeamLink>(TeamLink{&team, runtime});
+    runtime->teams.push_back(link);
+    return link;
+}
+
+void cut(TeamLink& link) noexcept {
+    link.team = nullptr;
+    std::erase_if(link.runtime->teams, [&](const auto& held) { return held.get() == &link; });
+}
+
+}  // namespace detail
+
+namespace {
+
+run::Kind kind_named(std::string_view name) {
+    const auto found = std::ranges::find(run::kKindNames, name);
+    if (found == run::kKindNames.end())
+        throw Error(Status::argument, fmt::format("no collective \"{}\", expected one of: {}", name,
+                                                  fmt::join(run::kKindNames, " ")));
+    return static_cast<run::Kind>(found - run::kKindNames.begin());
+}
+
+}  // namespace
+
+// --- user operations -----------------------------------------------------------------------------
+
+UserOp::UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative)
+    : held_(std::make_shared<const run::UserOperation>(
+          run::UserOperation{.function = function,
+                             .argument = argument,
+                             .commutative = commutative,
+                             .element_bytes = element_bytes,
+                             .serial = run::next_operation_serial()})) {
+    if (function == nullptr) throw Error(Status::argument, "UserOp: function is null");
+    if (element_bytes == 0)
+        throw Error(Status::argument, "UserOp: element_bytes is 0, expected 1 or more");
+}
+
+// --- teams ---------------------------------------------------------------------------------------
+
+Rank Team::rank() const {
+    return team_of(link_).rank();
+}
+Rank Team::size() const {
+    return team_of(link_).size();
+}
+
+void Team::barrier() {
+    succeed(team_of(link_).call(run::barrier_shape(), {}));
+}
+
+void Team::broadcast(void* buffer, std::size_t count, Type type, Rank root) {
+    succeed(team_of(link_).call(run::broadcast_shape(count, type, root), {buffer, buffer}));
+}
+
+void Team::allreduce(const void* in, void* out, std::size_t count, Type type, Op op) {
+    succeed(team_of(link_).call(run::allreduce_shape(count, type, op), {in, out}));
+}
+
+void Team::allreduce(const void* in, void* out, std::size_t count, const UserOp& op) {
+    const auto* user = static_cast<const run::UserOperation*>(op.held_.get());
+    succeed(team_of(link_).call(run::allreduce_shape(count, user), {in, out}));
+}
+
+std::optional<Team> Team::split(int color, int key) {
+    run::Team* team = succeed(team_of(link_).split(color, key));
+    if (team == nullptr) return std::nullopt;
+    return Team(detail::link_to(*team, link_->runtime));
+}
+
+Team Team::split_by_node() {
+    return Team(detail::link_to(*succeed(team_of(link_).split_node()), link_->runtime));
+}
+
+void Team::free() {
+    if (team_of(link_).id() == 0) throw Error(Status::argument, "free: the world team stays");
+    succeed(team_of(link_).release());
+    detail::cut(*link_);
+}
+
+void* Team::allocate(std::size_t bytes, std::size_t alignment) {
+    return succeed(team_of(link_).allocate(bytes, alignment));
+}
+void Team::release(void* memory) {
+    succeed(team_of(link_).free(memory));
+}
+void* Team::ptr(const void* symmetric, Rank peer) const {
+    const run::Team& team = team_of(link_);
+    if (peer < 0 || peer >= team.size())
+        throw Error(Status::argument, fmt::format("ptr: peer: {} is not a rank of the team, "
+                                                  "expected 0..{}",
+                                                  peer, team.size() - 1));
+    return team.on_member(symmetric, peer);
+}
+
+void Team::set_algorithm(std::string_view collective, std::string_view spec) {
+    succeed(team_of(link_).force(kind_named(collective), spec));
+}
+
+std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
+    return succeed(team_of(link_).plans().choose(
+        {.kind = kind_named(collective), .type = type, .root = 0, .elements = count}));
+}
+
+// --- owners --------------------------------------------------------------------------------------
+
+OwnedTeam::OwnedTeam(OwnedTeam&& other) noexcept : Team(std::move(other)) {}
+OwnedTeam& OwnedTeam::operator=(OwnedTeam&& other) noexcept {
+    if (this != &other) {
+        let_go();
+        Team::operator=(std::move(other));
+    }
+    return *this;
+}
+OwnedTeam::~OwnedTeam() {
+    let_go();
+}
+
+void Team::let_go() noexcept {
+    if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
+    link_->team->abandon();
+    detail::cut(*link_);
+}
+
+Memory::Memory(Team team, std::size_t bytes, std::size_t alignment)
+    : team_(std::move(team)), data_(team_.allocate(bytes, alignment)), bytes_(bytes) {}
+Memory::Memory(Memory&& other) noexcept
+    : team_(std::move(other.team_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+Memory& Memory::operator=(Memory&& other) noexcept {
+    if (this != &other) {
+        let_go();
+        team_ = std::move(other.team_);
+        data_ = std::exchange(other.data_, nullptr);
+        bytes_ = std::exchange(other.bytes_, 0);
+    }
+    return *this;
+}
+Memory::~Memory() {
+    let_go();
+}
+
+void Memory::free() {
+    team_.release(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+}
+
+/// Memory of a team that is gone has gone with it.
+void Memory::let_go() noexcept {
+    if (data_ != nullptr && team_.link_->team != nullptr) team_.link_->team->let_go(data_);
+    data_ = nullptr;
+}
+
+}  // namespace weft

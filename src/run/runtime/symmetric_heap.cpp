@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/symmetric_heap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/units.hpp"
+#include "run/runtime/team.hpp"
+
+namespace weft::run {
+
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is let go of
+
+/// The smallest and the largest of what the members say, of N numbers at once.
+template <std::size_t N>
+class Ballot {
+  public:
+    explicit Ballot(const std::array<std::uint64_t, N>& said) {
+        for (std::size_t i = 0; i < N; ++i) {
+            words_[i] = said[i];
+            words_[N + i] = ~said[i];
+        }
+    }
+
+    [[nodiscard]] base::Result<void> hold(Team& team) {
+        return team.call({.kind = Kind::allreduce,
+                          .type = Type::uint64,
+                          .op = Op::max,
+                          .elements = words_.size()},
+                         {words_.data(), words_.data()});
+    }
+    [[nodiscard]] std::uint64_t max(std::size_t i) const { return words_[i]; }
+    [[nodiscard]] std::uint64_t min(std::size_t i) const { return ~words_[N + i]; }
+    [[nodiscard]] bool agreed(std::size_t i) const { return max(i) == min(i); }
+
+  private:
+    std::array<std::uint64_t, 2 * N> words_;
+};
+
+}  // namespace
+
+base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
+    if (!std::has_single_bit(request.alignment) || request.alignment > kAlignmentMax)
+        return base::fail(Status::argument,
+                          "alloc: alignment is {}, expected a power of two up to {}",
+                          request.alignment, kAlignmentMax);
+    std::uint64_t from = 0;
+    for (std::uint64_t let_go_from = 0;;) {
+        enum { kOffset, kBytes, kAlignment, kLetGo, kCount };
+        Ballot<kCount> ballot({heap_.find(request, from), request.bytes, request.alignment,
+                               first_let_go(team, let_go_from)});
+        if (auto held = ballot.hold(team); !held) return held.failure().within("alloc");
+        for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
+            if (!ballot.agreed(number))
+                return base::fail(Status::argument,
+                                  "alloc: {} is {} here and from {} to {} on the members of the "
+                                  "team, expected the same on all",
+                                  what, number == kBytes ? request.bytes : request.alignment,
+                                  ballot.min(number), ballot.max(number));
+        }
+        const bool full = ballot.max(kOffset) == link::kNoOffset;
+        if (ballot.agreed(kLetGo) && ballot.max(kLetGo) != kNone) {
+            remove_number(team, ballot.max(kLetGo));
+            from = 0;
+        } else if (full && ballot.max(kLetGo) != kNone) {
+            let_go_from = ballot.max(kLetGo);  // what all have let go of is not before
+        } else if (full) {
+            return no_room(team, request);
+        } else if (ballot.agreed(kOffset)) {
+            from = ballot.max(kOffset);
+            heap_.take(from, request);
+            blocks_.emplace(from, Block{team.serial(), team.next_allocation()});
+            return from;
+        } else {
+            from = ballot.max(kOffset);
+        }
+    }
+}
+
+base::Result<void> SymmetricHeap::free(Team& team, std::uint64_t offset) {
+    const auto block = find_block(team, offset);
+    if (block == blocks_.end())
+        return base::fail(Status::argument,
+                          "free: the pointer is not the start of memory that was allocated on this "
+                          "team and is still in use");
+    Ballot<1> ballot({offset});
+    if (auto held = ballot.hold(team); !held) return held.failure().within("free");
+    if (!ballot.agreed(0))
+        return base::fail(Status::argument,
+                          "free: members of the team pass different memory (heap offset {} here, "
+                          "{} to {} in all), expected the same on all",
+                          offset, ballot.min(0), ballot.max(0));
+    remove(block);
+    return {};
+}
+
+base::Failure SymmetricHeap::no_room(const Team& team, link::HeapRequest request) const {
+    const link::HeapStatistics now = heap_.statistics();
+    return base::fail(
+        Status::memory,
+        "alloc: no room for {} bytes aligned to {} at an offset that is free on all {} members; of "
+        "the {} here {} are free, {} in one piece; a larger WEFT_HEAP_SIZE helps",
+        request.bytes, request.alignment, team.size(), base::format_bytes(now.bytes_total),
+        base::format_bytes(now.bytes_total - now.bytes_used),
+        base::format_bytes(now.bytes_free_largest));
+}
+
+void SymmetricHeap::let_go(const Team& team, std::uint64_t offset) {
+    const auto block = find_block(team, offset);
+    if (block == blocks_.end() || block->second.let_go) return;
+    block->second.let_go = true;
+    ++let_go_;
+}
+
+void SymmetricHeap::end_team(const Team& team) {
+    for (auto block = blocks_.begin(); block != blocks_.end();) {
+        const auto next = std::next(block);
+        if (block->second.team == team.serial()) remove(block);
+        block = next;
+    }
+}
+
+SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std::uint64_t offset) {
+    const auto block = blocks_.find(offset);
+    return block != blocks_.end() && block->second.team == team.serial() ? block : blocks_.end();
+}
+
+std::uint64_t SymmetricHeap::first_let_go(const Team& team, std::uint64_t from) const {
+    std::uint64_t first = kNone;
+    if (let_go_ == 0) return first;
+    for (const auto& [offset, block] : blocks_) {
+        if (block.let_go && block.team == team.serial() && block.number >= from)
+            first = std::min(first, block.number);
+    }
+    return first;
+}
+
+void SymmetricHeap::remove_number(const Team& team, std::uint64_t number) {
+    const auto block = std::ranges::find_if(blocks_, [&](const auto& held) {
+        return held.second.team == team.serial() && held.second.number == number;
+    });
+    WEFT_CHECK(block != blocks_.end(), team.id(), number);
+    remove(block);
+}
+
+void SymmetricHeap::remove(Blocks::iterator block) {
+    const auto freed = heap_.free(block->first);
+    WEFT_CHECK(freed.ok(), freed.failure().text);
+    if (block->second.let_go) --let_go_;
+    blocks_.erase(block);
+}
+
+}  // namespace weft::run
