@@ -16,6 +16,8 @@ function(weft_room name)
     target_link_libraries(weft_${name} PRIVATE weft_options PUBLIC ${ROOM_USES} PRIVATE ${ROOM_LINKS})
     target_include_directories(weft_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
                                                    ${CMAKE_SOURCE_DIR})
+    # The shared library shows only what is marked WEFT_API.
+    set_target_properties(weft_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   else()
     add_library(weft_${name} INTERFACE)
     target_link_libraries(weft_${name} INTERFACE ${ROOM_USES} ${ROOM_LINKS})

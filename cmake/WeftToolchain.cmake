@@ -16,8 +16,9 @@ if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(weft_options INTERFACE)
-target_compile_options(weft_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion
-                                              -Wno-missing-field-initializers)
+target_compile_options(weft_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                              -Wno-missing-field-initializers
+                                              $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(WEFT_WARNINGS_AS_ERRORS)
   target_compile_options(weft_options INTERFACE -Werror)
 endif()

@@ -20,6 +20,7 @@ def compile_alone(root, compiler, flags, header, language):
     for prefix in ("include/", "src/"):
         name = name.removeprefix(prefix)
     command = [compiler, "-x", language[0], f"-std={language[1]}", *STRICT,
+               *(["-pedantic"] if language[0] == "c" else []),
                *[f"-I{root / folder}" for folder in ROOTS], *flags, "-"]
     ended = subprocess.run(command, input=f'#include "{name}"\n', capture_output=True, text=True,
                            timeout=120, check=False)
@@ -34,7 +35,7 @@ def headers_to_check(root, full):
             if header.suffix in (".h", ".hpp"):
                 jobs.append((header, ("c++", "c++20")))
             if header.suffix == ".h" and folder == "include":
-                jobs.append((header, ("c", "c11")))
+                jobs.append((header, ("c", "c99")))
     return jobs
 
 

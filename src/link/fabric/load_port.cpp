@@ -2,6 +2,7 @@
 // load_port.cpp - finds and loads the module. The host side: knows nothing of libfabric.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -32,10 +33,17 @@ std::vector<std::string> candidates(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;
     for (const auto& folder : {own_folder(), executable_folder()}) {
-        const auto file = folder / kModule;
-        std::error_code ignored;
-        if (folder.empty() || !std::filesystem::exists(file, ignored)) continue;
-        if (files.empty() || files.back() != file.string()) files.push_back(file.string());
+        if (folder.empty()) continue;
+        // As built; as installed, from the library; as installed, from the command.
+        for (const auto& below :
+             {folder, folder / std::filesystem::path(WEFT_MODULE_FOLDER).filename(),
+              folder.parent_path() / WEFT_MODULE_FOLDER}) {
+            const std::string file = below / kModule;
+            std::error_code ignored;
+            if (std::filesystem::exists(file, ignored) &&
+                std::ranges::find(files, file) == files.end())
+                files.push_back(file);
+        }
     }
     files.emplace_back(kModule);
     return files;

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The shared library, and what `cmake --install` puts where: bin/weft, include/weft, lib/libweft.so, the network module in
+# lib/weft, and what find_package(weft) and pkg-config read. The installed tree may be moved as a whole.
+include(CMakePackageConfigHelpers)
+
+add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>)
+add_library(weft::weft ALIAS weft_library)
+set(exported ${CMAKE_SOURCE_DIR}/cmake/weft.map)
+set_target_properties(weft_library PROPERTIES
+  OUTPUT_NAME weft EXPORT_NAME weft VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX LINK_DEPENDS ${exported})
+target_link_libraries(weft_library PRIVATE weft_options weft_run_runtime fmt::fmt)
+target_link_options(weft_library PRIVATE -Wl,--version-script=${exported} -Wl,--exclude-libs,ALL)
+if(NOT WEFT_SANITIZE) # a sanitizer's symbols come from the executable
+  target_link_options(weft_library PRIVATE -Wl,--no-undefined)
+endif()
+target_include_directories(weft_library INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+add_dependencies(weft_library weft_fabric)
+
+install(TARGETS weft RUNTIME)
+install(TARGETS weft_library EXPORT weftTargets LIBRARY)
+install(TARGETS weft_fabric LIBRARY DESTINATION ${WEFT_MODULE_FOLDER})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package})
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weftConfig.cmake
+                              INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package})
+
+file(RELATIVE_PATH WEFT_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// weft.h - the C interface: a runtime, teams of ranks, symmetric memory, collectives.
+//
+// A process joins its job with weft_init(); the job was started by `weft run`, mpirun, srun or any
+// other PMIx host (a process started by itself is a job of one rank). Calls on a team are collective
+// unless they say otherwise: all members make them in the same order, with the same counts, types,
+// operations and roots. Ranks that disagree get WEFT_ERR_ARGUMENT and a text that names both sides.
+//
+// Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names the
+//            argument or the rank and what was expected. A call whose arguments are refused changes
+//            nothing. After any other failure of a collective the team is not usable.
+// Handles    belong to the library. One that has been freed, or whose runtime has been finalized, is
+//            refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
+// Threads    One thread at a time drives a runtime and everything made from it. weft_last_error() is
+//            per thread; weft_op_create() and weft_op_free() may be called by any thread.
+// Progress   Data of others moves on during calls into the library only; a program that computes for
+//            long calls weft_progress() now and then.
+// Buffers    of any alignment, anywhere in memory, unless a function asks for symmetric memory.
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/export.h"
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_runtime weft_runtime;  ///< this process's membership in its job
+typedef struct weft_team weft_team;        ///< ranks that call together
+typedef struct weft_request weft_request;  ///< a started call, or a call that can be started again
+
+/// How a call ended.
+typedef enum weft_status {
+    WEFT_OK = 0,
+    WEFT_ERR_ARGUMENT,     ///< unusable arguments, or ranks that disagree about them
+    WEFT_ERR_MEMORY,       ///< not enough memory of the kind that was asked for
+    WEFT_ERR_ENVIRONMENT,  ///< no provider, no launcher, a refused system call
+    WEFT_ERR_PEER,         ///< another rank died or reported a failure
+    WEFT_ERR_TIMEOUT,      ///< a wait took longer than WEFT_TIMEOUT, and it was asked to end
+    WEFT_ERR_UNSUPPORTED,  ///< a thing of this interface that this version cannot do yet
+    WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
+} weft_status;
+
+/// Element types. Those behind WEFT_DOUBLE give WEFT_ERR_UNSUPPORTED in this version.
+typedef enum weft_type {
+    WEFT_INT8 = 0,
+    WEFT_INT16,
+    WEFT_INT32,
+    WEFT_INT64,
+    WEFT_UINT8,
+    WEFT_UINT16,
+    WEFT_UINT32,
+    WEFT_UINT64,
+    WEFT_FLOAT,
+    WEFT_DOUBLE,
+    WEFT_LONGDOUBLE,
+    WEFT_CFLOAT,     ///< float _Complex
+    WEFT_CDOUBLE,    ///< double _Complex
+    WEFT_BOOL,       ///< C's _Bool
+    WEFT_FLOAT16,    ///< IEEE 754 binary16
+    WEFT_BFLOAT16,   ///< the upper half of a binary32
+    WEFT_FLOAT_INT,  ///< pairs of a value and an int, for WEFT_MINLOC and WEFT_MAXLOC
+    WEFT_DOUBLE_INT,
+    WEFT_INT16_INT,
+    WEFT_INT32_INT,
+    WEFT_INT64_INT,
+    WEFT_LONGDOUBLE_INT,
+    WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
+} weft_type;
+
+/// Operations, and those that weft_op_create() makes. Logical ones read an element as (x != 0) and give
+/// 0 or 1; bitwise ones exist for integer types only. min and max: a NaN wins, -0.0 is less than +0.0.
+typedef enum weft_op {
+    WEFT_SUM = 0,
+    WEFT_PROD,
+    WEFT_MIN,
+    WEFT_MAX,
+    WEFT_LAND,
+    WEFT_LOR,
+    WEFT_LXOR,
+    WEFT_BAND,
+    WEFT_BOR,
+    WEFT_BXOR,
+    WEFT_MINLOC,                ///< WEFT_ERR_UNSUPPORTED in this version
+    WEFT_MAXLOC,                ///< WEFT_ERR_UNSUPPORTED in this version
+    WEFT_OP_NONE = 0x3fffffff,  ///< no operation: what weft_op_free() leaves
+    WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
+} weft_op;
+
+/// As `in`: the input stands in `out`.
+#define WEFT_IN_PLACE ((const void*)-1)
+
+// --- errors, version ------------------------------------------------------------------------------
+
+/// Why the last call of the calling thread that failed did so: a sentence, never NULL. Valid until
+/// the thread's next failure. Calls that succeed leave it alone.
+WEFT_API const char* weft_last_error(void);
+
+/// Version of the library in use, as "0.1.0".
+WEFT_API const char* weft_version(void);
+
+// --- runtime --------------------------------------------------------------------------------------
+
+/// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
+/// *out: the runtime, to be ended by weft_finalize(); untouched on failure.
+WEFT_API weft_status weft_init(weft_runtime** out);
+
+/// Collective over the job: returns when everything started is complete and all ranks are here, and
+/// leaves the job. The runtime, its teams, requests and memory are gone, whatever the status says.
+WEFT_API weft_status weft_finalize(weft_runtime* runtime);
+
+/// Moves started calls, and what others put to this rank, forward. Not collective; does not wait.
+WEFT_API void weft_progress(weft_runtime* runtime);
+
+/// From now on, whatever waits in this runtime also calls fn(arg) again and again while it waits: the
+/// progress of another library that this thread has to serve. fn must not use this runtime, which
+/// refuses its calls meanwhile. One at a time: the last one stays; NULL takes it away.
+WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
+
+// --- teams ----------------------------------------------------------------------------------------
+
+/// All ranks of the job; belongs to the runtime. NULL if the runtime is not usable.
+WEFT_API weft_team* weft_world(weft_runtime* runtime);
+/// Of this process in the team: 0 to weft_size()-1. -1 if the team is not usable. Not collective.
+WEFT_API int weft_rank(const weft_team* team);
+/// Number of members; -1 if the team is not usable. Not collective.
+WEFT_API int weft_size(const weft_team* team);
+
+/// Members with the same color form a team, ordered by key, then by rank. color < 0: no team, *out is
+/// NULL. The team is ended by weft_team_free(). Each rank can be in 32 teams at a time; if any of the
+/// new teams finds no place, all members of `team` get WEFT_ERR_MEMORY and none is made.
+WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
+/// Members that share memory with this one form a team, in the same order.
+WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
+/// Ends a team made by a split, and frees the memory allocated on it. Collective over that team; its
+/// parent may be gone. No call of it may be in flight. The world stays.
+WEFT_API weft_status weft_team_free(weft_team* team);
+
+// --- symmetric memory -----------------------------------------------------------------------------
+
+/// `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes; not cleared. All
+/// members ask for the same size, whatever else they have allocated on other teams. 0 bytes give a
+/// pointer of its own, too. *out is this rank's memory, until weft_free(), the end of the team or of
+/// the runtime.
+WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
+/// The same with an alignment: a power of two, up to 2 MiB.
+WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
+                                        void** out);
+/// Frees what weft_alloc() gave on the same team, all members the same memory, in any order of
+/// blocks. Returns when all members have entered. NULL is refused.
+WEFT_API weft_status weft_free(weft_team* team, void* memory);
+
+/// Where member `peer` has what this rank has at `symmetric` (any address in memory of weft_alloc()):
+/// a pointer for loads and stores if the two share memory, else NULL; NULL also if an argument is not
+/// usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
+WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
+
+// --- collectives ----------------------------------------------------------------------------------
+
+/// Returns when all members have entered.
+WEFT_API weft_status weft_barrier(weft_team* team);
+
+/// The root's `count` elements reach the buffer of every member.
+WEFT_API weft_status weft_broadcast(weft_team* team, void* buffer, size_t count, weft_type type,
+                                    int root);
+
+/// out[i] = in[i] of rank 0 (op) in[i] of rank 1 (op) ..., the same bits on every member; `count`
+/// elements. in: WEFT_IN_PLACE, `out` itself, or memory that does not overlap `out`.
+WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op);
+
+/// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
+/// contributions of lower ranks; elements are of the type that the collective is called with. fn runs
+/// on the thread that drives the runtime, and must not use it. commutative: whether operands may be
+/// swapped; if 0, contributions are combined in rank order. Not collective, of no runtime: usable by
+/// all of the process until weft_op_free().
+WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
+                                               void* arg),
+                                    void* arg, int commutative, weft_op* out);
+/// Ends an operation and sets *op to WEFT_OP_NONE. Started calls that use it keep it until they are
+/// complete. Built-in operations are refused.
+WEFT_API weft_status weft_op_free(weft_op* op);
+
+// --- started calls --------------------------------------------------------------------------------
+
+/// @name Started calls
+/// never wait, whatever was started before on this or any other team. Buffers belong to the library
+/// until the request is complete. *request: to be ended by weft_wait() or weft_test(); untouched if the
+/// start fails. The other arguments are those of the blocking calls.
+/// @{
+WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
+WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
+                                     int root, weft_request** request);
+WEFT_API weft_status weft_iallreduce(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type, weft_op op, weft_request** request);
+/// @}
+
+/// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete request
+/// is gone and *request NULL; a persistent one stays, and can be started again. NULL requests and
+/// persistent ones that are not started are done. A call that failed is done, with its status.
+WEFT_API weft_status weft_test(weft_request** request, int* done);
+/// Returns when the call is complete; otherwise as weft_test().
+WEFT_API weft_status weft_wait(weft_request** request);
+
+// --- persistent calls -----------------------------------------------------------------------------
+
+/// @name Persistent calls
+/// are prepared once and started often. Preparing is not collective and moves nothing, but checks the
+/// arguments; starting is what all members do in the same order. *request: to be ended by
+/// weft_request_free().
+/// @{
+WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);
+WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t count,
+                                         weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allreduce_init(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_op op, weft_request** request);
+/// @}
+
+/// Starts a persistent call, which is not in flight; never waits.
+WEFT_API weft_status weft_start(weft_request* request);
+/// Ends a request that is not in flight and sets *request to NULL; NULL requests are left alone.
+WEFT_API weft_status weft_request_free(weft_request** request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

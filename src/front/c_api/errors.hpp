@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// errors.hpp - how failures leave the C interface: a status, and a sentence for the calling thread.
+//
+// Holds    No exception passes an entry. The sentence lies in memory of the thread that is there before
+//          anything fails, so it can be written when memory is short. It is per thread and so outside
+//          any runtime: weft_last_error() has no argument.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "weft/weft.h"
+
+namespace weft::c_api {
+
+/// Keeps "function: text." for the thread and gives the status.
+weft_status refuse(const char* function, Status status, std::string_view text) noexcept;
+inline weft_status refuse(const char* function, const base::Failure& failure) noexcept {
+    return refuse(function, failure.status, failure.text);
+}
+/// The failure of what is being thrown; to be called in a handler.
+weft_status refuse_exception(const char* function) noexcept;
+
+/// Runs the body of an entry: a function that returns base::Result<void>.
+template <class Body>
+weft_status guarded(const char* function, Body&& body) noexcept {
+    try {
+        const base::Result<void> done = body();
+        if (done) [[likely]]
+            return WEFT_OK;
+        return refuse(function, done.failure());
+    } catch (...) {
+        return refuse_exception(function);
+    }
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/c_api/handles.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace weft::c_api {
+
+namespace {
+
+constexpr std::size_t kHeadBytes = 4096;
+constexpr int kNoMemory = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+base::Failure refused(const char* call) {
+    return base::fail(Status::memory, "cannot set aside addresses for handles: {}: {}", call,
+                      std::strerror(errno));
+}
+
+/// The context of a handle, in a state to be used, or why not.
+base::Result<Context*> find_context(const void* handle, std::string_view what) {
+    if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
+    const Context::Head& head = Context::head_of(handle);
+    if (head.mark != Context::Head::kMark)
+        return base::fail(Status::argument, "the {} is no handle of this library", what);
+    if (head.context == nullptr)
+        return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
+    if (head.context->runtime().engine().in_external())
+        return base::fail(Status::argument,
+                          "called from the function that weft_on_progress() was given, which must "
+                          "not use the runtime");
+    return head.context;
+}
+
+}  // namespace
+
+base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runtime) {
+    static_assert(kUseBits >= 12, "the first entry's addresses hold the page of the head");
+    void* const found = ::mmap(nullptr, 2 * kRange, PROT_NONE, kNoMemory, -1, 0);
+    if (found == MAP_FAILED) return refused("mmap");
+    const auto start = reinterpret_cast<std::uintptr_t>(found);
+    const std::uintptr_t at = (start + kRange - 1) & ~(kRange - 1);
+    if (at != start) ::munmap(found, at - start);
+    ::munmap(reinterpret_cast<void*>(at + kRange), start + kRange - at);
+    if (::mprotect(reinterpret_cast<void*>(at), kHeadBytes, PROT_READ | PROT_WRITE) != 0) {
+        const base::Failure why = refused("mprotect");
+        ::munmap(reinterpret_cast<void*>(at), kRange);
+        return why;
+    }
+    Head& head = *new (reinterpret_cast<void*>(at)) Head{.mark = Head::kMark};
+    head.context = new Context(head, std::move(runtime));
+    auto world = head.context->add_team(head.context->runtime().world());
+    if (!world) {
+        destroy(head);
+        return world.failure();
+    }
+    head.context->world_ = *world;
+    return &head;
+}
+
+void Context::destroy(Head& head) {
+    delete std::exchange(head.context, nullptr);
+    // Other memory may take the rest of the range: no handle is read through.
+    ::munmap(reinterpret_cast<std::byte*>(&head) + kHeadBytes, kRange - kHeadBytes);
+}
+
+Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
+    : head_(head), runtime_(std::move(runtime)), entries_(1) {}
+
+base::Result<std::uintptr_t> Context::add(Entry::Kind kind, Entry*& entry) {
+    // Some handles are left unused for a while, so that stale ones are noticed for longer.
+    constexpr std::size_t kResting = 64;
+    std::size_t index = entries_.size();
+    if (unused_.size() > kResting) {
+        index = unused_.front();
+        unused_.pop_front();
+    } else if (index < (std::size_t{1} << kEntryBits)) {
+        entries_.emplace_back();
+    } else {
+        return base::fail(Status::memory,
+                          "{} teams and requests are in use, and there can be no more",
+                          index - 1 - unused_.size());
+    }
+    entry = &entries_[index];
+    entry->kind = kind;
+    return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
+}
+
+base::Result<weft_team*> Context::add_team(run::Team& team) {
+    Entry* entry = nullptr;
+    const auto handle = add(Entry::Kind::team, entry);
+    if (!handle) return handle.failure();
+    entry->team = &team;
+    return reinterpret_cast<weft_team*>(*handle);
+}
+
+base::Result<weft_request*> Context::add_request(Request request) {
+    Entry* entry = nullptr;
+    const auto handle = add(Entry::Kind::request, entry);
+    if (!handle) return handle.failure();
+    entry->request = std::move(request);
+    return reinterpret_cast<weft_request*>(*handle);
+}
+
+void Context::remove(const void* handle) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
+    const auto index = static_cast<std::uint32_t>(offset >> kUseBits);
+    Entry& entry = entries_[index];
+    entry.kind = Entry::Kind::free;
+    entry.uses = (entry.uses + 1) & kUsesMask;
+    entry.team = nullptr;
+    entry.request = {};
+    unused_.push_back(index);
+}
+
+base::Result<Context*> context_of(const weft_runtime* runtime) {
+    auto context = find_context(runtime, "runtime");
+    if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
+        return base::fail(Status::argument, "the handle is not that of a runtime");
+    return context;
+}
+
+base::Result<TeamHandle> find_team(const weft_team* team) {
+    const auto context = find_context(team, "team");
+    if (!context) return context.failure();
+    const Entry* const entry = (*context)->find(team, Entry::Kind::team);
+    if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
+    return TeamHandle{*context, entry->team};
+}
+
+base::Result<RequestHandle> find_request(const weft_request* request) {
+    const auto context = find_context(request, "request");
+    if (!context) return context.failure();
+    Entry* const entry = (*context)->find(request, Entry::Kind::request);
+    if (entry == nullptr)
+        return base::fail(Status::argument, "the request is complete or has been freed");
+    return RequestHandle{*context, &entry->request};
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/c_api/operations.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "base/element_types.hpp"
+#include "front/c_api/errors.hpp"
+
+namespace weft::c_api {
+
+namespace {
+
+constexpr std::uint32_t kUserMark = 0x4000'0000;  ///< a user's: mark, uses, entry
+constexpr unsigned kEntryBits = 16;
+constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
+constexpr std::uint32_t kUsesMask = (1U << 14) - 1;
+
+/// In the order of weft_type, behind the built-in ones.
+constexpr std::array<std::string_view, 12> kTypesToCome = {
+    "longdouble", "cfloat",     "cdouble",   "bool",      "float16",   "bfloat16",
+    "float_int",  "double_int", "int16_int", "int32_int", "int64_int", "longdouble_int"};
+static_assert(WEFT_DOUBLE + 1 == kBuiltinTypes && WEFT_BXOR + 1 == kBuiltinOps);
+static_assert(WEFT_LONGDOUBLE_INT == kBuiltinTypes + kTypesToCome.size() - 1);
+
+/// The users' operations of this process. There is one table, since their numbers name no runtime.
+class Table {
+  public:
+    [[nodiscard]] base::Result<weft_op> add(HeldOperations operations) {
+        const std::lock_guard lock(mutex_);
+        std::size_t index = entries_.size();
+        if (!unused_.empty()) {
+            index = unused_.front();
+            unused_.pop_front();
+        } else if (index <= kEntryMask) {
+            entries_.emplace_back();
+        } else {
+            return base::fail(Status::memory, "{} operations are in use, and there can be no more",
+                              index);
+        }
+        Entry& entry = entries_[index];
+        entry.operations = std::move(operations);
+        return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
+    }
+    /// nullptr if the number stands for nothing any more.
+    [[nodiscard]] HeldOperations find(weft_op op) {
+        const std::lock_guard lock(mutex_);
+        const Entry* const entry = entry_of(op);
+        return entry == nullptr ? nullptr : entry->operations;
+    }
+    [[nodiscard]] bool remove(weft_op op) {
+        const std::lock_guard lock(mutex_);
+        Entry* const entry = entry_of(op);
+        if (entry == nullptr) return false;
+        entry->operations.reset();
+        entry->uses = (entry->uses + 1) & kUsesMask;
+        unused_.push_back(static_cast<std::uint32_t>(entry - entries_.data()));
+        return true;
+    }
+
+  private:
+    struct Entry {
+        HeldOperations operations;
+        std::uint32_t uses = 0;
+    };
+
+    [[nodiscard]] Entry* entry_of(weft_op op) {
+        const auto number = static_cast<std::uint32_t>(op);
+        const std::uint32_t index = number & kEntryMask;
+        if ((number & kUserMark) == 0 || index >= entries_.size()) return nullptr;
+        Entry& entry = entries_[index];
+        const bool current = entry.uses == (number >> kEntryBits & kUsesMask);
+        return current && entry.operations != nullptr ? &entry : nullptr;
+    }
+
+    std::mutex mutex_;
+    std::vector<Entry> entries_;
+    std::deque<std::uint32_t> unused_;  ///< oldest first, so that stale numbers are noticed longest
+};
+
+/// Never destroyed: calls of other threads may come while the process ends.
+Table& table() {
+    static Table& only = *new Table;
+    return only;
+}
+
+base::Failure no_such_operation(weft_op op) {
+    const auto number = static_cast<std::uint32_t>(op);
+    if (op == WEFT_MINLOC || op == WEFT_MAXLOC)
+        return base::fail(Status::unsupported, "op: {} is not there in this version",
+                          op == WEFT_MINLOC ? "minloc" : "maxloc");
+    if ((number & kUserMark) != 0 && op != WEFT_OP_RANGE)
+        return base::fail(Status::argument, "op: this user's operation has been freed");
+    if (op == WEFT_OP_NONE)
+        return base::fail(Status::argument, "op: it is NONE, which is no operation");
+    return base::fail(Status::argument, "op: {} is none of weft_op", number);
+}
+
+}  // namespace
+
+base::Result<Type> type_of(weft_type type) {
+    const auto number = static_cast<unsigned>(type);
+    if (number < kBuiltinTypes) [[likely]]
+        return static_cast<Type>(number);
+    if (number - kBuiltinTypes < kTypesToCome.size())
+        return base::fail(Status::unsupported,
+                          "type: {} is not there in this version, which has {} to {}",
+                          kTypesToCome[number - kBuiltinTypes], base::name_of(Type::int8),
+                          base::name_of(Type::float64));
+    return base::fail(Status::argument, "type: {} is none of weft_type", number);
+}
+
+base::Result<run::CallShape> reduction_shape(std::size_t count, weft_type type, weft_op op,
+                                             HeldOperations& held) {
+    const auto element = type_of(type);
+    if (!element) return element.failure();
+    const auto number = static_cast<unsigned>(op);
+    if (number < kBuiltinOps) [[likely]]
+        return run::allreduce_shape(count, *element, static_cast<Op>(number));
+    if ((number & kUserMark) != 0) held = table().find(op);
+    if (held == nullptr) return no_such_operation(op);
+    run::CallShape shape =
+        run::allreduce_shape(count, &(*held)[static_cast<std::size_t>(*element)]);
+    shape.type = *element;
+    return shape;
+}
+
+}  // namespace weft::c_api
+
+using weft::base::Done;
+using weft::base::Result;
+
+extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
+                                                 void* arg),
+                                      void* arg, int commutative, weft_op* out) {
+    using weft::Status;
+    namespace c_api = weft::c_api;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (fn == nullptr) return weft::base::fail(Status::argument, "fn is NULL");
+        if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
+        auto made = std::make_shared<c_api::Operations>();
+        for (std::size_t type = 0; type < made->size(); ++type) {
+            (*made)[type] = {.function = fn,
+                             .argument = arg,
+                             .commutative = commutative != 0,
+                             .element_bytes = weft::base::size_of(static_cast<weft::Type>(type)),
+                             .serial = weft::run::next_operation_serial()};
+        }
+        const auto number = c_api::table().add(std::move(made));
+        if (!number) return number.failure();
+        *out = *number;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_op_free(weft_op* op) {
+    using weft::Status;
+    namespace c_api = weft::c_api;
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (op == nullptr) return weft::base::fail(Status::argument, "op is NULL");
+        if (static_cast<unsigned>(*op) < weft::kBuiltinOps)
+            return weft::base::fail(Status::argument, "op: {} is built in and stays",
+                                    weft::base::name_of(static_cast<weft::Op>(*op)));
+        if (!c_api::table().remove(*op)) return c_api::no_such_operation(*op);
+        *op = WEFT_OP_NONE;
+        return Done{};
+    });
+}

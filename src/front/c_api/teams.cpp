@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// teams.cpp - teams of the C interface, and the memory that is allocated on them.
+#include "front/c_api/errors.hpp"
+#include "front/c_api/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+namespace {
+
+/// Splits by `split` and gives the new team, if there is one for this rank, a handle.
+template <class Split>
+Result<void> split_by(weft_team* team, weft_team** out, Split split) {
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto made = split(*found->team);
+    if (!made) return made.failure();
+    weft_team* handle = nullptr;
+    if (*made != nullptr) {
+        const auto added = found->context->add_team(**made);
+        if (!added) return added.failure();
+        handle = *added;
+    }
+    *out = handle;
+    return Done{};
+}
+
+Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment, void** out) {
+    const auto found = c_api::find_team(team);
+    if (!found) return found.failure();
+    if (out == nullptr) return fail(Status::argument, "out is NULL");
+    const auto memory = found->team->allocate(bytes, alignment);
+    if (!memory) return memory.failure();
+    *out = *memory;
+    return Done{};
+}
+
+/// Something about a team that no failure has a place in: then -1.
+template <class Ask>
+int ask(const char* function, const weft_team* team, Ask answer) {
+    int value = -1;
+    c_api::guarded(function, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        value = answer(*found->team);
+        return Done{};
+    });
+    return value;
+}
+
+}  // namespace
+
+extern "C" int weft_rank(const weft_team* team) {
+    return ask(__func__, team, [](const weft::run::Team& found) { return found.rank(); });
+}
+
+extern "C" int weft_size(const weft_team* team) {
+    return ask(__func__, team, [](const weft::run::Team& found) { return found.size(); });
+}
+
+extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out) {
+    return c_api::guarded(__func__, [&] {
+        return split_by(team, out,
+                        [&](weft::run::Team& parent) { return parent.split(color, key); });
+    });
+}
+
+extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
+    return c_api::guarded(__func__, [&] {
+        return split_by(team, out, [](weft::run::Team& parent) { return parent.split_node(); });
+    });
+}
+
+extern "C" weft_status weft_team_free(weft_team* team) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (team == found->context->world()) return fail(Status::argument, "the world team stays");
+        if (auto released = found->team->release(); !released) return released;
+        found->context->remove(team);
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_alloc(weft_team* team, size_t bytes, void** out) {
+    return c_api::guarded(__func__,
+                          [&] { return allocate(team, bytes, weft::link::kHeapGranule, out); });
+}
+
+extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
+                                          void** out) {
+    return c_api::guarded(__func__, [&] { return allocate(team, bytes, alignment, out); });
+}
+
+extern "C" weft_status weft_free(weft_team* team, void* memory) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (memory == nullptr) return fail(Status::argument, "the memory is NULL");
+        return found->team->free(memory);
+    });
+}
+
+extern "C" void* weft_ptr(const weft_team* team, void* symmetric, int peer) {
+    void* there = nullptr;
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (peer < 0 || peer >= found->team->size())
+            return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
+                        peer, found->team->size() - 1);
+        there = found->team->on_member(symmetric, peer);
+        return Done{};
+    });
+    return there;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// calls.c - a C program of real ranks: every call of the C interface does what it says, against values
+// computed apart.
+#define _POSIX_C_SOURCE 200809L
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "check.h"
+
+static weft_runtime* runtime;
+static weft_team* world;
+static int size;
+
+/// In a type: rank r gives r + 1, and n elements of it are summed.
+#define CHECK_TYPE(type, name)                                                     \
+    do {                                                                           \
+        type in_[70];                                                              \
+        type out_[70];                                                             \
+        for (int i = 0; i < 70; ++i) in_[i] = (type)(my_rank + 1 + i % 3);         \
+        DONE(weft_allreduce(world, in_, out_, 70, name, WEFT_SUM));                \
+        for (int i = 0; i < 70; ++i)                                               \
+            CHECK(out_[i] == (type)(size * (size + 1) / 2 + size * (i % 3)));      \
+        DONE(weft_allreduce(world, WEFT_IN_PLACE, in_, 70, name, WEFT_MAX));       \
+        for (int i = 0; i < 70; ++i) CHECK(in_[i] == (type)(size + i % 3));        \
+        for (int i = 0; i < 70; ++i) in_[i] = (type)(my_rank == size - 1 ? i : 0); \
+        DONE(weft_broadcast(world, in_, 70, name, size - 1));                      \
+        for (int i = 0; i < 70; ++i) CHECK(in_[i] == (type)i);                     \
+    } while (0)
+
+static void types(void) {
+    CHECK_TYPE(int8_t, WEFT_INT8);
+    CHECK_TYPE(int16_t, WEFT_INT16);
+    CHECK_TYPE(int32_t, WEFT_INT32);
+    CHECK_TYPE(int64_t, WEFT_INT64);
+    CHECK_TYPE(uint8_t, WEFT_UINT8);
+    CHECK_TYPE(uint16_t, WEFT_UINT16);
+    CHECK_TYPE(uint32_t, WEFT_UINT32);
+    CHECK_TYPE(uint64_t, WEFT_UINT64);
+    CHECK_TYPE(float, WEFT_FLOAT);
+    CHECK_TYPE(double, WEFT_DOUBLE);
+}
+
+static uint64_t serial_fold(weft_op op) {
+    uint64_t result = 1;
+    for (int rank = 1; rank < size; ++rank) {
+        const uint64_t x = (uint64_t)rank % 3 + 1;
+        switch (op) {
+            case WEFT_SUM:
+                result += x;
+                break;
+            case WEFT_PROD:
+                result *= x;
+                break;
+            case WEFT_MIN:
+                result = x < result ? x : result;
+                break;
+            case WEFT_MAX:
+                result = x > result ? x : result;
+                break;
+            case WEFT_LAND:
+                result = result && x;
+                break;
+            case WEFT_LOR:
+                result = result || x;
+                break;
+            case WEFT_LXOR:
+                result = !result != !x;
+                break;
+            case WEFT_BAND:
+                result &= x;
+                break;
+            case WEFT_BOR:
+                result |= x;
+                break;
+            default:
+                result ^= x;
+                break;
+        }
+    }
+    return result;
+}
+
+static void operations(void) {
+    for (int op = WEFT_SUM; op <= WEFT_BXOR; ++op) {
+        const uint64_t in = (uint64_t)my_rank % 3 + 1;
+        uint64_t out = 0;
+        DONE(weft_allreduce(world, &in, &out, 1, WEFT_UINT64, (weft_op)op));
+        if (size > 1) CHECK(out == serial_fold((weft_op)op));
+    }
+}
+
+/// Maps x -> a x + b, as a in the upper and b in the lower half: composing does not commute.
+static uint64_t compose(uint64_t first, uint64_t second) {
+    const uint32_t a1 = (uint32_t)(first >> 32), b1 = (uint32_t)first;
+    const uint32_t a2 = (uint32_t)(second >> 32), b2 = (uint32_t)second;
+    return (uint64_t)(a1 * a2) << 32 | (uint32_t)(a2 * b1 + b2);
+}
+
+static void compose_all(const void* in, void* inout, size_t count, void* arg) {
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t first = ((const uint64_t*)in)[i];
+        ((uint64_t*)inout)[i] = compose(first, ((uint64_t*)inout)[i]);
+    }
+    *(size_t*)arg += count;
+}
+
+static uint64_t map_of(int rank, size_t i) {
+    return (uint64_t)(2 * rank + 3) << 32 | (uint64_t)(7 * rank + (int)i);
+}
+
+static void user_operations(void) {
+    enum { kMany = 3000 };
+    static uint64_t maps[kMany];
+    size_t combined = 0;
+    weft_op op = WEFT_OP_NONE;
+    weft_request* request = NULL;
+    DONE(weft_op_create(compose_all, &combined, 0, &op));
+    for (size_t count = 1; count <= kMany; count = count * 5 + 3) {
+        for (size_t i = 0; i < count; ++i) maps[i] = map_of(my_rank, i);
+        DONE(weft_allreduce(world, WEFT_IN_PLACE, maps, count, WEFT_UINT64, op));
+        for (size_t i = 0; i < count; ++i) {
+            uint64_t expected = map_of(0, i);
+            for (int rank = 1; rank < size; ++rank) expected = compose(expected, map_of(rank, i));
+            CHECK(maps[i] == expected);
+        }
+    }
+    uint64_t combined_by_all = combined;
+    DONE(weft_allreduce(world, WEFT_IN_PLACE, &combined_by_all, 1, WEFT_UINT64, WEFT_SUM));
+    CHECK(size == 1 || combined_by_all > 0);
+    // Freed while it is in use: the call keeps it.
+    for (size_t i = 0; i < kMany; ++i) maps[i] = map_of(my_rank, i);
+    DONE(weft_iallreduce(world, WEFT_IN_PLACE, maps, kMany, WEFT_INT64, op, &request));
+    DONE(weft_op_free(&op));
+    DONE(weft_wait(&request));
+    uint64_t expected = map_of(0, 5);
+    for (int rank = 1; rank < size; ++rank) expected = compose(expected, map_of(rank, 5));
+    CHECK(maps[5] == expected);
+}
+
+static void started_calls(void) {
+    enum { kCalls = 200 };
+    static double values[kCalls][40];
+    static weft_request* requests[kCalls];
+    for (int call = 0; call < kCalls; ++call) {
+        for (int i = 0; i < 40; ++i) values[call][i] = my_rank + call + i;
+        if (call % 3 == 0)
+            DONE(weft_iallreduce(world, WEFT_IN_PLACE, values[call], 40, WEFT_DOUBLE, WEFT_SUM,
+                                 &requests[call]));
+        else if (call % 3 == 1)
+            DONE(weft_ibroadcast(world, values[call], 40, WEFT_DOUBLE, call % size,
+                                 &requests[call]));
+        else
+            DONE(weft_ibarrier(world, &requests[call]));
+        CHECK(requests[call] != NULL);
+    }
+    for (int call = kCalls - 1; call >= 0; --call) {
+        weft_request* const stale = requests[call];
+        int done = 0;
+        if (call % 2 == 0) DONE(weft_wait(&requests[call]));
+        while (requests[call] != NULL) DONE(weft_test(&requests[call], &done));
+        weft_request* again = stale;
+        REFUSED(weft_wait(&again), WEFT_ERR_ARGUMENT, "complete");
+        for (int i = 0; i < 40; ++i) {
+            const double sum = size * (size - 1) / 2.0 + (double)size * (call + i);
+            if (call % 3 == 0) CHECK(values[call][i] == sum);
+            if (call % 3 == 1) CHECK(values[call][i] == call % size + call + i);
+        }
+    }
+}
+
+static void persistent_calls(void) {
+    double in[5];
+    double out[5];
+    int word = 0;
+    weft_request* reduce = NULL;
+    weft_request* broadcast = NULL;
+    weft_request* barrier = NULL;
+    DONE(weft_allreduce_init(world, in, out, 5, WEFT_DOUBLE, WEFT_SUM, &reduce));
+    DONE(weft_broadcast_init(world, &word, 1, WEFT_INT32, size - 1, &broadcast));
+    DONE(weft_barrier_init(world, &barrier));
+    weft_request* const same = reduce;
+    for (int round = 0; round < 300; ++round) {
+        for (int i = 0; i < 5; ++i) in[i] = my_rank * round + i;
+        word = my_rank + round;
+        DONE(weft_start(reduce));
+        DONE(weft_start(broadcast));
+        DONE(weft_start(barrier));
+        if (round % 50 == 0 && size > 1) {
+            REFUSED(weft_start(reduce), WEFT_ERR_ARGUMENT, "in flight");
+        }
+        int done = 0;
+        while (!done) DONE(weft_test(&broadcast, &done));
+        DONE(weft_wait(&barrier));
+        DONE(weft_wait(&reduce));
+        CHECK(reduce == same);
+        CHECK(word == size - 1 + round);
+        for (int i = 0; i < 5; ++i) CHECK(out[i] == round * (size * (size - 1) / 2) + i * size);
+    }
+    DONE(weft_request_free(&reduce));
+    DONE(weft_request_free(&broadcast));
+    DONE(weft_request_free(&barrier));
+}
+
+static void teams(void) {
+    weft_team* odd = NULL;
+    weft_team* reversed = NULL;
+    weft_team* node = NULL;
+    weft_team* none = world;
+    DONE(weft_team_split(world, my_rank % 2, -my_rank, &odd));
+    CHECK(weft_size(odd) == (size + (my_rank % 2 == 0)) / 2);
+    CHECK(weft_rank(odd) == weft_size(odd) - 1 - my_rank / 2);
+    DONE(weft_team_split(odd, 0, -weft_rank(odd), &reversed));
+    CHECK(weft_rank(reversed) == my_rank / 2);
+    int sum = my_rank;
+    DONE(weft_allreduce(reversed, WEFT_IN_PLACE, &sum, 1, WEFT_INT32, WEFT_SUM));
+    int expected = 0;
+    for (int rank = my_rank % 2; rank < size; rank += 2) expected += rank;
+    CHECK(sum == expected);
+    DONE(weft_team_split(world, my_rank == 0 ? 0 : -1, 0, &none));
+    CHECK((none != NULL) == (my_rank == 0));
+    if (none != NULL) DONE(weft_team_free(none));
+    DONE(weft_team_split_node(world, &node));
+    int nodes = weft_rank(node) == 0;
+    DONE(weft_allreduce(world, WEFT_IN_PLACE, &nodes, 1, WEFT_INT32, WEFT_SUM));
+    const char* told = getenv("TEST_NODES");
+    CHECK(told == NULL || nodes == atoi(told));
+    DONE(weft_team_free(node));
+    DONE(weft_team_free(odd));  // the nested team lives on
+    DONE(weft_barrier(reversed));
+    DONE(weft_team_free(reversed));
+    for (int i = 0; i < 200; ++i) {
+        weft_team* again = NULL;
+        DONE(weft_team_split(world, i % 2 ? 0 : my_rank / 2, 0, &again));
+        DONE(weft_barrier(again));
+        weft_team* stale = again;
+        DONE(weft_team_free(again));
+        REFUSED(weft_barrier(stale), WEFT_ERR_ARGUMENT, "freed");
+    }
+}
+
+/// Ranks have different histories, on top of which teams agree about addresses.
+static void memory(void) {
+    weft_team* odd = NULL;
+    weft_team* node = NULL;
+    void* own[8] = {NULL};
+    void* large = NULL;
+    int64_t* shared = NULL;
+    void* found = NULL;
+    DONE(weft_team_split(world, my_rank % 2, 0, &odd));
+    DONE(weft_team_split_node(world, &node));
+    for (int i = 0; i < 8 && my_rank % 2; ++i)
+        DONE(weft_alloc(odd, 100 + 1000 * (size_t)i, &own[i]));
+    for (int i = 1; i < 8 && my_rank % 2; i += 2) DONE(weft_free(odd, own[i]));
+    DONE(weft_alloc_aligned(world, (size_t)1 << 20, (size_t)3 << 20, &large));
+    CHECK((uintptr_t)large % ((size_t)1 << 20) == 0);
+    memset(large, my_rank, (size_t)3 << 20);
+    DONE(weft_alloc(world, sizeof(int64_t) * (size_t)size, &found));
+    shared = found;
+    CHECK((uintptr_t)shared % 64 == 0);
+    CHECK(weft_ptr(world, shared, my_rank) == shared);
+    // Node-mates write into each other's memory by plain stores.
+    for (int i = 0; i < size; ++i) shared[i] = -1;
+    DONE(weft_barrier(world));
+    for (int peer = 0; peer < size; ++peer) {
+        int64_t* there = weft_ptr(world, &shared[my_rank], peer);
+        if (there != NULL) *there = 1000 * peer + my_rank;
+    }
+    DONE(weft_barrier(world));
+    int mates = 0;
+    for (int peer = 0; peer < size; ++peer) {
+        const int is_mate = weft_ptr(world, shared, peer) != NULL;
+        CHECK(shared[peer] == (is_mate ? 1000 * my_rank + peer : -1));
+        mates += is_mate;
+    }
+    CHECK(mates == weft_size(node));
+    DONE(weft_free(world, large));
+    DONE(weft_free(world, shared));
+    DONE(weft_alloc(odd, 0, &found));
+    DONE(weft_free(odd, found));
+    for (int i = 0; i < 8 && my_rank % 2; i += 2) DONE(weft_free(odd, own[i]));
+    DONE(weft_team_free(odd));
+    DONE(weft_team_free(node));
+}
+
+static int ticks;
+static int refused;
+
+static void count_ticks(void* arg) {
+    CHECK(arg == &ticks);
+    ++ticks;
+    refused += weft_barrier(world) == WEFT_ERR_ARGUMENT &&
+               strstr(weft_last_error(), "weft_on_progress") != NULL;
+    weft_progress(runtime);
+}
+
+/// Whoever waits for a rank that comes late serves the callback meanwhile.
+static void external_progress(void) {
+    static double many[5000];
+    DONE(weft_on_progress(runtime, count_ticks, &ticks));
+    for (int late = 0; late < 2 && late < size; ++late) {
+        const struct timespec nap = {0, 30 * 1000 * 1000};
+        for (int form = 0; form < 2; ++form) {
+            ticks = refused = 0;
+            if (my_rank == late) nanosleep(&nap, NULL);
+            if (form == 0)
+                DONE(weft_barrier(world));
+            else
+                DONE(weft_allreduce(world, WEFT_IN_PLACE, many, 5000, WEFT_DOUBLE, WEFT_SUM));
+            CHECK(my_rank == late || ticks > 0);
+            CHECK(refused == ticks);
+        }
+    }
+    DONE(weft_on_progress(runtime, NULL, NULL));
+    ticks = 0;
+    for (int i = 0; i < 100; ++i) weft_progress(runtime);
+    DONE(weft_barrier(world));
+    CHECK(ticks == 0);
+}
+
+int main(void) {
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+             WEFT_VERSION_PATCH);
+    CHECK(strcmp(weft_version(), version) == 0);
+    if (weft_init(&runtime) != WEFT_OK) {
+        fprintf(stderr, "%s\n", weft_last_error());
+        return 1;
+    }
+    world = weft_world(runtime);
+    my_rank = weft_rank(world);
+    size = weft_size(world);
+    CHECK(world == weft_world(runtime));
+    types();
+    operations();
+    user_operations();
+    started_calls();
+    persistent_calls();
+    teams();
+    memory();
+    external_progress();
+    DONE(weft_finalize(runtime));
+    if (my_rank == 0 && wrong == 0) printf("%d ranks: all calls are right\n", size);
+    return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

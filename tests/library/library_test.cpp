@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the C and the C++ interface do what their headers say on real ranks, refuse what cannot be done,
+// and leave nothing behind. Method: launch the programs of this folder over several layouts.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Layout {
+    int ranks = 1;
+    int nodes = 1;
+};
+
+Words options_of(const Layout& layout) {
+    return {"-n", std::to_string(layout.ranks), "--nodes", std::to_string(layout.nodes)};
+}
+
+class LibraryTest : public testing::TestWithParam<Layout> {};
+
+TEST_P(LibraryTest, EveryCallOfTheCInterfaceIsRight) {
+    const Outcome outcome =
+        run_ranks(options_of(GetParam()), {rank_program("calls")},
+                  {"TEST_NODES=" + std::to_string(GetParam().nodes), "WEFT_TIMEOUT=10"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output, std::to_string(GetParam().ranks) + " ranks: all calls are right\n");
+}
+
+TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
+    const Outcome outcome = run_ranks(options_of(GetParam()), {rank_program("refusals")});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+}
+
+TEST_P(LibraryTest, OwnersLetGoAndStaleHandlesAreRefused) {
+    const Outcome outcome = run_ranks(options_of(GetParam()), {rank_program("owners")});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
+                         testing::Values(Layout{1, 1}, Layout{2, 1}, Layout{3, 1}, Layout{3, 3},
+                                         Layout{5, 2}),
+                         [](const auto& chosen) {
+                             return "n" + std::to_string(chosen.param.ranks) + "_nodes" +
+                                    std::to_string(chosen.param.nodes);
+                         });
+
+void check_trees(const Layout& layout) {
+    const Outcome outcome = run_ranks(
+        options_of(layout), {rank_program("team_trees"), long_forms() ? "60" : "6", "400"});
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.errors, "");
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_GT(report.at("teams_max"), 20);
+    EXPECT_GT(report.at("refusals"), 0) << "the table of teams was never full";
+    EXPECT_GT(report.at("calls"), 500);
+}
+
+TEST(TeamTreesTest, RandomTreesAgreeWithASerialModel) {
+    check_trees({4, 1});
+}
+TEST(TeamTreesTest, RandomTreesAgreeWithASerialModelOverNodes) {
+    check_trees({6, 3});
+}
+
+/// The address sanitizer's heap keeps what is freed for a while; it looks for leaks itself.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kHeapTells = false;
+#else
+constexpr bool kHeapTells = true;
+#endif
+
+TEST(TeamLeaksTest, SplitsAndFreesLeaveNothingBehind) {
+    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    const char* const rounds = long_forms() ? "10000" : "500";
+    for (const Layout& layout : {Layout{3, 1}, Layout{4, 2}}) {
+        const Outcome outcome = run_ranks(options_of(layout), {rank_program("team_leaks"), rounds});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        printf("%s", outcome.output.c_str());
+    }
+}
+
+/// The negative control: a hundred bytes for each round are noticed.
+TEST(TeamLeaksTest, ALeakIsNoticed) {
+    if (!kHeapTells) GTEST_SKIP() << "not with this heap";
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("team_leaks"), "500", "--leak"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.errors.find("heap grew by"), std::string::npos) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// owners.cpp - a program of real ranks: what objects of the C++ interface do at their end, and that stale
+// ones are refused.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+int wrong = 0;
+
+void check(bool condition, std::string_view what) {
+    if (condition) return;
+    ++wrong;
+    fmt::print(stderr, "wrong: {}\n", what);
+}
+
+template <class Call>
+void refused(std::string_view what, Status status, std::string_view word, Call call) {
+    try {
+        call();
+        check(false, fmt::format("{} was not refused", what));
+    } catch (const Error& error) {
+        check(error.status() == status &&
+                  std::string_view(error.what()).find(word) != std::string::npos,
+              fmt::format("{}: status {}, \"{}\" should say \"{}\"", what,
+                          static_cast<int>(error.status()), error.what(), word));
+    }
+}
+
+/// More teams and memory than fit at once, all let go of and never freed. Ranks let go at different
+/// times: the last one keeps each for a while.
+void let_go_of(Runtime& runtime) {
+    Team world = runtime.world();
+    std::vector<std::shared_ptr<OwnedTeam>> kept;
+    for (int i = 0; i < 300; ++i) {
+        auto team = std::make_shared<OwnedTeam>(*world.split(world.rank() % 2, -world.rank()));
+        check(team->allreduce(1, Op::sum) == team->size(), "a sum over an owned team");
+        if (world.rank() == world.size() - 1) kept.push_back(team);
+        if (kept.size() > 10) kept.erase(kept.begin());
+    }
+    kept.clear();
+    std::vector<std::shared_ptr<Memory>> blocks;
+    for (int i = 0; i < 300; ++i) {
+        auto memory = std::make_shared<Memory>(world, std::size_t{8} << 20);
+        memory->as<int>()[0] = i;
+        if (world.rank() == world.size() - 1) blocks.push_back(memory);
+        if (blocks.size() > 10) blocks.erase(blocks.begin());
+    }
+}
+
+/// A member that leaves a scope by an exception does not keep the others waiting.
+void leave_by_exception(Runtime& runtime) {
+    Team world = runtime.world();
+    try {
+        const OwnedTeam team(*world.split(0, 0));
+        const Memory memory(team, 1000);
+        if (world.rank() == 0) throw std::runtime_error("only here");
+    } catch (const std::runtime_error&) {
+    }
+    world.barrier();
+}
+
+void share_memory(Runtime& runtime) {
+    Team world = runtime.world();
+    Team node = world.split_by_node();
+    Memory memory(node, 100 * sizeof(std::uint64_t), 4096);
+    check(reinterpret_cast<std::uintptr_t>(memory.data()) % 4096 == 0, "alignment");
+    for (Rank peer = 0; peer < node.size(); ++peer)
+        memory.on<std::uint64_t>(peer)[static_cast<std::size_t>(node.rank())] =
+            static_cast<std::uint64_t>(peer);
+    node.barrier();
+    for (Rank peer = 0; peer < node.size(); ++peer)
+        check(memory.as<std::uint64_t>()[static_cast<std::size_t>(peer)] ==
+                  static_cast<std::uint64_t>(node.rank()),
+              "a node-mate's store");
+    for (Rank peer = 0; peer < world.size(); ++peer) {
+        Memory everywhere(world, 8);
+        check(everywhere.on<int>(world.rank()).data() == everywhere.data(), "own memory");
+        everywhere.free();
+    }
+    refused("a peer that is none", Status::argument, "peer",
+            [&] { (void)node.ptr(memory.data(), node.size()); });
+    int here = 0;
+    check(node.ptr(&here, 0) == nullptr, "memory outside the heap has a peer");
+    memory.free();
+    node.free();
+}
+
+void persistent_calls(Runtime& runtime) {
+    Team world = runtime.world();
+    double value = 0;
+    PersistentRequest sum = world.prepare_allreduce(&value, &value, 1, Type::float64, Op::sum);
+    PersistentRequest barrier = world.prepare_barrier();
+    for (int i = 1; i < 100; ++i) {
+        value = i;
+        sum.start();
+        barrier.start();
+        if (world.size() > 1 && i == 1)
+            refused("a second start", Status::argument, "in flight", [&] { sum.start(); });
+        barrier.wait();
+        while (!sum.test()) continue;
+        check(value == i * static_cast<double>(world.size()), "a persistent sum");
+    }
+    PersistentRequest none;
+    none.wait();
+    refused("starting nothing", Status::argument, "prepared", [&] { none.start(); });
+    refused("a wrong root", Status::argument, "root",
+            [&] { (void)world.prepare_broadcast(&value, 1, Type::float64, -1); });
+    Team half = *world.split(0, 0);
+    PersistentRequest of_half = half.prepare_barrier();
+    half.free();
+    refused("a call of a freed team", Status::argument, "freed", [&] { of_half.start(); });
+}
+
+void stale_handles() {
+    auto runtime = std::make_unique<Runtime>();
+    Team world = runtime->world();
+    Team team = *world.split(0, 0);
+    Team copy = team;
+    team.free();
+    refused("a copy of a freed team", Status::argument, "freed", [&] { copy.barrier(); });
+    refused("a team that never was", Status::argument, "team", [] { Team().barrier(); });
+    Team other = *world.split(0, 0);
+    Request request = world.start_barrier();
+    Memory memory(other, 100);
+    let_go_of(*runtime);
+    leave_by_exception(*runtime);
+    share_memory(*runtime);
+    persistent_calls(*runtime);
+    runtime->finalize();
+    refused("a finalized world", Status::argument, "finalized", [&] { world.barrier(); });
+    refused("memory of a finalized job", Status::argument, "finalized",
+            [&] { (void)other.allocate(8); });
+    refused("a split of a finalized world", Status::argument, "finalized",
+            [&] { (void)world.split(0, 0); });
+    request.wait();
+    runtime.reset();
+    refused("a world that is gone", Status::argument, "gone", [&] { world.barrier(); });
+    refused("a team that is gone", Status::argument, "gone", [&] { (void)other.size(); });
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    try {
+        weft::test::stale_handles();
+    } catch (const std::exception& problem) {
+        fmt::print(stderr, "{}\n", problem.what());
+        return 1;
+    }
+    return weft::test::wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing behind.
+//
+// Idea     After some rounds that warm up caches, what is in use of the C heap, the resident memory, the
+//          table of regions and the symmetric heap are the same before and after many more.
+// Holds    A round that leaves one object behind would leave more than a hundred bytes; the bounds are
+//          below a tenth of that. "--leak" leaves some on purpose: then the program must notice.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "run/runtime/runtime.hpp"
+#include "run/runtime/shapes.hpp"
+
+namespace weft::test {
+namespace {
+
+struct InUse {
+    std::int64_t heap_bytes = 0;
+    std::int64_t resident_bytes = 0;
+    std::uint64_t free_regions = 0;
+    link::HeapStatistics symmetric;
+};
+
+InUse in_use(run::Runtime& runtime) {
+    InUse now;
+    now.heap_bytes = static_cast<std::int64_t>(::mallinfo2().uordblks);
+    std::ifstream statm("/proc/self/statm");
+    std::int64_t pages = 0;
+    statm >> pages >> pages;
+    now.resident_bytes = pages * ::sysconf(_SC_PAGESIZE);
+    now.free_regions = runtime.free_regions();
+    now.symmetric = runtime.heap().statistics();
+    return now;
+}
+
+class Rounds {
+  public:
+    Rounds(run::Runtime& runtime, bool leak) : runtime_(runtime), leak_(leak) {}
+
+    /// A nested pair of teams, a call and memory on each; true if all of it succeeded.
+    bool round(int number) {
+        run::Team& world = runtime_.world();
+        auto half = world.split(world.rank() * 2 / world.size() + number % 2, -world.rank());
+        if (!half || *half == nullptr) return failed(half.ok() ? "no team" : half.failure().text);
+        auto inner = number % 3 == 0 ? (*half)->split_node() : (*half)->split(0, 0);
+        if (!inner) return failed(inner.failure().text);
+        for (run::Team* team : {*half, *inner}) {
+            double sum = 1;
+            const auto done =
+                team->call(run::allreduce_shape(1, Type::float64, Op::sum), {&sum, &sum});
+            if (!done || sum != team->size()) return failed("a sum is wrong");
+            if (!team->allocate(1000, 64)) return failed("no memory");
+        }
+        if (leak_) left_.push_back(std::make_unique<std::array<char, 128>>());
+        // In either order: a nested team does not need its parent.
+        const auto first = number % 5 == 0 ? (*half)->release() : (*inner)->release();
+        const auto second = number % 5 == 0 ? (*inner)->release() : (*half)->release();
+        return first && second ? true : failed("a team could not be freed");
+    }
+
+  private:
+    static bool failed(const std::string& why) {
+        fmt::print(stderr, "round: {}\n", why);
+        return false;
+    }
+
+    run::Runtime& runtime_;
+    bool leak_;
+    std::vector<std::unique_ptr<std::array<char, 128>>> left_;
+};
+
+int run(int rounds, bool leak) {
+    auto made = run::Runtime::create(environ);
+    if (!made) {
+        fmt::print(stderr, "{}\n", made.failure().text);
+        return 1;
+    }
+    run::Runtime& runtime = **made;
+    Rounds all(runtime, leak);
+    for (int i = 0; i < 150; ++i) {
+        if (!all.round(i)) return 1;
+    }
+    const InUse before = in_use(runtime);
+    for (int i = 0; i < rounds; ++i) {
+        if (!all.round(i)) return 1;
+    }
+    const InUse after = in_use(runtime);
+    const std::int64_t heap_growth = after.heap_bytes - before.heap_bytes;
+    const std::int64_t resident_growth = after.resident_bytes - before.resident_bytes;
+    const bool same_regions =
+        after.free_regions == before.free_regions && std::popcount(after.free_regions) == 31;
+    const bool same_symmetric = after.symmetric.bytes_used == before.symmetric.bytes_used &&
+                                after.symmetric.free_ranges == before.symmetric.free_ranges;
+    if (runtime.world().rank() == 0)
+        fmt::print("{{\"rounds\": {}, \"heap_growth_bytes\": {}, \"resident_growth_bytes\": {}}}\n",
+                   rounds, heap_growth, resident_growth);
+    const bool right = same_regions && same_symmetric && heap_growth < 4096 + 10 * rounds &&
+                       resident_growth < (1 << 20) + 10 * rounds;
+    if (!right)
+        fmt::print(stderr, "rank {}: heap grew by {}, resident by {}; regions {}, symmetric {}\n",
+                   runtime.world().rank(), heap_growth, resident_growth, same_regions,
+                   same_symmetric);
+    const auto left = runtime.finalize();
+    return right && left ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    return weft::test::run(std::atoi(argv[1]), argc > 2 && std::strcmp(argv[2], "--leak") == 0);
+}
