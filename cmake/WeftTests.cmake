@@ -12,6 +12,7 @@
 #   cli       the weft command, one process      not tsan
 #   lint      reads the sources                  not the sanitizers
 #   script    a script of perf/                  not the sanitizers
+#   install   installs, builds outside, runs     not the sanitizers; runs alone
 # weft_tests_<label> builds the test programs of one label.
 find_package(GTest REQUIRED)
 

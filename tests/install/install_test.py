@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""install_test.py - the installed library serves programs of others, and only through what it shows.
+
+usage: install_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
+
+Idea     Install to a scratch prefix, move that elsewhere, and build there what the guide shows: every
+         example of docs/guide/programming.md, in C by pkg-config, in C++ by pkg-config and by
+         find_package. Run each under the installed launcher, and under mpirun where there is one.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE, BUILD, CMAKE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+GUIDE = SOURCE / "docs/guide/programming.md"
+EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
+DEADLINE_S = 60
+SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error"}
+
+
+def run(command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          timeout=DEADLINE_S, check=False, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: status {done.returncode}\n"
+                             f"{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def environment(**more):
+    """Nothing of the build folder may help."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("WEFT_", "PKG_CONFIG", "LD_LIBRARY", "CMAKE_"))}
+    return kept | more
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = Path(tempfile.mkdtemp(prefix="weft-install."))
+        cls.addClassCleanup(shutil.rmtree, cls.scratch, ignore_errors=True)
+        first = cls.scratch / "first"
+        run([CMAKE, "--install", BUILD, "--prefix", first])
+        cls.prefix = cls.scratch / "moved here"
+        first.rename(cls.prefix)
+        cls.lib = next(cls.prefix.rglob("libweft.so.0")).parent
+        cls.pkg = environment(PKG_CONFIG_PATH=str(cls.lib / "pkgconfig"))
+
+    def flags(self, *which):
+        return run(["pkg-config", *which, "weft"], env=self.pkg).replace("\\ ", "\0").split()
+
+    def build(self, language, source, program):
+        compiler = {"c": ["cc", "-std=c99", "-pedantic"], "cpp": ["c++", "-std=c++20"]}[language]
+        flags = [flag.replace("\0", " ") for flag in self.flags("--cflags", "--libs")]
+        run([*compiler, "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags,
+             f"-Wl,-rpath,{self.lib}"])
+
+    def examples(self):
+        for name, printed, language, text in EXAMPLE.findall(GUIDE.read_text(encoding="utf-8")):
+            source = self.scratch / name
+            source.write_text(text, encoding="utf-8")
+            yield source, language, printed
+
+    def check_runs(self, program, printed):
+        weft = self.prefix / "bin/weft"
+        for ranks, nodes in ((2, 1), (2, 2), (3, 1), (3, 2)):
+            with self.subTest(program=program.name, ranks=ranks, nodes=nodes):
+                said = run([weft, "run", "-n", ranks, "--nodes", nodes, "--", program],
+                           env=environment())
+                self.assertIn(printed.replace("RANKS", str(ranks)), said)
+        mpirun = shutil.which("mpirun.openmpi")
+        if mpirun:
+            with self.subTest(program=program.name, launcher=mpirun):
+                said = run([mpirun, "--allow-run-as-root", "--oversubscribe", "-n", 2, program],
+                           env=environment())
+                self.assertIn(printed.replace("RANKS", "2"), said)
+
+    def test_everything_has_its_place(self):
+        for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp"):
+            self.assertTrue((self.prefix / file).is_file(), file)
+        for file in ("libweft.so", "libweft.so.0", "weft/weft_fabric.so", "pkgconfig/weft.pc",
+                     "cmake/weft/weftConfig.cmake"):
+            self.assertTrue((self.lib / file).is_file(), file)
+        dynamic = run(["readelf", "-d", self.lib / "libweft.so"])
+        self.assertIn("soname: [libweft.so.0]", dynamic)
+        for file in (self.lib / "libweft.so", self.prefix / "bin/weft", self.lib / "weft/weft_fabric.so"):
+            self.assertNotIn(str(BUILD), run(["readelf", "-d", file]), "names the build folder")
+        info = run(["pkg-config", "--modversion", "weft"], env=self.pkg).strip()
+        self.assertIn(f"libweft.so.{info}", {path.name for path in self.lib.iterdir()})
+
+    def test_only_the_interface_is_shown(self):
+        shown = set()
+        for line in run(["nm", "-DC", "--defined-only", self.lib / "libweft.so"]).splitlines():
+            _, kind, name = line.split(" ", 2)
+            name = name.split("@")[0]
+            if kind == "A" and name == "WEFT_0":
+                continue
+            plain = re.sub(r"^(?:typeinfo name for|typeinfo for|vtable for) ", "", name)
+            owner = re.match(r"weft::(\w+)", plain)
+            if re.match(r"weft_\w+$", name):
+                shown.add(name)
+            else:
+                self.assertTrue(owner and owner[1] in SHOWN_CLASSES, f"shows {name}")
+                shown.add(owner[1])
+        self.assertEqual(shown & SHOWN_CLASSES, SHOWN_CLASSES)
+        header = (self.prefix / "include/weft/weft.h").read_text(encoding="utf-8")
+        declared = set(re.findall(r"WEFT_API [\w *]*?\b(weft_\w+)\(", header))
+        self.assertGreater(len(declared), 30)
+        self.assertEqual(declared, {name for name in shown if name.startswith("weft_")})
+
+    def test_examples_of_the_guide_by_pkg_config(self):
+        examples = list(self.examples())
+        self.assertEqual({language for _, language, _ in examples}, {"c", "cpp"})
+        for source, language, printed in examples:
+            program = source.with_suffix("")
+            self.build(language, source, program)
+            self.check_runs(program, printed)
+
+    def test_an_example_by_find_package(self):
+        source, _, printed = next(one for one in self.examples() if one[1] == "cpp")
+        folder = self.scratch / "consumer"
+        run([CMAKE, "-S", SOURCE / "tests/install/consumer", "-B", folder,
+             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DPROGRAM={source}"], env=environment())
+        run([CMAKE, "--build", folder], env=environment())
+        self.check_runs(folder / "consumer", printed)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
