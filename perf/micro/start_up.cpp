@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// start_up.cpp - one rank of perf/startup: joins, makes a barrier and an allreduce, and says what it took.
+//
+// Idea     Every rank times its phases and reads its memory from /proc; rank 0 prints the largest time of
+//          each phase and the average memory of a rank. PERF_STARTED_NS in the environment is when the
+//          launcher was started, on the monotonic clock.
+// Why      PSS divides a shared page by those who have it mapped: summed over the ranks of a node it is
+//          what the job really takes, and the part that lies in segments is what has been touched there.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "run/runtime/runtime.hpp"
+
+namespace {
+
+using namespace weft;
+
+struct Memory {
+    double pss = 0;           ///< bytes, all mappings
+    double rss = 0;           ///< likewise, shared pages in full
+    double segments_pss = 0;  ///< in memory that ranks share
+};
+
+Memory read_memory() {
+    Memory memory;
+    std::ifstream file("/proc/self/smaps");
+    bool in_segment = false;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string key;
+        double kilobytes = 0;
+        words >> key;
+        if (!key.ends_with(':')) {  // the head of a mapping: addresses, permissions, file
+            in_segment = line.find("weft-segment") != std::string::npos;
+        } else if ((key == "Pss:" || key == "Rss:") && words >> kilobytes) {
+            (key == "Pss:" ? memory.pss : memory.rss) += 1024 * kilobytes;
+            if (in_segment && key == "Pss:") memory.segments_pss += 1024 * kilobytes;
+        }
+    }
+    return memory;
+}
+
+void require(const base::Result<void>& result) {
+    if (result) return;
+    fmt::print(stderr, "start_up: {}\n", result.failure().text);
+    std::exit(3);
+}
+
+std::vector<double> over_ranks(run::Team& world, std::vector<double> values, Op op) {
+    require(world.call(
+        {.kind = run::Kind::allreduce, .type = Type::float64, .op = op, .elements = values.size()},
+        {values.data(), values.data()}));
+    return values;
+}
+
+/// Times of this rank, in seconds, by phase.
+class Phases {
+  public:
+    explicit Phases(std::uint64_t begin_ns) : last_ns_(begin_ns) {}
+    void add(const char* name, double seconds) {
+        names_.emplace_back(name);
+        seconds_.push_back(seconds);
+    }
+    void end(const char* name) {
+        const std::uint64_t now = base::monotonic_ns();
+        add(name, 1e-9 * static_cast<double>(now - last_ns_));
+        last_ns_ = now;
+    }
+    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+    [[nodiscard]] const std::vector<double>& seconds() const { return seconds_; }
+
+  private:
+    std::uint64_t last_ns_;
+    std::vector<std::string> names_;
+    std::vector<double> seconds_;
+};
+
+}  // namespace
+
+int main() {
+    const char* const started = std::getenv("PERF_STARTED_NS");
+    const std::uint64_t begun_ns = base::monotonic_ns();
+    Phases phases(begun_ns);
+    if (started != nullptr)
+        phases.add("launch",
+                   1e-9 * (static_cast<double>(begun_ns) - std::strtod(started, nullptr)));
+    auto made = run::Runtime::create(environ);
+    if (!made) {
+        fmt::print(stderr, "start_up: {}\n", made.failure().text);
+        return 3;
+    }
+    run::Runtime& runtime = **made;
+    phases.end("start_up");
+    for (const run::Job::Phase& phase : runtime.job().phases)
+        phases.add(phase.name, 1e-9 * static_cast<double>(phase.ns));
+    run::Team& world = runtime.world();
+    require(world.call({.kind = run::Kind::barrier}, {}));
+    phases.end("barrier");
+    const double sum = over_ranks(world, {1.0}, Op::sum).front();
+    phases.end("allreduce");
+    const double ranks = runtime.job().bootstrap->size();
+    if (sum != ranks) {
+        fmt::print(stderr, "start_up: a sum of ones over {} ranks gave {}\n", ranks, sum);
+        return 1;
+    }
+    const Memory memory = read_memory();
+    const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segments_pss}, Op::sum);
+    const auto times = over_ranks(world, phases.seconds(), Op::max);
+    const bool speaks = runtime.job().bootstrap->rank() == 0;
+    nlohmann::ordered_json result{
+        {"ranks", static_cast<int>(ranks)},
+        {"nodes", runtime.job().nodes},
+        {"provider", runtime.job().provider},
+        {"pss_bytes", static_cast<std::int64_t>(sums[0] / ranks)},
+        {"rss_bytes", static_cast<std::int64_t>(sums[1] / ranks)},
+        {"segment_touched_bytes", static_cast<std::int64_t>(sums[2] / ranks)},
+        {"segment_mapped_bytes", runtime.layout().bytes}};
+    for (std::size_t i = 0; i < times.size(); ++i) result["phases_s"][phases.names()[i]] = times[i];
+    require(runtime.finalize());
+    if (speaks) fmt::print("{}\n", result.dump());
+    return 0;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// last_words.cpp - the handler of SIGTERM and what it reads.
+//
+// Holds    The handler calls nothing but functions that are safe in signal handlers. Places are never
+//          freed, so it may read them at any time. A child that was forked and still has the handler
+//          dies of the signal without a word.
+#include "run/runtime/last_words.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "base/clock.hpp"
+
+namespace weft::run {
+
+struct LastWords::Place {
+    std::atomic<bool> taken{false};   ///< by a runtime
+    std::atomic<bool> speaks{false};  ///< the handler answers for it
+    std::atomic<Rank> rank{-1};
+    std::atomic<const char*> stage{nullptr};
+    Summons summons;
+};
+
+namespace {
+
+constexpr std::size_t kPlaces = 16;
+constexpr std::uint64_t kRepeatedNs = 1'000'000'000;  ///< a second signal after this ends at once
+
+/// All that is process-wide.
+struct HandlerMemory {
+    std::array<LastWords::Place, kPlaces> places;
+    std::atomic<pid_t> owner{0};
+    std::atomic<std::uint64_t> asked_ns{0};  ///< when the signal came
+    std::atomic<int> unanswered{0};
+    std::mutex mutex;  ///< of the two below
+    int speakers = 0;
+    bool installed = false;
+};
+
+HandlerMemory& memory() {
+    static HandlerMemory held;
+    return held;
+}
+
+/// A short line without allocation.
+class Line {
+  public:
+    Line& operator<<(std::string_view text) noexcept {
+        const std::size_t count = std::min(text.size(), sizeof text_ - size_);
+        std::memcpy(text_ + size_, text.data(), count);
+        size_ += count;
+        return *this;
+    }
+    Line& operator<<(Rank rank) noexcept {
+        if (rank < 0) return *this << "?";
+        char digits[12];
+        std::size_t at = sizeof digits;
+        for (Rank left = rank; at == sizeof digits || left != 0; left /= 10)
+            digits[--at] = static_cast<char>('0' + left % 10);
+        return *this << std::string_view(digits + at, sizeof digits - at);
+    }
+    void write() noexcept {
+        *this << "\n";
+        // Nobody is left to tell if it fails.
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_, size_);
+    }
+
+  private:
+    char text_[256];
+    std::size_t size_ = 0;
+};
+
+void restore_default() noexcept {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    ::sigaction(SIGTERM, &action, nullptr);
+}
+
+/// In the handler: the signal is blocked until it returns, then it ends the process.
+void die_on_return() noexcept {
+    restore_default();
+    ::raise(SIGTERM);
+}
+
+void handle(int) {
+    HandlerMemory& all = memory();
+    const int saved_error = errno;
+    const std::uint64_t now = base::monotonic_ns();
+    std::uint64_t before = 0;
+    if (::getpid() != all.owner.load()) {
+        die_on_return();
+    } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
+        if (now - before > kRepeatedNs) die_on_return();
+    } else {
+        all.unanswered = 1;  // This handler itself: who answers meanwhile is not the last.
+        bool somebody_waits = false;
+        Rank rank = -1;
+        for (LastWords::Place& place : all.places) {
+            if (!place.speaks) continue;
+            rank = place.rank;
+            const char* const stage = place.stage;
+            if (stage != nullptr) {
+                (Line() << "weft: rank " << rank << ": " << stage).write();
+                somebody_waits = true;
+            } else if (place.summons.inside) {
+                ++all.unanswered;
+                place.summons.asked = true;
+                somebody_waits = true;
+            }
+        }
+        if (!somebody_waits)
+            (Line() << "weft: rank " << rank << ": in the application, outside any weft call")
+                .write();
+        if (--all.unanswered == 0) die_on_return();
+    }
+    errno = saved_error;
+}
+
+/// With the mutex held: installs the handler if nobody has one.
+void install(HandlerMemory& all) {
+    struct sigaction found = {};
+    ::sigaction(SIGTERM, nullptr, &found);
+    if ((found.sa_flags & SA_SIGINFO) != 0 || found.sa_handler != SIG_DFL) return;
+    all.owner = ::getpid();
+    all.asked_ns = 0;
+    struct sigaction ours = {};
+    ours.sa_handler = handle;
+    ours.sa_flags = SA_RESTART | SA_ONSTACK;
+    ::sigemptyset(&ours.sa_mask);
+    all.installed = ::sigaction(SIGTERM, &ours, nullptr) == 0;
+}
+
+void uninstall(HandlerMemory& all) {
+    struct sigaction found = {};
+    ::sigaction(SIGTERM, nullptr, &found);
+    if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == handle) restore_default();
+    all.installed = false;
+}
+
+}  // namespace
+
+void write_line(std::string_view line) {
+    const std::string text = std::string(line) + '\n';
+    // A report that nobody can read is lost, not an error of the program.
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+LastWords::LastWords() {
+    HandlerMemory& all = memory();
+    const std::lock_guard held(all.mutex);
+    for (Place& place : all.places) {
+        if (place.taken) continue;
+        place.taken = true;
+        place.rank = -1;
+        place.stage = nullptr;
+        place.summons.inside = false;
+        place.summons.asked = false;
+        place_ = &place;
+        break;
+    }
+    if (place_ == nullptr) return;
+    if (all.speakers++ == 0 || !all.installed) install(all);
+    place_->speaks = true;
+}
+
+LastWords::~LastWords() {
+    retire();
+    if (place_ != nullptr) place_->taken = false;
+}
+
+void LastWords::retire() {
+    if (place_ == nullptr || retired_) return;
+    retired_ = true;
+    HandlerMemory& all = memory();
+    const std::lock_guard held(all.mutex);
+    place_->speaks = false;
+    if (--all.speakers == 0 && all.installed) uninstall(all);
+}
+
+void LastWords::set_rank(Rank rank) noexcept {
+    if (place_ != nullptr) place_->rank = rank;
+}
+
+void LastWords::set_stage(const char* stage) noexcept {
+    if (place_ != nullptr) place_->stage = stage;
+}
+
+void LastWords::answer(std::string_view line) {
+    write_line(line);
+    if (--memory().unanswered > 0) return;
+    restore_default();
+    ::kill(::getpid(), SIGTERM);
+    while (true) ::pause();  // Another thread may be the one that takes the signal.
+}
+
+Summons& LastWords::summons() noexcept {
+    return place_ != nullptr ? place_->summons : unheard_;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// last_words.hpp - what a rank says when it is told to end (SIGTERM).
+//
+// Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there while
+//          the process has a runtime tells apart where each runtime is: in start-up or in finalize it
+//          prints the stage; in a call it asks the engine (summons.hpp), which prints who waits for
+//          whom; else the rank is in the application. After that the process dies of the signal.
+// Why      A hung or broken job is understood from who waits for whom, and only the ranks know.
+// Holds    The handler is installed only over the default action, and taken away with the last runtime.
+//          An application that has a handler of its own, or sets one later, keeps it and hears nothing
+//          of this. Each line is one write to standard error, so lines of ranks never mix.
+//          The handler's memory is the one piece of process-wide state in the library.
+// Next     docs/decisions/0010-last-words.md.
+#pragma once
+
+#include <string_view>
+
+#include "run/execute/summons.hpp"
+#include "weft/types.hpp"
+
+namespace weft::run {
+
+/// Writes a line to standard error in one piece.
+void write_line(std::string_view line);
+
+/// One runtime, as the handler sees it.
+class LastWords {
+  public:
+    LastWords();
+    ~LastWords();
+    LastWords(const LastWords&) = delete;
+    LastWords& operator=(const LastWords&) = delete;
+
+    void set_rank(Rank rank) noexcept;
+    /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
+    void set_stage(const char* stage) noexcept;
+    /// Prints the engine's answer. Returns only if another runtime of this process has still to answer.
+    void answer(std::string_view line);
+    /// No more signals are answered for this runtime.
+    void retire();
+
+    [[nodiscard]] Summons& summons() noexcept;
+
+    struct Place;  ///< in the handler's memory
+
+  private:
+    Place* place_ = nullptr;  ///< null: there are more runtimes than places
+    bool retired_ = false;
+    Summons unheard_;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// last_words_test.cpp - the handler of SIGTERM, without a job around it.
+//
+// Goal: each runtime of a process says where it is, the last one to answer ends the process by the signal,
+// and nobody else's handler is touched. Method: death tests in which the test plays the runtime.
+#include "run/runtime/last_words.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+using run::LastWords;
+
+struct sigaction disposition() {
+    struct sigaction found = {};
+    ::sigaction(SIGTERM, nullptr, &found);
+    return found;
+}
+
+/// A call of a runtime that looks whether it is asked, as an engine does.
+void wait_until_asked(LastWords& words) {
+    while (!words.summons().asked.exchange(false)) ::poll(nullptr, 0, 1);
+}
+
+TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
+    const auto die = [] {
+        LastWords words;
+        words.set_rank(307);
+        ::raise(SIGTERM);
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM),
+                "^weft: rank 307: in the application, outside any weft call\n$");
+}
+
+TEST(LastWordsDeathTest, AStageIsSaidByTheHandler) {
+    const auto die = [] {
+        LastWords words;
+        words.set_rank(0);
+        words.set_stage("start-up: waiting for the others");
+        ::raise(SIGTERM);
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM),
+                "^weft: rank 0: start-up: waiting for the others\n$");
+}
+
+TEST(LastWordsDeathTest, ACallAnswersAndThenTheProcessDies) {
+    const auto die = [] {
+        LastWords words;
+        static_cast<void>(words.summons().enter());
+        ::raise(SIGTERM);
+        wait_until_asked(words);
+        words.answer("weft: rank 3: what the engine says");
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: what the engine says\n$");
+}
+
+TEST(LastWordsDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
+    const auto die = [] {
+        LastWords words;
+        const bool outer = words.summons().enter();
+        const bool inner = words.summons().enter();
+        ::raise(SIGTERM);
+        if (words.summons().leave(inner)) ::_exit(1);  // not out yet
+        if (!words.summons().leave(outer)) ::_exit(2);
+        words.answer("left");
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^left\n$");
+}
+
+TEST(LastWordsDeathTest, AllRuntimesThatWaitReport) {
+    const auto die = [] {
+        LastWords first;
+        LastWords second;
+        LastWords third;
+        first.set_rank(1);
+        first.set_stage("in a stage");
+        static_cast<void>(second.summons().enter());
+        static_cast<void>(third.summons().enter());
+        ::raise(SIGTERM);
+        wait_until_asked(second);
+        second.answer("second");
+        wait_until_asked(third);
+        third.answer("third");
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM),
+                "^weft: rank 1: in a stage\nsecond\nthird\n$");
+}
+
+TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
+    const auto die = [] {
+        LastWords words;
+        static_cast<void>(words.summons().enter());
+        ::raise(SIGTERM);
+        ::raise(SIGTERM);
+        run::write_line("still here");
+        ::poll(nullptr, 0, 1100);
+        ::raise(SIGTERM);
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^still here\n$");
+}
+
+TEST(LastWordsDeathTest, AForkedChildDiesWithoutAWord) {
+    const auto die = [] {
+        LastWords words;
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::raise(SIGTERM);
+            ::_exit(1);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ::_exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 0 : 2);
+    };
+    EXPECT_EXIT(die(), testing::ExitedWithCode(0), "^$");
+}
+
+TEST(LastWords, TheHandlerGoesWithTheLastRuntime) {
+    ASSERT_EQ(disposition().sa_handler, SIG_DFL);
+    {
+        const LastWords first;
+        EXPECT_NE(disposition().sa_handler, SIG_DFL);
+        {
+            LastWords second;
+            second.retire();
+        }
+        EXPECT_NE(disposition().sa_handler, SIG_DFL);
+    }
+    EXPECT_EQ(disposition().sa_handler, SIG_DFL);
+}
+
+TEST(LastWords, AHandlerOfTheApplicationStaysWheneverItCame) {
+    const auto own = [](int) {};
+    for (const bool early : {true, false}) {
+        if (early) ::signal(SIGTERM, own);
+        {
+            const LastWords words;
+            if (!early) ::signal(SIGTERM, own);
+            EXPECT_EQ(disposition().sa_handler, +own);
+        }
+        EXPECT_EQ(disposition().sa_handler, +own);
+        ::signal(SIGTERM, SIG_DFL);
+    }
+    ::signal(SIGTERM, SIG_IGN);
+    {
+        const LastWords words;
+        EXPECT_EQ(disposition().sa_handler, SIG_IGN);
+    }
+    ::signal(SIGTERM, SIG_DFL);
+}
+
+TEST(LastWords, MoreRuntimesThanPlacesDoNoHarm) {
+    std::vector<std::unique_ptr<LastWords>> many;
+    for (int i = 0; i < 40; ++i) {
+        many.push_back(std::make_unique<LastWords>());
+        many.back()->set_stage("one of many");
+        EXPECT_FALSE(many.back()->summons().leave(many.back()->summons().enter()));
+    }
+    many.clear();
+    EXPECT_EQ(disposition().sa_handler, SIG_DFL);
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stuck.cpp - a program of real ranks that get stuck, each mode in another way.
+//
+//   loop                 all ranks call for ever
+//   sleep RANK SECONDS   that rank sleeps between its calls while the others wait for it
+//   stop RANK SECONDS    likewise, stopped by a signal; a child of its own lets it go on
+//   handler RANK         like sleep for ever; every rank has a handler of its own for SIGTERM
+//   finalized RANK       that rank sleeps for ever after it has finalized; the others end well
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "weft/weft.hpp"
+
+namespace {
+
+constexpr int kWrongResult = 9;
+
+void say(const std::string& line) {
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+}
+
+void sleep_for(double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    std::this_thread::sleep_until(end);  // The library's own signals must not cut it short.
+}
+
+void stop_for(double seconds) {
+    const pid_t self = ::getpid();
+    if (::fork() == 0) {
+        sleep_for(seconds);
+        ::kill(self, SIGCONT);
+        ::_exit(0);
+    }
+    std::raise(SIGSTOP);
+}
+
+/// A few calls; false if a sum is wrong.
+bool call_a_little(weft::Team& world) {
+    const double size = world.size();
+    for (int i = 0; i < 5; ++i) {
+        const double sum = world.allreduce(world.rank() + 1.0, weft::Op::sum);
+        if (sum != size * (size + 1) / 2) return false;
+    }
+    return true;
+}
+
+void be_stuck(const std::string& mode, double seconds) {
+    if (mode != "stop") sleep_for(0.3);  // The others are in their waits by then.
+    say("stuck");
+    if (mode == "stop") {
+        stop_for(seconds);
+    } else {
+        sleep_for(seconds);
+    }
+}
+
+int run(const std::string& mode, int rank, double seconds) {
+    if (mode == "handler") std::signal(SIGTERM, [](int) { ::_exit(7); });
+    weft::Runtime runtime;
+    weft::Team world = runtime.world();
+    while (mode == "loop") {
+        if (!call_a_little(world)) return kWrongResult;
+    }
+    if (!call_a_little(world)) return kWrongResult;
+    if (mode != "finalized" && world.rank() == rank) be_stuck(mode, seconds);
+    if (!call_a_little(world)) return kWrongResult;
+    const int own = world.rank();
+    runtime.finalize();
+    if (mode == "finalized" && own == rank) be_stuck(mode, seconds);
+    say(fmt::format("rank {} is through", own));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string mode = argc > 1 ? argv[1] : "";
+    try {
+        return run(mode, argc > 2 ? std::atoi(argv[2]) : -1, argc > 3 ? std::atof(argv[3]) : 3600);
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "failed: {}\n", error.what());
+        return 3;
+    }
+}
