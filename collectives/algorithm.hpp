@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // algorithm.hpp - what a generator is: a pure function from spec and request to one rank's program.
 //
+// Idea     Algorithms that go stage by stage give the programs of all ranks as one small value
+//          (plan/schedule/stages.hpp), from which the program of a rank is read; others give a rank's
+//          program directly.
 // Next     registry.hpp for the list of all of them; README.md for how to add one.
 #pragma once
 
@@ -12,12 +15,14 @@
 
 #include "base/result.hpp"
 #include "collectives/notation/spec.hpp"
-#include "collectives/patterns/levels.hpp"
 #include "plan/schedule/program.hpp"
+#include "plan/schedule/stages.hpp"
 
 namespace weft::collectives {
 
-using patterns::Placement;
+/// Where the remainders of a merge stand. Ordered: so that results are in rank order; paper: first of
+/// all, as the paper's peer tables have it, which is in rank order for one remainder or group only.
+enum class Placement : std::uint8_t { ordered, paper };
 
 /// What one rank knows about the call. All but `rank` is the same on all ranks.
 struct GenerateRequest {
@@ -53,7 +58,9 @@ struct Algorithm {
     std::string_view source;
     std::vector<Parameter> parameters;
     Properties properties;
+    /// One of the two. The value for all ranks, where there is one; its rank does not count.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
+    base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
 };
 
 /// The header that the programs of a call start from.

@@ -122,16 +122,39 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                    known);
 }
 
+namespace {
+
+/// The algorithm that a spec names, if the request fits it.
+base::Result<const Algorithm*> find_usable(std::string_view collective, const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    base::Result<const Algorithm*> found = find_algorithm(collective, spec);
+    if (!found) return found;
+    const base::Result<void> usable = check_request(**found, request);
+    if (!usable) return usable.failure();
+    const base::Result<void> known = check_parameters(**found, spec);
+    if (!known) return known.failure();
+    return found;
+}
+
+}  // namespace
+
 base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
                                      const GenerateRequest& request) {
-    const base::Result<const Algorithm*> found = find_algorithm(collective, spec);
+    const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
     if (!found) return found.failure();
-    const Algorithm& algorithm = **found;
-    const base::Result<void> usable = check_request(algorithm, request);
-    if (!usable) return usable.failure();
-    const base::Result<void> known = check_parameters(algorithm, spec);
-    if (!known) return known.failure();
-    return algorithm.generate(spec, request);
+    if ((*found)->generate != nullptr) return (*found)->generate(spec, request);
+    const base::Result<plan::Stages> stages = (*found)->stages(spec, request);
+    if (!stages) return stages.failure();
+    return plan::program_of(*stages, request.rank);
+}
+
+base::Result<plan::Stages> generate_stages(std::string_view collective, const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
+    if (!found) return found.failure();
+    if ((*found)->stages != nullptr) return (*found)->stages(spec, request);
+    return base::fail(Status::unsupported, "{} {} does not go stage by stage", collective,
+                      (*found)->name);
 }
 
 }  // namespace weft::collectives

@@ -40,4 +40,9 @@ namespace weft::collectives {
                                                    const AlgorithmSpec& spec,
                                                    const GenerateRequest& request);
 
+/// The programs of all ranks as one value; Status::unsupported if the algorithm has no such form.
+[[nodiscard]] base::Result<plan::Stages> generate_stages(std::string_view collective,
+                                                         const AlgorithmSpec& spec,
+                                                         const GenerateRequest& request);
+
 }  // namespace weft::collectives

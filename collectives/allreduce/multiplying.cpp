@@ -18,248 +18,142 @@
 //          position of the sender in its group, counted from the stage's first number. So puts are
 //          kShared, and the slots of different stages never meet. Members come first, remainders
 //          after them, in the order of the paper: its simulated times depend on that.
-// Next     notation/schedule.hpp for the rules; patterns/levels.hpp for who is who.
+// Next     notation/schedule.hpp for the rules; plan/schedule/stages.hpp for what a stage makes ranks do.
 #include <bit>
-#include <variant>
 
 #include "collectives/allreduce/allreduce.hpp"
-#include "collectives/patterns/exchange.hpp"
-#include "plan/schedule/builder.hpp"
+#include "plan/schedule/stages.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-using patterns::kInactive;
-using plan::Block;
+using plan::Strip;
 
-/// Numbers (slots and signals) that a stage uses, the same on all ranks.
-std::uint32_t numbers_of(const Stage& stage) {
-    switch (stage.kind) {
-        case StageKind::factor:
-        case StageKind::release:
-            return stage.base;
-        case StageKind::gather:
-            return stage.base - 1;
-        case StageKind::scatter:
-            return 1;
-        case StageKind::merge:
-            return stage.base + (stage.remainders + stage.groups - 1) / stage.groups;
-    }
-    return 0;
+/// Who is left when the first `grouped` of `active` ranks, in groups of `base`, speak through the last
+/// of each group: the leaders, then the others. Leaders are the last so that rank order is kept.
+std::vector<Strip> leaders(Rank active, Rank grouped, Rank base) {
+    const Rank others = active - grouped;
+    std::vector<Strip> strips{{.first = base - 1, .count = grouped / base, .pitch = base}};
+    if (others > 0)
+        strips.push_back({.first = grouped, .count = others, .width = others, .pitch = others});
+    return strips;
 }
 
-/// Walks the stages for one rank and writes its steps.
-class Walk {
+/// Where the members (or, if `riding`, the remainders) of a merge stand. In the ordered placement the
+/// remainders of a group stand directly before its members, and the first groups have one more.
+std::vector<Strip> merged(const Stage& merge, Placement placement, bool riding) {
+    const Rank members = merge.groups * merge.base;
+    if (placement == Placement::paper) {
+        if (riding)
+            return {
+                {.count = merge.remainders, .width = merge.remainders, .pitch = merge.remainders}};
+        return {{.first = merge.remainders, .count = members, .width = members, .pitch = members}};
+    }
+    const Rank least = merge.remainders / merge.groups;
+    const Rank fuller = merge.remainders % merge.groups;
+    std::vector<Strip> strips;
+    const auto add = [&](Rank first, Rank groups, Rank riders) {
+        const Rank width = riding ? riders : merge.base;
+        if (groups > 0 && width > 0)
+            strips.push_back({.first = riding ? first : first + riders,
+                              .count = groups * width,
+                              .width = width,
+                              .pitch = merge.base + riders});
+    };
+    add(0, fuller, least + 1);
+    add(fuller * (merge.base + least + 1), merge.groups - fuller, least);
+    return strips;
+}
+
+/// Turns the stages of the notation into those of the value, with a numbering for each level.
+class Translation {
   public:
-    Walk(plan::Builder& builder, const GenerateRequest& request, bool pipelined)
-        : builder_(builder),
-          placement_(request.placement),
-          advance_(pipelined ? 1 : 0),
-          wid_(request.rank) {}
+    Translation(plan::Stages& stages, Placement placement)
+        : stages_(stages), placement_(placement) {}
 
     void run(const Shape& shape) {
-        for (const PlacedStage& placed : shape.stages) {
-            step(placed);
-            first_number_ += numbers_of(placed.stage);
-        }
-        if (!holds_output_) builder_.copy(in_loop(plan::output()), in_loop(plan::input()));
-        builder_.reserve_slots(first_number_);
+        for (const PlacedStage& placed : shape.stages) add(placed);
     }
 
   private:
-    /// A level that is open: how it was made and who this rank is outside of it.
-    struct Opened {
-        std::variant<patterns::Split, patterns::Merge> change;
-        Rank outer_wid = kInactive;
+    /// A level that is open: its numbering and that of its riders.
+    struct Level {
+        std::uint32_t numbering = 0;
+        std::uint32_t riders = plan::kNoRiders;
     };
 
-    void step(const PlacedStage& placed) {
-        switch (placed.stage.kind) {
+    void add(const PlacedStage& placed) {
+        const Stage& stage = placed.stage;
+        switch (stage.kind) {
             case StageKind::factor:
-                if (wid_ != kInactive) {
-                    const patterns::Exchange group{placed.stride, placed.stage.base};
-                    send_to_members(group);
-                    finish_exchange(group);
-                }
+                stages_.add(exchange(placed.active / stage.base, stage.base, placed.stride));
                 break;
-            case StageKind::gather:
-                gather({placed.stage.grouped, placed.stage.base});
+            case StageKind::gather: {
+                plan::Meeting meeting = exchange(stage.grouped / stage.base, stage.base, 1);
+                meeting.senders = plan::Members::all_but_last;
+                meeting.receivers = plan::Members::last;
+                stages_.add(meeting);
+                open_.push_back({number(leaders(placed.active, stage.grouped, stage.base))});
                 break;
-            case StageKind::scatter:
-                scatter();
+            }
+            case StageKind::scatter: {
+                open_.pop_back();
+                plan::Meeting meeting = exchange(stage.grouped / stage.base, stage.base, 1);
+                meeting.senders = plan::Members::last;
+                meeting.receivers = plan::Members::all_but_last;
+                meeting.keeps_own = false;
+                stages_.add(meeting);
                 break;
+            }
             case StageKind::merge:
-                merge(
-                    {placed.stage.remainders, placed.stage.groups, placed.stage.base, placement_});
+                open_merge(stage);
                 break;
-            case StageKind::release:
-                release({placed.stride, placed.stage.base});
+            case StageKind::release: {
+                plan::Meeting meeting = exchange(stage.groups, stage.base, stage.groups);
+                meeting.riders = open_.back().riders;
+                meeting.dealt = placement_ == Placement::paper;
+                meeting.riders_receive = true;
+                stages_.add(meeting);
+                open_.pop_back();
                 break;
-        }
-    }
-
-    /// The others of the group, beginning with the one behind me: nobody is everyone's first.
-    void send_to_members(const patterns::Exchange& group) {
-        const Rank position = group.position_of(wid_);
-        for (Rank k = 1; k < group.base; ++k) {
-            const Rank member = group.member(wid_, (position + k) % group.base);
-            send(levels_.rank_of(member), position);
-        }
-    }
-
-    /// Waits for the others and reduces behind the operands that are there already.
-    void finish_exchange(const patterns::Exchange& group, std::vector<Block> operands = {}) {
-        const Rank position = group.position_of(wid_);
-        for (Rank j = 0; j < group.base; ++j) {
-            if (j == position) {
-                operands.push_back(value());
-            } else {
-                operands.push_back(receive(levels_.rank_of(group.member(wid_, j)), j));
             }
         }
-        reduce(operands);
     }
 
-    void gather(const patterns::Split& split) {
-        opened_.push_back({split, wid_});
-        const auto place = wid_ == kInactive ? patterns::Split::Place{} : split.place_of(wid_);
-        if (place.group != kInactive) {
-            const Rank leader = split.base - 1;
-            if (place.position != leader) {
-                send(levels_.rank_of(split.member(place.group, leader)), place.position, 0);
-            } else {
-                std::vector<Block> operands;
-                for (Rank j = 0; j < leader; ++j)
-                    operands.push_back(
-                        receive(levels_.rank_of(split.member(place.group, j)), j, 0));
-                operands.push_back(value());
-                reduce(operands);
-            }
-        }
-        levels_.push(split);
-        wid_ = place.inner;
+    void open_merge(const Stage& stage) {
+        const std::uint32_t inner = number(merged(stage, placement_, false));
+        const std::uint32_t riders = number(merged(stage, placement_, true));
+        open_.push_back({inner, riders});
+        plan::Meeting meeting = exchange(stage.groups, stage.base, 1);
+        meeting.riders = riders;
+        meeting.dealt = placement_ == Placement::paper;
+        meeting.riders_send = true;
+        stages_.add(meeting);
     }
 
-    void scatter() {
-        const auto split = std::get<patterns::Split>(close());
-        if (wid_ == kInactive) return;
-        const auto place = split.place_of(wid_);
-        if (place.group == kInactive) return;
-        const Rank leader = split.base - 1;
-        if (place.position == leader) {
-            for (Rank j = 0; j < leader; ++j)
-                send(levels_.rank_of(split.member(place.group, j)), 0);
-        } else {
-            const Block result = receive(levels_.rank_of(split.member(place.group, leader)), 0);
-            settle();
-            builder_.copy(in_loop(plan::output()), result);
-            holds_output_ = true;
-        }
+    /// All of a group put to all, on the innermost level.
+    [[nodiscard]] plan::Meeting exchange(Rank groups, Rank base, Rank stride) const {
+        return {
+            .numbering = open_.back().numbering, .groups = groups, .base = base, .stride = stride};
     }
 
-    void merge(const patterns::Merge& merge) {
-        opened_.push_back({merge, wid_});
-        const auto place = wid_ == kInactive ? patterns::Merge::Place{} : merge.place_of(wid_);
-        const patterns::Exchange group{1, merge.base};
-        if (place.remainder != kInactive) {
-            const Rank first = place.remainder % merge.groups * merge.base;
-            for (Rank j = 0; j < merge.base; ++j)
-                send(levels_.rank_of(merge.outer_of(first + j)),
-                     merge.base + place.remainder / merge.groups);
-        }
-        std::vector<Block> operands;
-        if (place.inner != kInactive) {
-            const Rank own_group = place.inner / merge.base;
-            std::vector<Rank> attached;
-            for (Rank k = 0; k < merge.attached(own_group); ++k)
-                attached.push_back(
-                    levels_.rank_of(merge.outer_of_remainder(k * merge.groups + own_group)));
-            levels_.push(merge);
-            wid_ = place.inner;
-            send_to_members(group);
-            for (Rank k = 0; k < static_cast<Rank>(attached.size()); ++k)
-                operands.push_back(receive(attached[k], merge.base + k));
-            finish_exchange(group, std::move(operands));
-            return;
-        }
-        levels_.push(merge);
-        wid_ = kInactive;
+    /// A new numbering of some of the ranks of the innermost level.
+    std::uint32_t number(std::vector<Strip> strips) {
+        plan::Numbering numbering{.outer = open_.back().numbering, .strips = std::move(strips)};
+        for (const Strip& strip : numbering.strips) numbering.count += strip.count;
+        stages_.add(std::move(numbering));
+        return static_cast<std::uint32_t>(stages_.numberings.size()) - 1;
     }
 
-    void release(const patterns::Exchange& group) {
-        const auto merge = std::get<patterns::Merge>(opened_.back().change);
-        if (wid_ != kInactive) {
-            const Rank position = group.position_of(wid_);
-            send_to_members(group);
-            const patterns::Levels inner = levels_;
-            levels_.pop();
-            for (Rank i = wid_ % group.stride; i < merge.remainders; i += group.stride)
-                send(levels_.rank_of(merge.outer_of_remainder(i)), position);
-            levels_ = inner;
-            finish_exchange(group);
-        }
-        close();
-        const auto place = wid_ == kInactive ? patterns::Merge::Place{} : merge.place_of(wid_);
-        if (place.remainder == kInactive) return;
-        const Rank first = place.remainder % group.stride;
-        std::vector<Block> partials;
-        for (Rank j = 0; j < group.base; ++j)
-            partials.push_back(
-                receive(levels_.rank_of(merge.outer_of(first + j * group.stride)), j));
-        reduce(partials);
-    }
-
-    /// Back to the level outside; returns how the one inside was made.
-    std::variant<patterns::Split, patterns::Merge> close() {
-        const Opened level = opened_.back();
-        opened_.pop_back();
-        levels_.pop();
-        wid_ = level.outer_wid;
-        return level.change;
-    }
-
-    void send(Rank peer, Rank number, std::uint8_t flags = plan::kShared) {
-        builder_.put(peer, first_number_ + number, value(), flags);
-        unsettled_ = true;
-    }
-
-    Block receive(Rank peer, Rank number, std::uint8_t flags = plan::kShared) {
-        builder_.wait(peer, first_number_ + number, flags);
-        return in_loop(plan::slot(first_number_ + number));
-    }
-
-    void reduce(const std::vector<Block>& operands) {
-        settle();
-        builder_.reduce(in_loop(plan::output()), operands);
-        holds_output_ = true;
-    }
-
-    /// Before the value that is being sent is overwritten.
-    void settle() {
-        if (unsettled_) builder_.local();
-        unsettled_ = false;
-    }
-
-    [[nodiscard]] Block value() const {
-        return in_loop(holds_output_ ? plan::output() : plan::input());
-    }
-    [[nodiscard]] Block in_loop(Block block) const { return plan::per_segment(block, advance_); }
-
-    plan::Builder& builder_;
+    plan::Stages& stages_;
     Placement placement_;
-    std::uint32_t advance_;  ///< units from one segment to the next
-    patterns::Levels levels_;
-    std::vector<Opened> opened_;
-    Rank wid_;                        ///< on the innermost level, or kInactive
-    std::uint32_t first_number_ = 0;  ///< of the current stage
-    bool holds_output_ = false;       ///< the value lies in output, not in input any more
-    bool unsettled_ = false;          ///< a put since the last local()
+    std::vector<Level> open_{Level{}};
 };
 
-base::Result<plan::Program> generate_schedule(const Schedule& schedule, std::size_t position,
-                                              const AlgorithmSpec& spec,
-                                              const GenerateRequest& request) {
+base::Result<plan::Stages> schedule_stages(const Schedule& schedule, std::size_t position,
+                                           const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
     const base::Result<Shape> shape = validate(schedule, request.size, position);
     if (!shape) return shape.failure();
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
@@ -268,23 +162,21 @@ base::Result<plan::Program> generate_schedule(const Schedule& schedule, std::siz
     header.root = plan::kNoRank;
     if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
         header.units = 0;
-        return plan::Builder(std::move(header)).finish();
+        return plan::begin_stages(std::move(header));
     }
     header.units = *segments;
     header.segments = *segments;
     header.depth = *segments > 1 ? 2 : 1;
     header.synchronizing = true;
-    plan::Builder builder(std::move(header));
-    const bool pipelined = *segments > 1;
-    if (pipelined) builder.begin_loop();
-    Walk(builder, request, pipelined).run(*shape);
-    if (pipelined) builder.end_loop();
-    return std::move(builder).finish();
+    plan::Stages stages = plan::begin_stages(std::move(header));
+    stages.carries = true;
+    Translation(stages, request.placement).run(*shape);
+    return stages;
 }
 
-base::Result<plan::Program> generate_multiplying(const AlgorithmSpec& spec,
-                                                 const GenerateRequest& request) {
-    if (spec.is_schedule()) return generate_schedule(spec.schedule, spec.position, spec, request);
+base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
+                                              const GenerateRequest& request) {
+    if (spec.is_schedule()) return schedule_stages(spec.schedule, spec.position, spec, request);
     const SpecParameter* schedule = spec.find("schedule");
     if (schedule == nullptr)
         return base::fail(Status::argument,
@@ -296,7 +188,7 @@ base::Result<plan::Program> generate_multiplying(const AlgorithmSpec& spec,
             "character {}: schedule must be in the notation and in parentheses, as in "
             "schedule=(a2,a4)",
             schedule->position);
-    return generate_schedule(schedule->nested.front().schedule, schedule->position, spec, request);
+    return schedule_stages(schedule->nested.front().schedule, schedule->position, spec, request);
 }
 
 /// Pairs fold first until a power of two is left; then distance 1, 2, 4, ...
@@ -312,9 +204,9 @@ Schedule doubling_schedule(Rank size) {
     return schedule;
 }
 
-base::Result<plan::Program> generate_doubling(const AlgorithmSpec& spec,
-                                              const GenerateRequest& request) {
-    return generate_schedule(doubling_schedule(request.size), spec.position, spec, request);
+base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    return schedule_stages(doubling_schedule(request.size), spec.position, spec, request);
 }
 
 }  // namespace
@@ -333,7 +225,7 @@ Algorithm allreduce_multiplying() {
                        .bit_identical = true,
                        .synchronizing = true,
                        .notation = true},
-        .generate = &generate_multiplying,
+        .stages = &multiplying_stages,
     };
 }
 
@@ -345,7 +237,7 @@ Algorithm allreduce_recursive_doubling() {
         .source = "Ruefenacht et al., recursive multiplying, algorithm 1",
         .parameters = {{"segments", "1", "pieces of the vector that follow each other"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = &generate_doubling,
+        .stages = &doubling_stages,
     };
 }
 

@@ -16,31 +16,14 @@
 #include <algorithm>
 
 #include "collectives/barrier/barrier.hpp"
-#include "plan/schedule/builder.hpp"
+#include "plan/schedule/stages.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-void write_round(plan::Builder& builder, const GenerateRequest& request, std::int64_t radix,
-                 std::int64_t reach, std::uint32_t first_number) {
-    const std::int64_t size = request.size;
-    const bool aligned = size % (reach * radix) == 0;
-    const std::uint8_t flags = aligned ? plan::kShared : 0;
-    const auto number = [&](std::int64_t sender, std::int64_t j) {
-        return first_number + static_cast<std::uint32_t>(aligned ? sender / reach % radix : j - 1);
-    };
-    for (std::int64_t j = 1; j < radix && j * reach < size; ++j)
-        builder.signal(static_cast<Rank>((request.rank + j * reach) % size),
-                       number(request.rank, j), flags);
-    for (std::int64_t j = 1; j < radix && j * reach < size; ++j) {
-        const std::int64_t sender = (request.rank - j * reach + size) % size;
-        builder.wait(static_cast<Rank>(sender), number(sender, j), flags);
-    }
-}
-
-base::Result<plan::Program> generate_dissemination(const AlgorithmSpec& spec,
-                                                   const GenerateRequest& request) {
+base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
+                                                const GenerateRequest& request) {
     const base::Result<std::int64_t> k = number_parameter(
         spec, "k", {.fallback = 1, .least = 1, .most = std::numeric_limits<Rank>::max() - 1});
     if (!k) return k.failure();
@@ -48,14 +31,11 @@ base::Result<plan::Program> generate_dissemination(const AlgorithmSpec& spec,
     plan::Program header = program_header("barrier", spec, request);
     header.root = plan::kNoRank;
     header.synchronizing = true;
-    plan::Builder builder(std::move(header));
-    std::uint32_t first_number = 0;
-    for (std::int64_t reach = 1; reach < request.size; reach *= radix) {
-        write_round(builder, request, radix, reach, first_number);
-        first_number += static_cast<std::uint32_t>(radix);
-    }
-    builder.reserve_slots(first_number);
-    return std::move(builder).finish();
+    plan::Stages stages = plan::begin_stages(std::move(header));
+    for (std::int64_t reach = 1; reach < request.size; reach *= radix)
+        stages.add(plan::Circle{
+            .reach = reach, .radix = radix, .aligned = request.size % (reach * radix) == 0});
+    return stages;
 }
 
 }  // namespace
@@ -68,7 +48,7 @@ Algorithm barrier_dissemination() {
         .source = "Hoefler et al., n-way dissemination",
         .parameters = {{"k", "1", "signals a round; n - 1 gives one round"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = &generate_dissemination,
+        .stages = &dissemination_stages,
     };
 }
 

@@ -76,6 +76,8 @@ class Builder {
     void begin_lane();
 
     void reserve_slots(std::uint32_t slots);
+    /// Makes room: a hint, not a limit.
+    void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
@@ -87,6 +89,7 @@ class Builder {
     Program program_;
     std::uint32_t lane_first_ = 0;
     std::int64_t open_loop_ = -1;
+    std::uint32_t slots_named_ = 0;  ///< no block in the table names a slot from here on
 };
 
 }  // namespace weft::plan

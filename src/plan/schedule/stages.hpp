@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stages.hpp - the programs of all ranks as one small value, for algorithms that go stage by stage.
+//
+// Idea     Ranks that take part in a stage are numbered; a stage then is arithmetic on numbers: *groups*
+//          in which every sender puts to every receiver, or a *circle* in which everybody signals the
+//          same distances ahead. program_of() reads off what one rank does.
+// Why      A generator that returns Stages describes its algorithm once: the program of a rank, and
+//          what fast engines need to know of a billion ranks, are both read from that value.
+// Holds    The size of the value follows the number of stages, not of ranks. program_of() takes time
+//          in proportion to the program it makes (and to the number of stages).
+// Next     stages.cpp for the steps; collectives/README.md names the generators that make such values.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "plan/schedule/program.hpp"
+
+namespace weft::plan {
+
+inline constexpr Rank kNobody = -1;
+
+/// `count` consecutive numbers: number i is the outer number first + i / width * pitch + i % width.
+struct Strip {
+    Rank first = 0;
+    Rank count = 0;
+    Rank width = 1;  ///< numbers that lie next to each other outside, too
+    Rank pitch = 1;  ///< from one such run to the next, at least `width`
+
+    [[nodiscard]] Rank outer_of(Rank number) const {
+        return first + number / width * pitch + number % width;
+    }
+    /// The number of an outer number, or kNobody.
+    [[nodiscard]] Rank number_of(Rank outer) const {
+        if (outer < first) return kNobody;
+        const Rank run = (outer - first) / pitch;
+        const Rank inside = (outer - first) % pitch;
+        if (inside >= width) return kNobody;
+        const std::int64_t number = std::int64_t{run} * width + inside;
+        return number < count ? static_cast<Rank>(number) : kNobody;
+    }
+
+    friend bool operator==(const Strip&, const Strip&) = default;
+};
+
+/// Numbers 0..count-1 for those of an outer numbering's numbers that the strips name, in their order.
+struct Numbering {
+    std::uint32_t outer = 0;  ///< an earlier entry of Stages::numberings
+    Rank count = 0;
+    std::vector<Strip> strips;
+
+    [[nodiscard]] Rank outer_of(Rank number) const;
+    [[nodiscard]] Rank number_of(Rank outer) const;
+
+    friend bool operator==(const Numbering&, const Numbering&) = default;
+};
+
+/// Which members of a group.
+enum class Members : std::uint8_t { all, last, all_but_last };
+
+inline constexpr std::uint32_t kNoRiders = std::numeric_limits<std::uint32_t>::max();
+
+/// Groups in which every sender puts its value to every receiver but itself. A receiver replaces its
+/// value by the combination of the senders' values, in the order of their positions. A member sends
+/// to the receivers behind itself first, cyclically, so nobody is everyone's first; then to riders.
+struct Meeting {
+    std::uint32_t numbering = 0;  ///< of the members
+    Rank groups = 1;
+    Rank base = 2;    ///< members of a group
+    Rank stride = 1;  ///< between the numbers of neighbouring members; divides `groups`
+    Members senders = Members::all;
+    Members receivers = Members::all;
+    bool keeps_own = true;  ///< a receiver's own value takes part, at its place
+    /// Further ranks that are divided evenly over the groups, the first ones getting the rest.
+    std::uint32_t riders = kNoRiders;  ///< their numbering
+    bool dealt = false;  ///< rider k of group g is number k * groups + g; else consecutive ones
+    bool riders_send = false;  ///< to all receivers, which combine their values before the members'
+    bool riders_receive = false;  ///< from all sending members, and give up their own value
+
+    [[nodiscard]] Rank members() const { return groups * base; }
+    [[nodiscard]] Rank member(Rank group, Rank position) const {
+        return group / stride * stride * base + group % stride + position * stride;
+    }
+    [[nodiscard]] Rank group_of(Rank number) const {
+        return number / stride / base * stride + number % stride;
+    }
+    [[nodiscard]] Rank position_of(Rank number) const { return number / stride % base; }
+    [[nodiscard]] bool is_in(Members which, Rank position) const {
+        return which == Members::all || (position == base - 1) == (which == Members::last);
+    }
+    [[nodiscard]] bool sends(Rank position) const { return is_in(senders, position); }
+    [[nodiscard]] bool receives(Rank position) const { return is_in(receivers, position); }
+    [[nodiscard]] Rank count_of(Members which) const {
+        return which == Members::all ? base : which == Members::last ? 1 : base - 1;
+    }
+
+    friend bool operator==(const Meeting&, const Meeting&) = default;
+};
+
+/// How `count` riders are divided over the groups of a meeting.
+struct Riders {
+    Rank count = 0;
+    Rank groups = 1;
+    bool dealt = false;
+
+    [[nodiscard]] Rank of(Rank group) const {
+        return count / groups + (group < count % groups ? 1 : 0);
+    }
+    /// The most that any group has.
+    [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
+    [[nodiscard]] Rank number(Rank group, Rank place) const;
+    [[nodiscard]] Rank group_of(Rank number) const;
+    [[nodiscard]] Rank place_of(Rank number) const;
+};
+
+/// Everybody signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
+/// number of all, and waits for those behind it. If aligned, a sender has one signal number.
+struct Circle {
+    std::uint32_t numbering = 0;
+    std::int64_t reach = 1;
+    std::int64_t radix = 2;
+    bool aligned = false;
+
+    friend bool operator==(const Circle&, const Circle&) = default;
+};
+
+using Stage = std::variant<Meeting, Circle>;
+
+struct Stages {
+    Program header;        ///< of all programs; its rank, steps and numbers do not count
+    bool carries = false;  ///< each rank's value starts as its input and ends as its output
+    std::vector<Numbering> numberings;  ///< the first one: the ranks themselves
+    std::vector<Stage> stages;          ///< in a loop over the segments, if the header has several
+
+    friend bool operator==(const Stages&, const Stages&) = default;
+
+    [[nodiscard]] Rank size() const { return header.size; }
+    [[nodiscard]] Riders riders_of(const Meeting& meeting) const {
+        if (meeting.riders == kNoRiders) return {.groups = meeting.groups};
+        return {numberings[meeting.riders].count, meeting.groups, meeting.dealt};
+    }
+    [[nodiscard]] Rank rank_of(std::uint32_t numbering, Rank number) const;
+    /// Slot and signal numbers that the stage uses, the same on all ranks.
+    [[nodiscard]] std::uint32_t numbers_of(const Stage& stage) const;
+    /// Appends a stage; its numbers follow those of the stages before.
+    void add(const Stage& stage);
+    void add(Numbering numbering) { numberings.push_back(std::move(numbering)); }
+};
+
+/// The value without stages: all ranks are numbered.
+[[nodiscard]] Stages begin_stages(Program header);
+
+[[nodiscard]] Program program_of(const Stages& stages, Rank rank);
+
+/// Puts and signals of all ranks in one stage, each once for each segment.
+[[nodiscard]] std::uint64_t raises_of(const Stages& stages, const Stage& stage);
+
+}  // namespace weft::plan
