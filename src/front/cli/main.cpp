@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "front/cli/bench_command.hpp"
+#include "front/cli/enumerate_command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/list_command.hpp"
 #include "front/cli/run_command.hpp"
 #include "front/cli/show_command.hpp"
+#include "front/cli/simulate_command.hpp"
 #include "front/cli/verify_command.hpp"
 
 namespace {
@@ -68,6 +70,8 @@ int main(int argc, char** argv) {
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);
     weft::front::add_verify_command(app, exit_status);
+    weft::front::add_enumerate_command(app, exit_status);
+    weft::front::add_simulate_command(app, exit_status);
     // Called before any command runs.
     app.parse_complete_callback([&app, &program = program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
@@ -75,8 +79,9 @@ int main(int argc, char** argv) {
     try {
         app.parse(arguments);
         if (app.get_subcommands().empty()) {
-            throw CLI::RequiredError("a command (run, bench, list, show, verify) is missing",
-                                     CLI::ExitCodes::RequiredError);
+            throw CLI::RequiredError(
+                "a command (run, bench, list, show, verify, enumerate, simulate) is missing",
+                CLI::ExitCodes::RequiredError);
         }
     } catch (const CLI::ParseError& outcome) {
         return report_parse_outcome(app, outcome);

@@ -20,12 +20,11 @@ base::Result<collectives::Placement> parse_placement(const std::string& text) {
     return base::fail(Status::argument, "--placement: '{}' is neither ordered nor paper", text);
 }
 
-/// A failure that points at a character means one of the spec.
+}  // namespace
+
 base::Failure in_spec(const base::Failure& failure) {
     return failure.text.starts_with("character ") ? failure.within("--algorithm") : failure;
 }
-
-}  // namespace
 
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     command.add_option("collective", arguments.collective, "barrier, broadcast, allreduce, ...")

@@ -42,6 +42,8 @@ struct ProgramQuestion {
 [[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
     const ProgramQuestion& question);
 
+/// A failure that points at a character means one of the spec.
+[[nodiscard]] base::Failure in_spec(const base::Failure& failure);
 /// Says on stderr why the command stops; returns its exit status.
 [[nodiscard]] int report_failure(const base::Failure& failure);
 

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// simulate_command.cpp - `weft simulate`: when would each rank be done under a model of messages?
+//
+// Idea     The engine is chosen by what the question has in it; generate_s is the time to make what the
+//          engine reads, simulate_s the time of the engine. Programs of many ranks are generated on
+//          all processors, each one boiled down at once.
+// Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work tells
+//          its progress on stderr, on a terminal alone.
+// Next     docs/simulator.md for models, engines and topologies.
+#include "front/cli/simulate_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "front/cli/exit_status.hpp"
+#include "front/cli/program_options.hpp"
+#include "plan/simulate/duration.hpp"
+#include "plan/simulate/simulate.hpp"
+#include "plan/simulate/timeline.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SimulateArguments {
+    ProgramArguments programs;
+    std::string model = "pipelined-postal";
+    std::string latency = "0";
+    std::string issue = "0";
+    std::string per_byte = "0";
+    std::string reduce = "0";
+    std::string reduce_per_byte = "0";
+    std::string overhead = "0";
+    std::string gap = "0";
+    std::string noise;
+    std::uint64_t seed = 1;
+    std::string skew;
+    std::string topology;
+    std::string contention = "none";
+    std::string engine = "auto";
+    std::string timeline;
+    bool json = false;
+};
+
+/// More ranks than this make no picture.
+constexpr Rank kTimelineRanksMax = 1024;
+
+base::Result<plan::ModelParameters> read_model(const SimulateArguments& arguments) {
+    plan::ModelParameters parameters;
+    const auto model = plan::parse_wire_model(arguments.model);
+    if (!model) return model.failure().within("--model");
+    parameters.model = *model;
+    struct Field {
+        const char* name;
+        const std::string& text;
+        std::int64_t& value;
+        bool per_byte;
+    };
+    for (const Field& field :
+         {Field{"--latency-ns", arguments.latency, parameters.latency, false},
+          Field{"--issue-ns", arguments.issue, parameters.issue, false},
+          Field{"--ns-per-byte", arguments.per_byte, parameters.byte_fs, true},
+          Field{"--reduce-ns", arguments.reduce, parameters.reduce, false},
+          Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
+          Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
+          Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
+        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
+                                          : plan::parse_nanoseconds(field.text);
+        if (!value) return value.failure().within(field.name);
+        field.value = *value;
+    }
+    return parameters;
+}
+
+/// "RANK:NS,RANK:NS": ranks that enter late.
+base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::string& text,
+                                                                 Rank size) {
+    std::vector<std::pair<Rank, plan::Time>> starts;
+    for (const std::string_view part : base::split_list(text)) {
+        const std::size_t colon = part.find(':');
+        if (colon == std::string_view::npos)
+            return base::fail(Status::argument, "'{}': expected RANK:NS", part);
+        const auto rank =
+            base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1});
+        if (!rank) return rank.failure();
+        const auto start = plan::parse_nanoseconds(part.substr(colon + 1));
+        if (!start) return start.failure();
+        starts.emplace_back(static_cast<Rank>(*rank), *start);
+    }
+    return starts;
+}
+
+/// Says on a terminal, once a second, how far long work is.
+class Progress {
+  public:
+    void operator()(const char* what, double done) {
+        const std::uint64_t now = base::monotonic_ns();
+        if (!terminal_ || now < next_) return;
+        next_ = now + 1'000'000'000;
+        fmt::print(stderr, "weft simulate: {} {:3.0f} %\n", what, 100 * done);
+    }
+
+  private:
+    bool terminal_ = isatty(STDERR_FILENO) == 1;
+    std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
+};
+
+base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& arguments, Rank size) {
+    const auto parameters = read_model(arguments);
+    if (!parameters) return parameters.failure();
+    plan::Surroundings around;
+    around.model = plan::MessageModel(*parameters);
+    around.network = plan::Network(parameters->latency);
+    if (!arguments.topology.empty()) {
+        auto network = plan::Network::parse(arguments.topology, parameters->latency, size);
+        if (!network) return network.failure().within("--topology");
+        around.network = *std::move(network);
+    }
+    if (!arguments.noise.empty()) {
+        auto noise = plan::parse_noise(arguments.noise);
+        if (!noise) return noise.failure().within("--noise");
+        noise->seed = arguments.seed;
+        around.noise = plan::Noise(*noise);
+    }
+    auto starts = read_skew(arguments.skew, size);
+    if (!starts) return starts.failure().within("--skew");
+    around.starts = *std::move(starts);
+    around.contention = arguments.contention == "ports"   ? plan::Contention::ports
+                        : arguments.contention == "links" ? plan::Contention::links
+                                                          : plan::Contention::none;
+    return around;
+}
+
+struct Run {
+    std::string engine;
+    plan::Outcome outcome;
+    double generate_s = 0;
+    double simulate_s = 0;
+};
+
+class Simulation {
+  public:
+    Simulation(const SimulateArguments& arguments, const ProgramQuestion& question,
+               plan::Surroundings around)
+        : arguments_(arguments), question_(question), around_(std::move(around)) {
+        size_ = {question.request.elements, question.request.element_bytes};
+        around_.progress = [this](double done) { progress_("simulated", done); };
+    }
+
+    base::Result<Run> run() {
+        const std::uint64_t begin = base::monotonic_ns();
+        auto stages =
+            collectives::generate_stages(question_.collective, question_.spec, question_.request);
+        if (!stages && stages.failure().status != Status::unsupported)
+            return in_spec(stages.failure());
+        if (stages) stages_ = *std::move(stages);
+        const std::string& engine = arguments_.engine;
+        const bool traced = !arguments_.timeline.empty();
+        if (traced && (engine == "structured" || engine == "folded"))
+            return base::fail(Status::argument,
+                              "--timeline: the {} engine has no messages to show; generic and "
+                              "events have",
+                              engine);
+        const bool by_stages = engine == "structured" || engine == "folded";
+        if (by_stages && !stages_)
+            return base::fail(Status::unsupported, "--engine {}: {}", engine,
+                              stages.failure().text);
+        const bool contended = around_.contention != plan::Contention::none;
+        if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
+            generate_s_ = seconds_since(begin);
+            if (engine != "structured") {
+                auto folded = timed(
+                    "folded", [&] { return plan::simulate_folded(*stages_, size_, around_); });
+                if (folded || engine == "folded") return folded;
+            }
+            auto structured = timed(
+                "structured", [&] { return plan::simulate_structured(*stages_, size_, around_); });
+            if (structured || engine == "structured") return structured;
+        }
+        return run_programs(engine == "events" || (contended && engine == "auto"), begin);
+    }
+
+    [[nodiscard]] const std::vector<plan::Span>& spans() const { return spans_; }
+
+  private:
+    static double seconds_since(std::uint64_t begin) {
+        return static_cast<double>(base::monotonic_ns() - begin) * 1e-9;
+    }
+
+    template <class Engine>
+    base::Result<Run> timed(const char* name, Engine engine) {
+        const std::uint64_t begin = base::monotonic_ns();
+        const base::Result<plan::Outcome> outcome = engine();
+        const double simulate_s = seconds_since(begin);
+        if (!outcome)
+            return outcome.failure().within(
+                fmt::format("--engine {}", arguments_.engine == "auto" ? name : arguments_.engine));
+        return Run{name, *outcome, generate_s_, simulate_s};
+    }
+
+    base::Result<Run> run_programs(bool by_time, std::uint64_t begin) {
+        if (!arguments_.timeline.empty() && question_.request.size > kTimelineRanksMax)
+            return base::fail(Status::argument, "--timeline: {} ranks are more than {}",
+                              question_.request.size, kTimelineRanksMax);
+        auto parts = generate_parts();
+        if (!parts) return parts.failure();
+        generate_s_ = seconds_since(begin);
+        plan::Trace trace;
+        if (!arguments_.timeline.empty())
+            trace = [this](const plan::Span& span) { spans_.push_back(span); };
+        return timed(by_time ? "events" : "generic", [&] {
+            return by_time ? plan::simulate_events(*parts, around_, trace)
+                           : plan::simulate_generic(*parts, around_, trace);
+        });
+    }
+
+    [[nodiscard]] base::Result<plan::Program> program_of(Rank rank) const {
+        if (stages_) return plan::program_of(*stages_, rank);
+        return generate_one(question_, rank);
+    }
+
+    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool tells) {
+        for (Rank rank = first; rank < last; ++rank) {
+            const auto program = program_of(rank);
+            if (!program) return program.failure();
+            if (auto added = part.add(*program); !added) return added;
+            if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
+            if (tells && (rank & 0xfff) == 0)
+                progress_("generated", static_cast<double>(rank - first) / (last - first));
+        }
+        return base::Done{};
+    }
+
+    base::Result<std::vector<plan::ImagePart>> generate_parts() {
+        constexpr Rank kRanksPerThread = 4096;
+        const Rank size = question_.request.size;
+        const auto processors =
+            static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
+        const Rank threads = std::clamp(size / kRanksPerThread, 1, processors);
+        std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
+                                           plan::ImagePart(around_.model, size_));
+        std::vector<base::Result<void>> results(parts.size());
+        std::vector<std::thread> workers;
+        const auto work = [&](Rank t) {
+            const auto bound = [&](Rank at) {
+                return static_cast<Rank>(std::int64_t{size} * at / threads);
+            };
+            const auto index = static_cast<std::size_t>(t);
+            results[index] = generate_range(parts[index], bound(t), bound(t + 1), t == 0);
+        };
+        for (Rank t = 1; t < threads; ++t) workers.emplace_back(work, t);
+        work(0);
+        for (std::thread& worker : workers) worker.join();
+        for (const auto& result : results)
+            if (!result) return result.failure();
+        return parts;
+    }
+
+    const SimulateArguments& arguments_;
+    const ProgramQuestion& question_;
+    plan::Surroundings around_;
+    plan::VectorSize size_;
+    std::optional<plan::Stages> stages_;
+    std::vector<plan::Span> spans_;
+    double generate_s_ = 0;
+    Progress progress_;
+};
+
+Json to_json(const SimulateArguments& arguments, const ProgramQuestion& question, const Run& run) {
+    const plan::Outcome& outcome = run.outcome;
+    return {{"algorithm", collectives::print(question.spec)},
+            {"ranks", question.request.size},
+            {"bytes", question.request.elements * question.request.element_bytes},
+            {"model", arguments.model},
+            {"engine", run.engine},
+            {"makespan_ns", plan::nanoseconds(outcome.makespan)},
+            {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
+            {"skew_ns", plan::nanoseconds(outcome.makespan - outcome.earliest_finish)},
+            {"messages", outcome.messages},
+            {"events", outcome.events},
+            {"generate_s", run.generate_s},
+            {"simulate_s", run.simulate_s}};
+}
+
+base::Result<void> write_timeline(const std::string& path, Rank size,
+                                  const std::vector<plan::Span>& spans) {
+    const bool json = path.ends_with(".json");
+    std::ofstream file(path);
+    file << (json ? plan::timeline_json(size, spans) : plan::timeline_svg(size, spans));
+    file.flush();
+    if (!file) return base::fail(Status::environment, "--timeline: cannot write {}", path);
+    return base::Done{};
+}
+
+int simulate(const SimulateArguments& arguments) {
+    if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
+        !arguments.timeline.ends_with(".json"))
+        return report_failure(base::fail(Status::argument,
+                                         "--timeline: {} ends neither in .svg nor in .json",
+                                         arguments.timeline));
+    const auto question = read_question(arguments.programs);
+    if (!question) return report_failure(question.failure());
+    const auto around = read_surroundings(arguments, question->request.size);
+    if (!around) return report_failure(around.failure());
+    Simulation simulation(arguments, *question, *around);
+    const auto run = simulation.run();
+    if (!run) return report_failure(run.failure());
+    if (!arguments.timeline.empty()) {
+        const auto written =
+            write_timeline(arguments.timeline, question->request.size, simulation.spans());
+        if (!written) return report_failure(written.failure());
+    }
+    const Json object = to_json(arguments, *question, *run);
+    if (arguments.json) {
+        fmt::print("{}\n", object.dump());
+    } else {
+        for (const auto& [name, value] : object.items())
+            fmt::print("{:20} {}\n", name,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<SimulateArguments>();
+    CLI::App* command =
+        app.add_subcommand("simulate", "when ranks would be done under a model of messages");
+    add_program_arguments(*command, arguments->programs);
+    const auto add = [&](const char* name, std::string& value, const char* help) {
+        command->add_option(name, value, help)->capture_default_str();
+    };
+    add("--model", arguments->model, "postal, pipelined-postal, logp or loggp");
+    add("--latency-ns", arguments->latency, "from the end of a send to the arrival");
+    add("--issue-ns", arguments->issue, "pipelined-postal: of the sender for each message");
+    add("--ns-per-byte", arguments->per_byte, "of the sender for each byte");
+    add("--reduce-ns", arguments->reduce, "for each received message that is combined");
+    add("--reduce-ns-per-byte", arguments->reduce_per_byte, "for each byte that is combined");
+    add("--overhead-ns", arguments->overhead, "logp, loggp: of both ends for each message");
+    add("--gap-ns", arguments->gap, "logp, loggp: between two sends, or two receptions");
+    add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
+    command->add_option("--seed", arguments->seed, "of the noise")->capture_default_str();
+    add("--skew", arguments->skew, "RANK:NS,...: ranks that enter late");
+    add("--topology", arguments->topology,
+        "as in two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
+    command
+        ->add_option("--contention", arguments->contention,
+                     "what messages queue for: none, ports or links")
+        ->check(CLI::IsMember({"none", "ports", "links"}))
+        ->capture_default_str();
+    command
+        ->add_option("--engine", arguments->engine, "auto, structured, generic, folded or events")
+        ->check(CLI::IsMember({"auto", "structured", "generic", "folded", "events"}))
+        ->capture_default_str();
+    add("--timeline", arguments->timeline, "draw who did what when: FILE.svg or FILE.json");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = simulate(*arguments); });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// simulate_command.hpp - `weft simulate`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_simulate_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/simulate/duration.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+/// Reads a decimal number as a whole multiple of 10^-digits.
+base::Result<std::int64_t> parse_decimal(std::string_view text, int digits,
+                                         std::int64_t whole_max) {
+    const auto refuse = [text] {
+        return base::fail(Status::argument, "'{}' is not a number of nanoseconds, as in 103.2",
+                          text);
+    };
+    std::int64_t value = 0;
+    int behind = -1;  // digits behind the point so far
+    bool any = false;
+    for (const char c : text) {
+        if (c == '.') {
+            if (behind >= 0) return refuse();
+            behind = 0;
+            continue;
+        }
+        if (c < '0' || c > '9') return refuse();
+        any = true;
+        if (behind >= 0 && ++behind > digits) {
+            if (c == '0') continue;
+            return base::fail(Status::argument, "'{}' has more than {} digits behind the point",
+                              text, digits);
+        }
+        value = value * 10 + (c - '0');
+        if (behind < 0 && value > whole_max)
+            return base::fail(Status::argument, "'{}' is more than {}", text, whole_max);
+    }
+    if (!any) return refuse();
+    for (int i = behind < 0 ? 0 : behind; i < digits; ++i) value *= 10;
+    return value;
+}
+
+}  // namespace
+
+base::Result<Time> parse_nanoseconds(std::string_view text) {
+    return parse_decimal(text, 3, 1'000'000'000);
+}
+
+base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text) {
+    return parse_decimal(text, 6, 1'000'000);
+}
+
+}  // namespace weft::plan

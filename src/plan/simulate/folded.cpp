@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// folded.cpp - the engine that counts kinds of ranks, not ranks.
+//
+// Idea     A number on a level is a row of digits, one for each stage, and a stage changes one digit. The
+//          clocks of a level are kept as a tree over these digits in which equal subtrees are one node:
+//          ranks that are alike are one leaf. A stage is computed once for each combination of nodes
+//          that meets in a group.
+// Why      Without noise few ranks differ: a factored schedule keeps a single leaf, splits and merges
+//          make a handful. So a billion ranks take as long as a thousand.
+// Holds    The same times as the structured engine where all ranks start alike and are equally far
+//          apart; levels may open (split or merge) once.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "plan/simulate/meet.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+using Node = std::int32_t;
+
+/// Functions of the digits of a number, as trees without equal nodes. Height h is over digits 1..h.
+class Trees {
+  public:
+    explicit Trees(std::vector<Rank> radices) : radices_(std::move(radices)) {
+        sizes_.push_back(1);
+        for (const Rank radix : radices_) sizes_.push_back(sizes_.back() * radix);
+    }
+
+    [[nodiscard]] int height() const { return static_cast<int>(radices_.size()); }
+    [[nodiscard]] Rank radix(int height) const {
+        return radices_[static_cast<std::size_t>(height - 1)];
+    }
+    [[nodiscard]] std::int64_t size(int height) const {
+        return sizes_[static_cast<std::size_t>(height)];
+    }
+
+    Node leaf(std::int32_t value) { return find({0, true, {value}}); }
+    [[nodiscard]] std::int32_t value(Node node) const { return keys_[at(node)].children.front(); }
+    /// All children alike.
+    Node same(int height, Node child) { return find({height, true, {child}}); }
+    [[nodiscard]] bool is_same(Node node) const { return keys_[at(node)].same; }
+    [[nodiscard]] Node child(Node node, Rank digit) const {
+        const Key& key = keys_[at(node)];
+        return key.children[key.same ? 0 : static_cast<std::size_t>(digit)];
+    }
+    Node join(int height, std::vector<Node> children) {
+        if (std::ranges::all_of(children, [&](Node c) { return c == children.front(); }))
+            return same(height, children.front());
+        return find({height, false, std::move(children)});
+    }
+    /// `node`, of height `from`, everywhere.
+    Node spread(Node node, int from, int height) {
+        for (int h = from + 1; h <= height; ++h) node = same(h, node);
+        return node;
+    }
+    /// `low` for numbers below `limit`, else `high`; both of height `from`, which divides the limit.
+    Node threshold(std::int64_t limit, Node low, Node high, int from, int height) {
+        if (limit <= 0) return spread(high, from, height);
+        if (limit >= size(height)) return spread(low, from, height);
+        std::vector<Node> children;
+        for (Rank digit = 0; digit < radix(height); ++digit)
+            children.push_back(
+                threshold(limit - digit * size(height - 1), low, high, from, height - 1));
+        return join(height, std::move(children));
+    }
+    /// Calls visit(value) for each leaf among the numbers first .. last-1, equal ones mostly once.
+    template <class Visit>
+    void for_each_leaf(Node node, int height, std::int64_t first, std::int64_t last, Visit visit) {
+        first = std::max<std::int64_t>(first, 0);
+        last = std::min(last, size(height));
+        if (first >= last) return;
+        if (height == 0) return visit(value(node));
+        const std::int64_t below = size(height - 1);
+        const bool whole = first == 0 && last == size(height);
+        if (whole && is_same(node))
+            return for_each_leaf(child(node, 0), height - 1, 0, below, visit);
+        for (std::int64_t digit = first / below; digit <= (last - 1) / below; ++digit)
+            for_each_leaf(child(node, static_cast<Rank>(digit)), height - 1, first - digit * below,
+                          last - digit * below, visit);
+    }
+
+  private:
+    struct Key {
+        int height;
+        bool same;
+        std::vector<Node> children;
+        friend auto operator<=>(const Key&, const Key&) = default;
+    };
+    [[nodiscard]] static std::size_t at(Node node) { return static_cast<std::size_t>(node); }
+    Node find(Key key) {
+        const auto [entry, added] = nodes_.try_emplace(key, static_cast<Node>(keys_.size()));
+        if (added) keys_.push_back(std::move(key));
+        return entry->second;
+    }
+
+    std::vector<Rank> radices_;
+    std::vector<std::int64_t> sizes_;
+    std::map<Key, Node> nodes_;
+    std::vector<Key> keys_;
+};
+
+/// The clocks that occur, by number.
+class Clocks {
+  public:
+    std::int32_t number_of(const Clock& clock) {
+        const auto key = std::tuple(clock.now, clock.send_free, clock.receive_free);
+        const auto [entry, added] =
+            numbers_.try_emplace(key, static_cast<std::int32_t>(clocks_.size()));
+        if (added) clocks_.push_back(clock);
+        return entry->second;
+    }
+    [[nodiscard]] const Clock& operator[](std::int32_t number) const {
+        return clocks_[static_cast<std::size_t>(number)];
+    }
+
+  private:
+    std::map<std::tuple<Time, Time, Time>, std::int32_t> numbers_;
+    std::vector<Clock> clocks_;
+};
+
+class Folded {
+  public:
+    Folded(const Stages& stages, const VectorSize& size, const Surroundings& around)
+        : stages_(stages), size_(size), around_(around) {}
+
+    base::Result<Outcome> run() {
+        if (auto sorted = sort_stages(); !sorted) return sorted.failure();
+        std::vector<Rank> radices;
+        for (const Meeting* meeting : inner_) radices.push_back(meeting->base);
+        Trees trees(std::move(radices));
+        trees_ = &trees;
+        const Program& header = stages_.header;
+        const Partition partition = header.partition(size_.elements);
+        Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
+        outcome_ = &outcome;
+        Clock circling;
+        clocks_of_level_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
+        for (std::uint32_t segment = 0; segment < header.segments; ++segment) {
+            const std::uint64_t bytes =
+                stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
+            const StageCosts costs(around_.model, bytes);
+            for (const Circle* circle : circles_) turn(*circle, costs, circling);
+            if (split_ != nullptr) open_split(costs);
+            for (int height = 1; height <= trees.height(); ++height) pass(height, costs);
+            if (split_ != nullptr) close_split(costs);
+            for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
+        }
+        outcome.events = 2 * outcome.messages;
+        if (!circles_.empty())
+            finish(circling);
+        else if (split_ == nullptr)
+            finish_level(0, trees.size(trees.height()));
+        return outcome;
+    }
+
+  private:
+    /// Finds out which stage is what; refuses what this engine cannot follow.
+    base::Result<void> sort_stages() {
+        for (const Stage& stage : stages_.stages) {
+            if (const Circle* circle = std::get_if<Circle>(&stage)) {
+                if (circle->numbering != 0) return nested();
+                circles_.push_back(circle);
+                continue;
+            }
+            const Meeting& meeting = std::get<Meeting>(stage);
+            if (meeting.receivers == Members::last) {
+                if (split_ != nullptr || !inner_.empty()) return nested();
+                split_ = &meeting;
+            } else if (meeting.senders == Members::last) {
+                if (join_ != nullptr || split_ == nullptr) return nested();
+                join_ = &meeting;
+            } else {
+                if (join_ != nullptr) return nested();
+                inner_.push_back(&meeting);
+            }
+        }
+        if (!circles_.empty() && circles_.size() != stages_.stages.size()) return nested();
+        if ((split_ == nullptr) != (join_ == nullptr)) return nested();
+        std::int64_t stride = 1;
+        for (std::size_t i = 0; i < inner_.size(); ++i) {
+            const Meeting& meeting = *inner_[i];
+            const bool rides_first = meeting.riders_send && i == 0 && split_ == nullptr;
+            const bool rides_last = meeting.riders_receive && i + 1 == inner_.size() && i > 0 &&
+                                    inner_.front()->riders_send;
+            const bool rides = meeting.riders != kNoRiders;
+            if (meeting.numbering != inner_.front()->numbering || meeting.stride != stride ||
+                (rides && !rides_first && !rides_last))
+                return nested();
+            merged_ = merged_ || rides;
+            stride *= meeting.base;
+        }
+        if (!inner_.empty() && stride != stages_.numberings[inner_.front()->numbering].count)
+            return nested();
+        if (stages_.header.segments > 1 && (merged_ || split_ != nullptr))
+            return base::fail(Status::unsupported,
+                              "segments of splits and merges do not fold; use structured");
+        return base::Done{};
+    }
+
+    static base::Failure nested() {
+        return base::fail(Status::unsupported,
+                          "levels that nest, or stages of several kinds, do not fold; use "
+                          "structured");
+    }
+
+    void turn(const Circle& circle, const StageCosts& costs, Clock& clock) const {
+        const std::int64_t size = stages_.size();
+        const auto ahead = static_cast<Rank>(std::min(circle.radix - 1, (size - 1) / circle.reach));
+        if (ahead == 0) return;
+        const Time start = StageCosts::start(clock);
+        costs.sent(clock, ahead);
+        if (around_.model.takes_no_time_to_receive()) {
+            clock.receive(around_.model, costs.left(start, ahead) + costs.latency);
+            return;
+        }
+        for (Rank j = 1; j <= ahead; ++j)
+            clock.receive(around_.model, costs.left(start, j) + costs.latency);
+    }
+
+    void open_split(const StageCosts& costs) {
+        Meet meet(*split_);
+        meet.clocks.assign(static_cast<std::size_t>(split_->base), Clock{});
+        meet.run(costs, [&](Rank, Rank) { return costs.latency; });
+        waiting_.assign(meet.clocks.begin(), meet.clocks.end() - 1);
+        const Node leader = trees_->leaf(clocks_.number_of(meet.clocks.back()));
+        const Node other = trees_->leaf(clocks_.number_of({}));
+        clocks_of_level_ = trees_->threshold(split_->groups, leader, other, 0, trees_->height());
+    }
+
+    void close_split(const StageCosts& costs) {
+        trees_->for_each_leaf(clocks_of_level_, trees_->height(), 0, join_->groups,
+                              [&](std::int32_t leader) {
+                                  Meet meet(*join_);
+                                  meet.clocks = waiting_;
+                                  meet.clocks.push_back(clocks_[leader]);
+                                  meet.run(costs, [&](Rank, Rank) { return costs.latency; });
+                                  for (const Clock& clock : meet.clocks) finish(clock);
+                              });
+        finish_level(join_->groups, trees_->size(trees_->height()));
+    }
+
+    /// The stage that changes digit `height`.
+    void pass(int height, const StageCosts& costs) {
+        stage_ = inner_[static_cast<std::size_t>(height - 1)];
+        costs_ = &costs;
+        done_.clear();
+        met_.clear();
+        if (stage_->riders_send) {
+            open_merge();
+        } else if (stage_->riders_receive) {
+            clocks_of_level_ = meet_children(clocks_of_level_, height, riders_by_group(height - 1));
+        } else {
+            clocks_of_level_ = pass_below(clocks_of_level_, trees_->height(), height);
+        }
+    }
+
+    Node pass_below(Node node, int height, int digit) {
+        if (height == digit) return meet_children(node, height, kNoNode);
+        const auto known = done_.find(node);
+        if (known != done_.end()) return known->second;
+        Node result = kNoNode;
+        if (trees_->is_same(node)) {
+            result = trees_->same(height, pass_below(trees_->child(node, 0), height - 1, digit));
+        } else {
+            std::vector<Node> children;
+            for (Rank i = 0; i < trees_->radix(height); ++i)
+                children.push_back(pass_below(trees_->child(node, i), height - 1, digit));
+            result = trees_->join(height, std::move(children));
+        }
+        done_[node] = result;
+        return result;
+    }
+
+    /// All groups start alike and differ in their number of riders: the first ones have one more.
+    void open_merge() {
+        const Riders riders = stages_.riders_of(*stage_);
+        const Node start = trees_->leaf(clocks_.number_of({}));
+        const auto group = [&](Rank count) {
+            Node member = start;
+            return trees_->join(1, meet_leaves({&member, 1}, count));
+        };
+        const Rank fuller = riders.count % riders.groups;
+        const Node high = group(riders.count / riders.groups);
+        const Node low = fuller > 0 ? group(riders.count / riders.groups + 1) : high;
+        clocks_of_level_ =
+            trees_->threshold(std::int64_t{fuller} * stage_->base, low, high, 1, trees_->height());
+        rider_ = {};
+        costs_->sent(rider_, stage_->base);
+    }
+
+    /// How many riders each group has, as a function of the group.
+    Node riders_by_group(int height) {
+        const Riders riders = stages_.riders_of(*stage_);
+        const Rank least = riders.count / riders.groups;
+        return trees_->threshold(riders.count % riders.groups, trees_->leaf(least + 1),
+                                 trees_->leaf(least), 0, height);
+    }
+
+    Node meet_children(Node node, int height, Node riders) {
+        std::vector<Node> members;
+        if (trees_->is_same(node)) {
+            members.push_back(trees_->child(node, 0));
+        } else {
+            for (Rank j = 0; j < stage_->base; ++j) members.push_back(trees_->child(node, j));
+        }
+        members.push_back(riders);
+        std::vector<Node> results = meet_nodes(members, height - 1);
+        return results.size() == 1 ? trees_->same(height, results.front())
+                                   : trees_->join(height, std::move(results));
+    }
+
+    /// `row`: the members' subtrees (one, if all are alike) and that of the riders' number. The
+    /// result again is one node, if all are alike.
+    std::vector<Node> meet_nodes(const std::vector<Node>& row, int height) {
+        const auto known = met_.find(row);
+        if (known != met_.end()) return known->second;
+        std::vector<Node> results;
+        if (height == 0) {
+            const Rank riders = row.back() == kNoNode ? 0 : trees_->value(row.back());
+            results = meet_leaves(std::span(row).first(row.size() - 1), riders);
+        } else {
+            const bool alike = std::ranges::all_of(
+                row, [&](Node node) { return node == kNoNode || trees_->is_same(node); });
+            const Rank digits = alike ? 1 : trees_->radix(height);
+            std::vector<std::vector<Node>> columns;
+            for (Rank digit = 0; digit < digits; ++digit) {
+                std::vector<Node> below;
+                for (const Node node : row)
+                    below.push_back(node == kNoNode ? kNoNode : trees_->child(node, digit));
+                columns.push_back(meet_nodes(reduced(std::move(below)), height - 1));
+            }
+            const bool one =
+                std::ranges::all_of(columns, [](const auto& c) { return c.size() == 1; });
+            for (Rank j = 0; j < (one ? 1 : stage_->base); ++j) {
+                std::vector<Node> children;
+                for (const auto& column : columns)
+                    children.push_back(
+                        column[column.size() == 1 ? 0 : static_cast<std::size_t>(j)]);
+                results.push_back(alike ? trees_->same(height, children.front())
+                                        : trees_->join(height, std::move(children)));
+            }
+        }
+        met_[row] = results;
+        return results;
+    }
+
+    /// A row whose members are all alike needs only one of them.
+    static std::vector<Node> reduced(std::vector<Node> row) {
+        const auto members = std::span(row).first(row.size() - 1);
+        if (!std::ranges::all_of(members, [&](Node node) { return node == members.front(); }))
+            return row;
+        return {row.front(), row.back()};
+    }
+
+    std::vector<Node> meet_leaves(std::span<const Node> members, Rank riders) {
+        const bool alike = members.size() == 1;
+        if (alike && riders == 0 && around_.model.takes_no_time_to_receive()) {
+            Clock clock = clocks_[trees_->value(members.front())];
+            const Time start = StageCosts::start(clock);
+            const Rank others = stage_->base - 1;
+            costs_->sent(clock, others);
+            clock.receive(around_.model, costs_->left(start, others) + costs_->latency);
+            clock.now += others * costs_->combine;
+            return {trees_->leaf(clocks_.number_of(clock))};
+        }
+        Meet meet(*stage_);
+        for (Rank j = 0; j < stage_->base; ++j)
+            meet.clocks.push_back(
+                clocks_[trees_->value(members[alike ? 0 : static_cast<std::size_t>(j)])]);
+        for (Rank k = 0; k < riders; ++k)
+            meet.clocks.push_back(stage_->riders_send ? Clock{} : rider_);
+        meet.run(*costs_, [&](Rank, Rank) { return costs_->latency; });
+        std::vector<Node> results;
+        for (Rank j = 0; j < stage_->base; ++j)
+            results.push_back(
+                trees_->leaf(clocks_.number_of(meet.clocks[static_cast<std::size_t>(j)])));
+        if (stage_->riders_receive)
+            for (Rank k = 0; k < riders; ++k)
+                finish(meet.clocks[static_cast<std::size_t>(stage_->base + k)]);
+        return results;
+    }
+
+    void finish(const Clock& clock) {
+        outcome_->makespan = std::max(outcome_->makespan, clock.now);
+        outcome_->earliest_finish = std::min(outcome_->earliest_finish, clock.now);
+    }
+    void finish_level(std::int64_t first, std::int64_t last) {
+        trees_->for_each_leaf(clocks_of_level_, trees_->height(), first, last,
+                              [this](std::int32_t leaf) { finish(clocks_[leaf]); });
+    }
+
+    static constexpr Node kNoNode = -1;
+
+    const Stages& stages_;
+    const VectorSize& size_;
+    const Surroundings& around_;
+    std::vector<const Circle*> circles_;
+    const Meeting* split_ = nullptr;
+    const Meeting* join_ = nullptr;
+    std::vector<const Meeting*> inner_;
+    bool merged_ = false;
+
+    Trees* trees_ = nullptr;
+    Clocks clocks_;
+    Outcome* outcome_ = nullptr;
+    Node clocks_of_level_ = kNoNode;
+    std::vector<Clock> waiting_;  ///< members of a split that wait for their leader
+    Clock rider_;                 ///< every rider of a merge, having sent
+    const Meeting* stage_ = nullptr;
+    const StageCosts* costs_ = nullptr;
+    std::map<Node, Node> done_;
+    std::map<std::vector<Node>, std::vector<Node>> met_;
+};
+
+}  // namespace
+
+base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
+                                      const Surroundings& surroundings) {
+    if (surroundings.contention != Contention::none)
+        return base::fail(Status::unsupported, "the folded engine knows no contention");
+    if (!surroundings.noise.silent() || !surroundings.starts.empty() ||
+        !surroundings.network.uniform())
+        return base::fail(Status::unsupported,
+                          "noise, skew and topology make ranks differ: they do not fold");
+    return Folded(stages, size, surroundings).run();
+}
+
+}  // namespace weft::plan

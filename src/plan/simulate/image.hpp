@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// image.hpp - programs boiled down to what takes time: sends, receptions and computations.
+//
+// Idea     Each lane becomes a row of 32-bit words, loops unrolled, with bytes already turned into
+//          times. A part holds the lanes of consecutive ranks; parts can be made apart from each other
+//          and the programs be forgotten, so a million ranks fit.
+// Holds    A flag is named by (rank, key): key = number * segments + segment. What was raised under a
+//          key is awaited under the same key. Consecutive waits form one reception.
+// Next     generic.cpp and events.cpp run images.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/schedule/program.hpp"
+#include "plan/simulate/model.hpp"
+
+namespace weft::plan {
+
+/// How large the vectors are that programs cut into units.
+struct VectorSize {
+    std::uint64_t elements = 1;
+    std::uint32_t element_bytes = 8;
+};
+
+/// Words of a lane: the low three bits say what, the others are its argument.
+enum class Word : std::uint32_t {
+    send,     ///< argument: key; next word: the peer
+    busy,     ///< argument: index of the time that sends are busy for, from here on
+    publish,  ///< argument: key in my own published cells
+    receive,  ///< argument: how many; for each one word: key << 1, or key << 1 | 1 and its owner
+    compute,  ///< argument: index of the time it takes
+    end,
+};
+
+struct ImageLane {
+    Rank rank = 0;
+    std::uint32_t lane = 0;  ///< number within the rank
+    std::size_t first = 0;   ///< its first word in the part
+};
+
+class ImagePart {
+  public:
+    ImagePart(const MessageModel& model, const VectorSize& size) : model_(model), size_(size) {}
+
+    /// The programs of consecutive ranks, in order.
+    [[nodiscard]] base::Result<void> add(const Program& program);
+    /// Room for so many ranks with programs like the ones so far.
+    void reserve(std::size_t ranks);
+
+    [[nodiscard]] std::span<const ImageLane> lanes() const { return lanes_; }
+    [[nodiscard]] const std::vector<std::uint32_t>& words() const { return words_; }
+    [[nodiscard]] const std::vector<Time>& times() const { return times_; }
+    [[nodiscard]] std::uint32_t keys() const { return keys_; }
+    [[nodiscard]] std::uint64_t raises() const { return raises_; }
+    [[nodiscard]] std::uint64_t waits() const { return waits_; }
+
+  private:
+    void add_step(const Program& program, const Step& step, std::uint32_t segment);
+    void add_wait(const Program& program, const Step& step, std::uint32_t segment);
+    void add_word(Word word, std::uint32_t argument) {
+        words_.push_back(argument << 3 | static_cast<std::uint32_t>(word));
+    }
+    void add_busy(std::uint64_t bytes);
+    [[nodiscard]] std::uint32_t index_of(Time time);
+    [[nodiscard]] std::uint32_t key(const Program& program, std::uint32_t number,
+                                    std::uint32_t segment);
+    [[nodiscard]] std::uint64_t bytes_of(const Program& program, BlockList list,
+                                         std::uint32_t segment, std::uint32_t share = 1) const;
+
+    MessageModel model_;
+    VectorSize size_;
+    Partition partition_{0, 0};
+    std::vector<ImageLane> lanes_;
+    std::vector<std::uint32_t> words_;
+    std::vector<Time> times_;
+    std::uint32_t keys_ = 0;
+    std::uint64_t raises_ = 0;
+    std::uint64_t waits_ = 0;
+    static constexpr std::size_t kNoReception = ~std::size_t{0};
+    std::size_t reception_ = kNoReception;  ///< the receive word that further waits join
+    std::uint64_t busy_bytes_ = 0;          ///< of the last busy word of the lane
+    bool busy_set_ = false;
+};
+
+/// Puts, signals, exposes and publishes of a program; loop bodies once for each segment.
+[[nodiscard]] std::uint64_t raises_of(const Program& program);
+
+}  // namespace weft::plan

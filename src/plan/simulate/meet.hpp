@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// meet.hpp - what one group of a stage does to the clocks of its members and riders.
+//
+// Idea     A sender's messages leave at equal distances, so when the k-th one arrives is arithmetic;
+//          each receiver takes all of its arrivals and combines them. One function, used for each
+//          group of real ranks (structured.cpp) and once for each kind of group (folded.cpp).
+// Holds    The same times as running the programs of these ranks: order of sends and number of
+//          operands are those of plan/schedule/stages.cpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plan/schedule/stages.hpp"
+#include "plan/simulate/simulate.hpp"
+
+namespace weft::plan {
+
+/// The costs of one stage for messages of one size.
+struct StageCosts {
+    StageCosts(const MessageModel& message_model, std::uint64_t bytes)
+        : model(message_model),
+          busy(message_model.busy(bytes) + (message_model.blocking ? message_model.latency : 0)),
+          latency(message_model.blocking ? 0 : message_model.latency),
+          pace(std::max(busy, message_model.gap)),
+          combine(message_model.combine(bytes, 2)) {}
+
+    const MessageModel& model;
+    Time busy;     ///< of the sender, for one message
+    Time latency;  ///< after that
+    Time pace;     ///< from the start of one message to that of the next
+    Time combine;  ///< one operand into another
+
+    /// When the first of some messages starts.
+    [[nodiscard]] static Time start(const Clock& clock) {
+        return std::max(clock.now, clock.send_free);
+    }
+    /// When message number k = 1, 2, ... is through at the sender.
+    [[nodiscard]] Time left(Time start, Rank k) const { return start + (k - 1) * pace + busy; }
+    /// After k messages.
+    void sent(Clock& clock, Rank k) const {
+        if (k == 0) return;
+        const Time first = start(clock);
+        clock.now = left(first, k);
+        clock.send_free = first + (k - 1) * pace + model.gap;
+    }
+};
+
+/// Clocks of one group: members first, riders behind them. Keeps its memory from group to group.
+class Meet {
+  public:
+    explicit Meet(const Meeting& meeting) : meeting_(meeting) {}
+
+    [[nodiscard]] Rank riders() const { return static_cast<Rank>(clocks.size()) - meeting_.base; }
+    /// Lets the group meet. latency(a, b): between two of its clocks, by index.
+    template <class Latency>
+    void run(const StageCosts& costs, Latency latency);
+
+    /// The message from a sending member to a receiver is the how manieth of it, from 1.
+    [[nodiscard]] Rank order(Rank sender, Rank receiver) const {
+        if (meeting_.receivers == Members::last) return 1;
+        const Rank ahead = (receiver - sender + meeting_.base) % meeting_.base;
+        const bool passed_last = meeting_.receivers == Members::all_but_last &&
+                                 sender != meeting_.base - 1 && receiver < sender;
+        return passed_last ? ahead - 1 : ahead;
+    }
+
+    std::vector<Clock> clocks;
+
+  private:
+    [[nodiscard]] Rank messages_to_members(Rank sender) const {
+        return meeting_.count_of(meeting_.receivers) - (meeting_.receives(sender) ? 1 : 0);
+    }
+    void receive(Clock& clock, const StageCosts& costs, bool with_own) {
+        const auto operands = static_cast<Time>(arrivals_.size()) - (with_own ? 0 : 1);
+        clock.receive_all(costs.model, arrivals_);
+        clock.now += operands * costs.combine;
+    }
+
+    const Meeting& meeting_;
+    std::vector<Time> starts_;
+    std::vector<Time> arrivals_;
+};
+
+template <class Latency>
+void Meet::run(const StageCosts& costs, Latency latency) {
+    const Rank base = meeting_.base;
+    const Rank all = static_cast<Rank>(clocks.size());
+    const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
+    starts_.clear();
+    for (const Clock& clock : clocks) starts_.push_back(StageCosts::start(clock));
+    for (Rank i = 0; i < base; ++i) {
+        if (!meeting_.sends(i)) continue;
+        const Rank to_riders = meeting_.riders_receive ? riders() : 0;
+        costs.sent(clocks[at(i)], messages_to_members(i) + to_riders);
+    }
+    for (Rank i = base; i < all && meeting_.riders_send; ++i)
+        costs.sent(clocks[at(i)], meeting_.count_of(meeting_.receivers));
+
+    const auto arrive = [&](Rank from, Rank to, Rank k) {
+        arrivals_.push_back(costs.left(starts_[at(from)], k) + latency(from, to));
+    };
+    for (Rank to = 0; to < base; ++to) {
+        if (!meeting_.receives(to)) continue;
+        arrivals_.clear();
+        for (Rank from = base; from < all && meeting_.riders_send; ++from)
+            arrive(from, to, meeting_.receivers == Members::last ? 1 : to + 1);
+        for (Rank from = 0; from < base; ++from)
+            if (from != to && meeting_.sends(from)) arrive(from, to, order(from, to));
+        receive(clocks[at(to)], costs, meeting_.keeps_own);
+    }
+    for (Rank to = base; to < all && meeting_.riders_receive; ++to) {
+        arrivals_.clear();
+        for (Rank from = 0; from < base; ++from)
+            if (meeting_.sends(from)) arrive(from, to, messages_to_members(from) + 1 + to - base);
+        receive(clocks[at(to)], costs, false);
+    }
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model.hpp - what a message costs its sender, the wire and its receiver.
+//
+// Idea     One formula for all models. A sender starts a message when it is free and `gap` after it
+//          started the last one, and is busy for `busy`; the message arrives `latency` later. A
+//          receiver takes what has arrived, in the order of arrival, is busy for `receive` each time
+//          and starts `gap` after it started on the last one. The models differ in what is zero.
+// Why      Engines then cannot disagree about a model, only about the order of the arithmetic, and the
+//          arithmetic is on whole numbers: sums and maxima, exact in any order.
+// Holds    Time is in picoseconds. What depends on bytes is given in femtoseconds per byte and rounded
+//          to picoseconds once for each message or reduction, in the same way everywhere.
+// Next     docs/simulator.md for the conventions; network.hpp for latency by place; noise.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::plan {
+
+using Time = std::int64_t;  ///< picoseconds
+inline constexpr Time kPicosecondsPerNanosecond = 1000;
+
+enum class WireModel : std::uint8_t { postal, pipelined_postal, logp, loggp };
+[[nodiscard]] base::Result<WireModel> parse_wire_model(std::string_view text);
+[[nodiscard]] std::string_view name_of(WireModel model);
+
+/// The parameters as a person gives them. Which ones a model reads: docs/simulator.md.
+struct ModelParameters {
+    WireModel model = WireModel::pipelined_postal;
+    Time latency = 0;
+    Time issue = 0;     ///< pipelined postal: per message, at the sender
+    Time overhead = 0;  ///< LogP, LogGP: per message, at both ends
+    Time gap = 0;       ///< LogP, LogGP: between the starts of two sends, or of two receptions
+    Time reduce = 0;    ///< for each operand that is combined into another
+    std::int64_t byte_fs = 0;         ///< per byte of a message, at the sender
+    std::int64_t reduce_byte_fs = 0;  ///< per byte of each operand combined into another
+};
+
+/// Femtoseconds in picoseconds, to the nearest.
+[[nodiscard]] constexpr Time to_time(std::int64_t femtoseconds) {
+    return (femtoseconds + 500) / 1000;
+}
+
+/// The same, resolved for one model.
+struct MessageModel {
+    explicit MessageModel(const ModelParameters& parameters);
+
+    Time busy_base = 0;  ///< without the bytes
+    std::int64_t byte_fs = 0;
+    Time latency = 0;
+    bool blocking = false;  ///< the sender is busy until the message has arrived
+    Time receive = 0;
+    Time gap = 0;
+    Time reduce = 0;
+    std::int64_t reduce_byte_fs = 0;
+
+    [[nodiscard]] Time busy(std::uint64_t bytes) const {
+        return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs);
+    }
+    [[nodiscard]] Time combine(std::uint64_t bytes, std::uint32_t operands) const {
+        if (operands < 2) return 0;
+        return static_cast<Time>(operands - 1) *
+               (reduce + to_time(static_cast<std::int64_t>(bytes) * reduce_byte_fs));
+    }
+    /// Receptions do nothing but wait: their order does not matter.
+    [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }
+};
+
+/// Where a lane stands in time.
+struct Clock {
+    Time now = 0;
+    Time send_free = 0;     ///< no send starts before
+    Time receive_free = 0;  ///< no reception starts before
+
+    friend bool operator==(const Clock&, const Clock&) = default;
+
+    /// Sends one message; returns when it arrives.
+    Time send(const MessageModel& model, Time busy, Time latency) {
+        const Time start = std::max(now, send_free);
+        send_free = start + model.gap;
+        now = start + busy;
+        if (model.blocking) return now += latency;
+        return now + latency;
+    }
+    void receive(const MessageModel& model, Time arrival) {
+        const Time start = std::max(std::max(now, receive_free), arrival);
+        receive_free = start + model.gap;
+        now = start + model.receive;
+    }
+    /// Receives them all, first come first; leaves them sorted.
+    void receive_all(const MessageModel& model, std::vector<Time>& arrivals) {
+        if (!model.takes_no_time_to_receive()) std::sort(arrivals.begin(), arrivals.end());
+        for (const Time arrival : arrivals) receive(model, arrival);
+    }
+};
+
+}  // namespace weft::plan

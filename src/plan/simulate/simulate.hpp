@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// simulate.hpp - when would each rank be done, if messages cost what the model says?
+//
+// Idea     Programs are static, so without shared links the answer is a longest path: any order in which
+//          a reception comes after its sends gives it exactly. Engines differ in what they read:
+//            generic     all ranks' programs (as an image), lane by lane as far as arrivals allow
+//            events      the same in order of time, with a queue; the only one that knows contention
+//            structured  the stages of an algorithm, all ranks of a stage at once
+//            folded      the same for sets of ranks that are alike, whatever their number
+// Holds    Without contention all engines give the same times, to the picosecond.
+// Next     docs/simulator.md; model.hpp, network.hpp, noise.hpp for what a question is made of.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/schedule/stages.hpp"
+#include "plan/simulate/image.hpp"
+#include "plan/simulate/network.hpp"
+#include "plan/simulate/noise.hpp"
+
+namespace weft::plan {
+
+enum class Contention : std::uint8_t { none, ports, links };
+
+/// What is asked, apart from the programs.
+struct Surroundings {
+    MessageModel model{ModelParameters{}};
+    Network network{0};
+    Noise noise{NoiseParameters{}};
+    std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and when
+    Contention contention = Contention::none;
+    std::function<void(double)> progress;  ///< told now and then how much is done, 0 to 1
+
+    [[nodiscard]] Time latency(Rank source, Rank target) const {
+        return network.uniform() ? model.latency : network.latency(source, target);
+    }
+};
+
+struct Outcome {
+    Time makespan = 0;           ///< the last rank is done
+    Time earliest_finish = 0;    ///< the first rank is done
+    std::uint64_t messages = 0;  ///< puts and signals
+    std::uint64_t events = 0;    ///< puts, signals and waits; of the queue, in the engine events
+};
+
+/// One thing that a rank does, for timelines.
+struct Span {
+    enum class Kind : std::uint8_t { send, flight, receive, compute, noise };
+    Kind kind = Kind::send;
+    Rank rank = 0;
+    Rank peer = kNoRank;  ///< flight: to whom
+    Time begin = 0;
+    Time end = 0;
+};
+using Trace = std::function<void(const Span&)>;
+
+/// Status::argument if the programs deadlock: the text names rank and signal.
+[[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
+                                                     const Surroundings& surroundings,
+                                                     const Trace& trace = {});
+[[nodiscard]] base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
+                                                    const Surroundings& surroundings,
+                                                    const Trace& trace = {});
+/// Status::unsupported where the stages cannot show the answer: the text says what stands against it.
+[[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
+                                                        const VectorSize& size,
+                                                        const Surroundings& surroundings);
+[[nodiscard]] base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
+                                                    const Surroundings& surroundings);
+
+}  // namespace weft::plan

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft simulate and enumerate keep what is promised about values, fields, statuses and streams.
+# Method: the built executable, called as a person or a script would call it.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+WEFT = sys.argv.pop(1)
+
+FIELDS = ("algorithm ranks bytes model engine makespan_ns earliest_finish_ns skew_ns messages events "
+          "generate_s simulate_s")
+MODEL = ("--model", "pipelined-postal", "--latency-ns", "500", "--issue-ns", "100",
+         "--ns-per-byte", "0.4", "--reduce-ns", "10")
+
+# Ruefenacht et al. 6.2 and 6.3 under the conventions of docs/simulator.md:
+# ranks, schedule, makespan, earliest finish, skew, messages.
+PAPER = (
+    (8, "a2,a2,a2", 1839.6, 1839.6, 0, 24),
+    (8, "a8", 1292.4, 1292.4, 0, 56),
+    (8, "a2,a4", 1452.8, 1452.8, 0, 32),
+    (8, "a4,a2", 1452.8, 1452.8, 0, 32),
+    (6, "a6", 1066.0, 1066.0, 0, 30),
+    (6, "a3,a2", 1339.6, 1339.6, 0, 18),
+    (6, "a2,a3", 1339.6, 1339.6, 0, 18),
+    (6, "c4m2,a2,a2,e4m2", 1942.8, 1442.8, 500.0, 12),
+    (7, "c6m2,a2,a2,e6m2", 2442.8, 1442.8, 1000.0, 14),
+    (7, "m1g2a3,n1g3a2", 1452.8, 1339.6, 113.2, 23),
+    (7, "m3g2a2,n3g2a2", 1452.8, 1236.4, 216.4, 20),
+    (10, "a2,a5", 1566.0, 1566.0, 0, 50),
+    (11, "m2g3a3,n2g3a3", 1566.0, 1452.8, 113.2, 48),
+    (11, "m1g2a5,n1g5a2", 1679.2, 1566.0, 113.2, 57),
+    (13, "m1g4a3,n1g3a4", 1679.2, 1566.0, 113.2, 67),
+    (13, "c10m2,a2,a2,a2,e10m2", 3056.0, 2056.0, 1000.0, 34),
+)
+
+
+def weft(*arguments):
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
+
+
+class Simulate(unittest.TestCase):
+    def outcome(self, *arguments):
+        done = weft("simulate", *arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
+        outcome = json.loads(done.stdout)
+        self.assertEqual(list(outcome), FIELDS.split())
+        return outcome
+
+    def test_the_examples_of_the_paper_in_every_engine(self):
+        for ranks, schedule, makespan, earliest, skew, messages in PAPER:
+            for engine in ("generic", "events", "structured", "folded"):
+                outcome = self.outcome("allreduce", "--algorithm", schedule, "--ranks", str(ranks), *MODEL,
+                                       "--placement", "paper", "--engine", engine)
+                self.assertEqual((outcome["makespan_ns"], outcome["earliest_finish_ns"], outcome["skew_ns"],
+                                  outcome["messages"], outcome["engine"]),
+                                 (makespan, earliest, skew, messages, engine), (schedule, engine))
+
+    def test_sizes_at_which_schedules_cross(self):
+        for size, two, eight in (("344", 2242.8, 2233.2), ("352", 2252.4, 2255.6)):
+            for schedule, makespan in (("a2,a2,a2", two), ("a8", eight)):
+                outcome = self.outcome("allreduce", "--algorithm", schedule, "--ranks", "8", *MODEL,
+                                       "--bytes", size)
+                self.assertEqual((outcome["makespan_ns"], outcome["bytes"]), (makespan, int(size)))
+
+    def test_a_million_ranks_and_a_billion(self):
+        many = self.outcome("allreduce", "--algorithm", "a4,a4,a4,a5,a5,a5,a5,a5,a5", "--ranks", "1000000",
+                            *MODEL, "--engine", "structured")
+        self.assertEqual((many["makespan_ns"], many["messages"]), (8235.6, 33000000))
+        billion = self.outcome("allreduce", "--algorithm", ",".join(["a10"] * 9), "--ranks", "1000000000", *MODEL)
+        self.assertEqual((billion["makespan_ns"], billion["messages"], billion["engine"]),
+                         (13669.2, 81000000000, "folded"))
+
+    def test_auto_takes_the_engine_that_can(self):
+        question = ("allreduce", "--algorithm", "a2,a4", "--ranks", "8", *MODEL)
+        for more, engine in (((), "folded"), (("--noise", "uniform:20"), "structured"),
+                             (("--skew", "3:100"), "structured"), (("--contention", "ports"), "events")):
+            self.assertEqual(self.outcome(*question, *more)["engine"], engine)
+        tree = ("broadcast", "--algorithm", "binomial", "--ranks", "8", *MODEL)
+        self.assertEqual(self.outcome(*tree)["engine"], "generic")
+
+    def test_noise_follows_the_seed_alone(self):
+        question = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")
+        spans = {self.outcome(*question, "--seed", seed, "--engine", engine)["makespan_ns"]
+                 for seed in ("1", "2") for engine in ("generic", "events", "structured")}
+        self.assertEqual(len(spans), 2)
+
+    def test_topologies_change_the_order_of_stages(self):
+        # The stage of the neighbours first: fewer messages leave the node by its port.
+        def makespan(schedule):
+            return self.outcome("allreduce", "--algorithm", schedule, "--ranks", "96", *MODEL,
+                                "--topology", "two-level:ranks=24,near=50", "--contention", "ports",
+                                "--bytes", "1K")["makespan_ns"]
+        self.assertLess(makespan("a24,a4"), makespan("a4,a24"))
+
+    def test_timelines_are_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("line.svg", "line.json"):
+                path = os.path.join(folder, name)
+                self.outcome("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7", *MODEL,
+                             "--timeline", path)
+                with open(path) as file:
+                    text = file.read()
+                if name.endswith("json"):
+                    spans = json.loads(text)["spans"]
+                    self.assertEqual(sum(span["kind"] == "flight" for span in spans), 23)
+                else:
+                    self.assertTrue(xml.etree.ElementTree.fromstring(text).tag.endswith("svg"))
+
+    def test_unusable_arguments_name_themselves(self):
+        question = ("simulate", "allreduce", "--algorithm", "a2,a4", "--ranks", "8")
+        for more, words in ((("--latency-ns", "x"), "--latency-ns"), (("--model", "alpha"), "--model"),
+                            (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
+                            (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
+                            (("--timeline", "a.png"), "--timeline"),
+                            (("--engine", "folded", "--skew", "1:5"), "--engine folded")):
+            refused = weft(*question, *more)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), more)
+            self.assertIn(words, refused.stderr)
+        refused = weft("simulate", "broadcast", "--algorithm", "flat", "--ranks", "4", "--engine", "structured")
+        self.assertEqual(refused.returncode, 2)
+
+
+class Enumerate(unittest.TestCase):
+    # ranks: factored, split, merged
+    COUNTS = {6: (3, 9, 1), 7: (1, 12, 3), 8: (4, 18, 3), 10: (3, 32, 7), 12: (8, 48, 9), 16: (8, 92, 20),
+              24: (20, 232, 45), 32: (16, 417, 89), 48: (48, 1081, 186), 64: (32, 1803, 346),
+              96: (112, 4835, 699), 97: (1, 2290, 810), 127: (1, 3771, 1251), 128: (64, 7503, 1251),
+              524288: (262144, None, None), 1000000: (287648, None, None)}
+
+    def test_counts(self):
+        for ranks, row in self.COUNTS.items():
+            for kind, expected in zip(("factored", "split", "merged"), row):
+                if expected is None:
+                    continue
+                done = weft("enumerate", "--ranks", str(ranks), "--kind", kind, "--count", "--json")
+                self.assertEqual(json.loads(done.stdout), {"ranks": ranks, "kind": kind, "count": expected})
+
+    def test_lists_are_as_long_as_the_counts_and_verify(self):
+        for kind, expected in (("factored", 20), ("split", 232), ("merged", 45)):
+            lines = weft("enumerate", "--ranks", "24", "--kind", kind).stdout.splitlines()
+            self.assertEqual((len(lines), len(set(lines))), (expected, expected))
+            object = json.loads(weft("enumerate", "--ranks", "24", "--kind", kind, "--json").stdout)
+            self.assertEqual(object, {"ranks": 24, "kind": kind, "count": expected, "schedules": lines})
+            done = weft("verify", "allreduce", "--algorithm", lines[-1], "--ranks", "24", "--json")
+            self.assertTrue(json.loads(done.stdout)["valid"])
+
+    def test_a_reader_may_stop(self):
+        with subprocess.Popen([WEFT, "enumerate", "--ranks", "65536", "--kind", "factored"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            self.assertTrue(process.stdout.readline().startswith("a"))
+            process.stdout.close()
+            process.wait(timeout=20)
+
+    def test_unusable_arguments(self):
+        for arguments in (("--ranks", "0", "--kind", "factored"), ("--ranks", "8", "--kind", "nested"),
+                          ("--kind", "factored")):
+            self.assertEqual(weft("enumerate", *arguments).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

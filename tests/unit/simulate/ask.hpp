@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ask.hpp - short forms for asking an engine about an algorithm.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collectives/registry.hpp"
+#include "plan/simulate/simulate.hpp"
+
+namespace weft::plan::test {
+
+struct Question {
+    std::string collective = "allreduce";
+    std::string spec;
+    collectives::GenerateRequest request;
+};
+
+inline VectorSize size_of(const Question& question) {
+    return {question.request.elements, question.request.element_bytes};
+}
+
+inline std::vector<Program> programs_of(const Question& question) {
+    const auto spec = collectives::parse_spec(question.spec);
+    EXPECT_TRUE(spec.ok()) << question.spec;
+    std::vector<Program> programs;
+    collectives::GenerateRequest request = question.request;
+    for (request.rank = 0; request.rank < request.size; ++request.rank) {
+        auto program = collectives::generate(question.collective, *spec, request);
+        EXPECT_TRUE(program.ok()) << question.spec << ": " << program.failure().text;
+        programs.push_back(*std::move(program));
+    }
+    return programs;
+}
+
+inline ImagePart image_of(std::span<const Program> programs, const Question& question,
+                          const Surroundings& around) {
+    ImagePart part(around.model, size_of(question));
+    for (const Program& program : programs) {
+        const auto added = part.add(program);
+        EXPECT_TRUE(added.ok()) << added.failure().text;
+    }
+    return part;
+}
+
+inline Outcome generic(const Question& question, const Surroundings& around) {
+    const ImagePart part = image_of(programs_of(question), question, around);
+    const auto outcome = simulate_generic({&part, 1}, around);
+    EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
+    return *outcome;
+}
+
+inline Outcome events(const Question& question, const Surroundings& around) {
+    const ImagePart part = image_of(programs_of(question), question, around);
+    const auto outcome = simulate_events({&part, 1}, around);
+    EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
+    return *outcome;
+}
+
+inline Stages stages_of(const Question& question) {
+    const auto spec = collectives::parse_spec(question.spec);
+    EXPECT_TRUE(spec.ok()) << question.spec;
+    auto stages = collectives::generate_stages(question.collective, *spec, question.request);
+    EXPECT_TRUE(stages.ok()) << stages.failure().text;
+    return *std::move(stages);
+}
+
+/// The conventions' worked example: 500 ns, 100 ns a message, 0.4 ns a byte, 10 ns an operand.
+inline Surroundings paper() {
+    Surroundings around;
+    around.model =
+        MessageModel({.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
+    around.network = Network(500'000);
+    return around;
+}
+
+inline void expect_equal(const Outcome& a, const Outcome& b, const std::string& what) {
+    EXPECT_EQ(a.makespan, b.makespan) << what;
+    EXPECT_EQ(a.earliest_finish, b.earliest_finish) << what;
+    EXPECT_EQ(a.messages, b.messages) << what;
+}
+
+}  // namespace weft::plan::test

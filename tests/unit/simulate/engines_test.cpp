@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: all engines give the same times, to the picosecond. Method: random schedules, sizes, models,
+// noise, skew and topologies under a printed seed; each engine answers what it can, and must have
+// answered often enough.
+#include <gtest/gtest.h>
+
+#include "ask.hpp"
+#include "base/random.hpp"
+#include "collectives/notation/enumerate.hpp"
+#include "plan/schedule/builder.hpp"
+#include "plan/schedule/localize.hpp"
+
+namespace weft::plan::test {
+namespace {
+
+using base::Random;
+
+Time some_time(Random& random, Time most) {
+    return random.chance(1, 3) ? 0
+                               : static_cast<Time>(random.below(static_cast<std::uint64_t>(most)));
+}
+
+Surroundings some_surroundings(Random& random, Rank size) {
+    Surroundings around;
+    const ModelParameters parameters{.model = static_cast<WireModel>(random.below(4)),
+                                     .latency = some_time(random, 1'000'000),
+                                     .issue = some_time(random, 300'000),
+                                     .overhead = some_time(random, 300'000),
+                                     .gap = some_time(random, 400'000),
+                                     .reduce = some_time(random, 50'000),
+                                     .byte_fs = some_time(random, 900'000),
+                                     .reduce_byte_fs = some_time(random, 90'000)};
+    around.model = MessageModel(parameters);
+    around.network = Network(parameters.latency);
+    if (random.chance(1, 4)) {
+        const char* const specs[] = {"two-level:ranks=3,near=20", "fat-tree:radix=4,hop=30",
+                                     "dragonfly:routers=3,nodes=2,hop=10,global=70",
+                                     "torus:dims=5x5x4,hop=9"};
+        auto network = Network::parse(specs[random.below(4)], parameters.latency, size);
+        EXPECT_TRUE(network.ok()) << network.failure().text;
+        around.network = *network;
+    }
+    if (random.chance(1, 4))
+        around.noise = Noise({.distribution = static_cast<Distribution>(1 + random.below(3)),
+                              .scale = 40'000,
+                              .seed = random()});
+    if (random.chance(1, 4))
+        around.starts = {{static_cast<Rank>(random.below(static_cast<std::uint64_t>(size))),
+                          static_cast<Time>(random.below(3'000'000))}};
+    return around;
+}
+
+/// A random schedule of n ranks, levels nested at random.
+std::string some_schedule(Random& random, Rank n, int depth = 0) {
+    const auto upto = [&](Rank first, Rank last) {
+        return first +
+               static_cast<Rank>(random.below(static_cast<std::uint64_t>(last - first + 1)));
+    };
+    const auto kind = random.below(depth < 3 ? 3U : 1U);
+    if (kind == 1 && n >= 3) {
+        const Rank base = upto(2, std::min(n, 5));
+        const Rank groups = upto(1, n / base);
+        const Rank inner = n - groups * (base - 1);
+        const std::string middle = inner > 1 ? some_schedule(random, inner, depth + 1) + "," : "";
+        return fmt::format("c{0}m{1},{2}e{0}m{1}", groups * base, base, middle);
+    }
+    std::vector<Rank> factors;
+    const auto split = [&](Rank m) {
+        factors.clear();
+        for (Rank left = m; left > 1;) {
+            Rank factor = 2;
+            while (left % factor != 0) ++factor;
+            if (!factors.empty() && random.chance(1, 3))
+                factors.back() *= factor;
+            else
+                factors.push_back(factor);
+            left /= factor;
+        }
+    };
+    if (kind == 2 && n >= 5) {
+        for (int attempt = 0; attempt < 20; ++attempt) {
+            const Rank riders = upto(1, n - 4);
+            split(n - riders);
+            if (factors.size() < 2) continue;
+            std::string text =
+                fmt::format("m{}g{}a{}", riders, (n - riders) / factors.front(), factors.front());
+            for (std::size_t i = 1; i + 1 < factors.size(); ++i)
+                text += fmt::format(",a{}", factors[i]);
+            return text +
+                   fmt::format(",n{}g{}a{}", riders, (n - riders) / factors.back(), factors.back());
+        }
+    }
+    split(n);
+    std::string text;
+    for (const Rank factor : factors) text += fmt::format("{}a{}", text.empty() ? "" : ",", factor);
+    return text;
+}
+
+TEST(Engines, AgreeOnRandomSchedules) {
+    constexpr std::uint64_t kSeed = 2024;
+    constexpr int kSchedules = 1200;
+    const Random seeds(kSeed);
+    int structured = 0;
+    int folded = 0;
+    for (int trial = 0; trial < kSchedules && !HasFailure(); ++trial) {
+        Random random = seeds.stream(static_cast<std::uint64_t>(trial));
+        Question question;
+        question.request.size = 2 + static_cast<Rank>(random.below(78));
+        question.request.elements = 1 + random.below(40);
+        question.request.element_bytes = 4;
+        question.request.segments = random.chance(1, 5) ? 3 : 1;
+        question.request.placement =
+            random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
+        question.spec = some_schedule(random, question.request.size);
+        const Surroundings around = some_surroundings(random, question.request.size);
+        const std::string what = fmt::format("seed {} trial {}: {} of {}", kSeed, trial,
+                                             question.spec, question.request.size);
+        const Outcome reference = generic(question, around);
+        expect_equal(events(question, around), reference, "events, " + what);
+        const Stages stages = stages_of(question);
+        if (const auto outcome = simulate_structured(stages, size_of(question), around)) {
+            ++structured;
+            expect_equal(*outcome, reference, "structured, " + what);
+            EXPECT_EQ(outcome->events, reference.events) << what;
+        }
+        if (const auto outcome = simulate_folded(stages, size_of(question), around)) {
+            ++folded;
+            expect_equal(*outcome, reference, "folded, " + what);
+        }
+    }
+    EXPECT_GE(structured, 1000);
+    EXPECT_GE(folded, 250);
+}
+
+TEST(Engines, AgreeOnEverySmallScheduleWithoutNesting) {
+    const Surroundings around = paper();
+    int schedules = 0;
+    for (Rank size = 2; size <= 16; ++size) {
+        for (const auto family :
+             {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
+              collectives::ScheduleFamily::merged}) {
+            collectives::for_each_schedule(size, family, [&](const auto& schedule) {
+                const Question question{
+                    .spec = collectives::print(schedule),
+                    .request = {.size = size, .elements = 1, .element_bytes = 8}};
+                const Outcome reference = generic(question, around);
+                const Stages stages = stages_of(question);
+                const auto structured = simulate_structured(stages, size_of(question), around);
+                const auto folded = simulate_folded(stages, size_of(question), around);
+                EXPECT_TRUE(structured.ok()) << question.spec;
+                EXPECT_TRUE(folded.ok()) << question.spec << ": " << folded.failure().text;
+                expect_equal(*structured, reference, question.spec);
+                expect_equal(*folded, reference, question.spec);
+                ++schedules;
+                return !HasFailure();
+            });
+        }
+    }
+    EXPECT_GT(schedules, 500);
+}
+
+TEST(Engines, AgreeOnCirclesOfAnySizeAndReach) {
+    Random random(7);
+    for (int trial = 0; trial < 60; ++trial) {
+        Question question{.collective = "barrier",
+                          .spec = fmt::format("dissemination:k={}", 1 + random.below(6)),
+                          .request = {.size = 2 + static_cast<Rank>(random.below(90))}};
+        const Surroundings around = some_surroundings(random, question.request.size);
+        const Outcome reference = generic(question, around);
+        expect_equal(events(question, around), reference, question.spec);
+        const Stages stages = stages_of(question);
+        if (const auto outcome = simulate_structured(stages, size_of(question), around))
+            expect_equal(*outcome, reference, question.spec);
+        if (const auto outcome = simulate_folded(stages, size_of(question), around))
+            expect_equal(*outcome, reference, question.spec);
+    }
+}
+
+TEST(Engines, StructuredAndFoldedAgreeOnManyRanks) {
+    const Surroundings around = paper();
+    const std::string nines = ",a3,a3,a3,a3,a3,a3,a3,a3,a3,a3,";
+    for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
+             {1'000'000, "a4,a4,a4,a5,a5,a5,a5,a5,a5"},
+             {1'000'003, "c951430m2,a8,a8,a8,a8,a8,a4,a4,e951430m2"},
+             {1'000'007, "m7g250000a4,a4,a4,a5,a5,a5,a5,a5,n7g200000a5"},
+             {1'000'000, "m468559g177147a3" + nines + "n468559g177147a3"}}) {
+        const Question question{.spec = spec,
+                                .request = {.size = size, .elements = 1, .element_bytes = 8}};
+        const auto parsed = collectives::parse_spec(spec);
+        ASSERT_TRUE(parsed.ok());
+        const auto stages = collectives::generate_stages("allreduce", *parsed, question.request);
+        ASSERT_TRUE(stages.ok()) << stages.failure().text;
+        const auto structured = simulate_structured(*stages, size_of(question), around);
+        const auto folded = simulate_folded(*stages, size_of(question), around);
+        ASSERT_TRUE(structured.ok());
+        ASSERT_TRUE(folded.ok()) << spec << ": " << folded.failure().text;
+        expect_equal(*folded, *structured, spec);
+    }
+}
+
+TEST(Engines, AgreeOnTreesPipelinesAndPublishedCells) {
+    Random random(11);
+    for (const char* spec : {"binomial", "flat", "binomial:segments=4"}) {
+        for (Rank size = 2; size <= 20; ++size) {
+            Question question{.collective = "broadcast",
+                              .spec = spec,
+                              .request = {.size = size,
+                                          .root = static_cast<Rank>(
+                                              random.below(static_cast<std::uint64_t>(size))),
+                                          .elements = 10,
+                                          .element_bytes = 8}};
+            const Surroundings around = some_surroundings(random, size);
+            expect_equal(events(question, around), generic(question, around), spec);
+            std::vector<Program> programs = programs_of(question);
+            for (Program& program : programs)
+                program = localize(program,
+                                   [&program](Rank peer) { return peer / 4 == program.rank / 4; });
+            const ImagePart part = image_of(programs, question, around);
+            const auto by_time = simulate_events({&part, 1}, around);
+            const auto by_waves = simulate_generic({&part, 1}, around);
+            ASSERT_TRUE(by_time.ok() && by_waves.ok());
+            expect_equal(*by_time, *by_waves, spec);
+        }
+    }
+}
+
+TEST(Engines, SayWhoWaitsForWhatNobodySends) {
+    Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
+    std::vector<Program> programs = programs_of(question);
+    for (Step& step : programs[2].steps)
+        if (step.kind == StepKind::put) step.signal = 0;  // both puts under one number
+    const Surroundings around = paper();
+    const ImagePart part = image_of(programs, question, around);
+    for (const auto& outcome :
+         {simulate_generic({&part, 1}, around), simulate_events({&part, 1}, around)}) {
+        ASSERT_FALSE(outcome.ok());
+        EXPECT_NE(outcome.failure().text.find("waits for what nobody sends"), std::string::npos);
+    }
+}
+
+TEST(Engines, PartsMadeApartAreOneImage) {
+    const Question question{.spec = "m3g4a3,n3g3a4", .request = {.size = 15, .elements = 1}};
+    const Surroundings around = paper();
+    const std::vector<Program> programs = programs_of(question);
+    std::vector<ImagePart> parts;
+    for (std::size_t first = 0; first < programs.size(); first += 4)
+        parts.push_back(image_of(
+            std::span(programs).subspan(first, std::min<std::size_t>(4, programs.size() - first)),
+            question, around));
+    const auto outcome = simulate_generic(parts, around);
+    ASSERT_TRUE(outcome.ok());
+    expect_equal(*outcome, generic(question, around), "in four parts");
+}
+
+}  // namespace
+}  // namespace weft::plan::test

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes, and the
+// worked example of the conventions, against the engine that reads programs.
+#include <gtest/gtest.h>
+
+#include "ask.hpp"
+#include "plan/simulate/duration.hpp"
+
+namespace weft::plan::test {
+namespace {
+
+Surroundings with(const ModelParameters& parameters) {
+    Surroundings around;
+    around.model = MessageModel(parameters);
+    around.network = Network(parameters.latency);
+    return around;
+}
+
+struct Row {
+    Rank size;
+    const char* spec;
+    Time makespan;
+    Time earliest;
+};
+
+// Ruefenacht et al. 6.2 and 6.3, in tenths of a nanosecond; paper placement.
+constexpr Row kPaperRows[] = {
+    {8, "a2,a2,a2", 18396, 18396},
+    {8, "a8", 12924, 12924},
+    {8, "a2,a4", 14528, 14528},
+    {8, "a4,a2", 14528, 14528},
+    {6, "a6", 10660, 10660},
+    {6, "a3,a2", 13396, 13396},
+    {6, "a2,a3", 13396, 13396},
+    {6, "c4m2,a2,a2,e4m2", 19428, 14428},
+    {7, "c6m2,a2,a2,e6m2", 24428, 14428},
+    {7, "m1g2a3,n1g3a2", 14528, 13396},
+    {7, "m3g2a2,n3g2a2", 14528, 12364},
+    {10, "a2,a5", 15660, 15660},
+    {11, "m2g3a3,n2g3a3", 15660, 14528},
+    {11, "m1g2a5,n1g5a2", 16792, 15660},
+    {13, "m1g4a3,n1g3a4", 16792, 15660},
+    {13, "c10m2,a2,a2,a2,e10m2", 30560, 20560},
+};
+
+TEST(Models, GiveTheWorkedExampleOfTheConventions) {
+    for (const Row& row : kPaperRows) {
+        const Question question{.spec = row.spec,
+                                .request = {.size = row.size,
+                                            .elements = 1,
+                                            .element_bytes = 8,
+                                            .placement = collectives::Placement::paper}};
+        const Outcome outcome = generic(question, paper());
+        EXPECT_EQ(outcome.makespan, row.makespan * 100) << row.spec;
+        EXPECT_EQ(outcome.earliest_finish, row.earliest * 100) << row.spec;
+    }
+}
+
+TEST(Models, MessageSizeDecidesBetweenSchedulesOfEight) {
+    const auto makespan = [](const char* spec, std::uint64_t bytes) {
+        return generic(
+                   {.spec = spec, .request = {.size = 8, .elements = bytes, .element_bytes = 1}},
+                   paper())
+            .makespan;
+    };
+    EXPECT_EQ(makespan("a2,a2,a2", 344), 2'242'800);
+    EXPECT_EQ(makespan("a8", 344), 2'233'200);
+    EXPECT_EQ(makespan("a2,a2,a2", 352), 2'252'400);
+    EXPECT_EQ(makespan("a8", 352), 2'255'600);
+    EXPECT_EQ(makespan("a2,a2,a2", 350), makespan("a8", 350));
+}
+
+TEST(Models, PostalChargesEveryMessageInFull) {
+    // Chan et al.: (alpha + n beta + n gamma) for each stage, no two messages at once.
+    const Surroundings around = with({.model = WireModel::postal,
+                                      .latency = 1'000'000,
+                                      .byte_fs = 1'000'000,
+                                      .reduce_byte_fs = 250'000});
+    const auto time = [&](const char* spec, Rank size) {
+        return generic(
+                   {.spec = spec, .request = {.size = size, .elements = 100, .element_bytes = 8}},
+                   around)
+            .makespan;
+    };
+    EXPECT_EQ(time("a2,a2,a2", 8), 3 * (1'000'000 + 800'000 + 200'000));
+    EXPECT_EQ(time("a4", 4), 3 * (1'000'000 + 800'000) + 3 * 200'000);
+}
+
+TEST(Models, LogGPButterflyAndBinomialTreeMatchTheirFormulas) {
+    // Hoefler and Moor 3.1: (L + 2o + sG) lg P for both.
+    const ModelParameters parameters{.model = WireModel::loggp,
+                                     .latency = 6'000'000,
+                                     .overhead = 4'700'000,
+                                     .gap = 1'000'000,
+                                     .byte_fs = 730'000};
+    const Time hop = 6'000'000 + 2 * 4'700'000 + 8 * 730;
+    std::string butterfly = "a2";
+    for (Rank size = 2, rounds = 1; size <= 1024; size *= 2, ++rounds, butterfly += ",a2") {
+        EXPECT_EQ(generic({.spec = butterfly,
+                           .request = {.size = size, .elements = 1, .element_bytes = 8}},
+                          with(parameters))
+                      .makespan,
+                  rounds * hop);
+        EXPECT_EQ(generic({.collective = "broadcast",
+                           .spec = "binomial",
+                           .request = {.size = size, .root = 0, .elements = 1, .element_bytes = 8}},
+                          with(parameters))
+                      .makespan,
+                  rounds * hop);
+    }
+}
+
+TEST(Models, LogPKeepsTheGapAtBothEnds) {
+    const Surroundings around = with({.model = WireModel::logp,
+                                      .latency = 6'000,
+                                      .overhead = 2'000,
+                                      .gap = 4'000,
+                                      .byte_fs = 1'000'000});
+    // The root starts a message every g; the last one takes o + L + o. Bytes cost nothing.
+    EXPECT_EQ(generic({.collective = "broadcast",
+                       .spec = "flat",
+                       .request = {.size = 6, .root = 0, .elements = 100}},
+                      around)
+                  .makespan,
+              4 * 4'000 + 2'000 + 6'000 + 2'000);
+    // Everybody signals rank 0 at once: it takes one message every g. Then it sends every g.
+    EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, around)
+                  .makespan,
+              (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
+}
+
+TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
+    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; everybody depends on everybody.
+    Surroundings around = paper();
+    const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
+    const Outcome before = generic(question, around);
+    around.starts = {{3, 5'000'000}};
+    const Outcome after = generic(question, around);
+    EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
+    // The late rank itself finds everything there: it sends and combines twice.
+    EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
+    // A chain of one hop less: the root of a broadcast does not wait for anybody.
+    const Question tree{.collective = "broadcast",
+                        .spec = "binomial",
+                        .request = {.size = 4, .root = 0, .elements = 1}};
+    Surroundings calm = paper();
+    const Time root_done = generic(tree, calm).earliest_finish;
+    calm.starts = {{3, 9'000'000}};
+    EXPECT_EQ(generic(tree, calm).earliest_finish, root_done);
+    EXPECT_EQ(generic(tree, calm).makespan, 9'000'000);
+}
+
+TEST(Duration, ReadsDigitsAsTheyStand) {
+    EXPECT_EQ(*parse_nanoseconds("103.2"), 103'200);
+    EXPECT_EQ(*parse_nanoseconds("0.001"), 1);
+    EXPECT_EQ(*parse_nanoseconds("500"), 500'000);
+    EXPECT_EQ(*parse_nanoseconds(".5"), 500);
+    EXPECT_EQ(*parse_nanoseconds_per_byte("0.73"), 730'000);
+    EXPECT_EQ(*parse_nanoseconds_per_byte("0.0125"), 12'500);
+    for (const char* bad : {"", ".", "1.2.3", "-1", "1e3", "0.0001", "9999999999", "5 "})
+        EXPECT_FALSE(parse_nanoseconds(bad).ok()) << bad;
+}
+
+}  // namespace
+}  // namespace weft::plan::test

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: noise, topologies, contention and the queue do what their pages say. Method: distances and
+// distributions against direct computation; contention against hand-made cases.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "ask.hpp"
+#include "base/random.hpp"
+#include "plan/simulate/event_queue.hpp"
+#include "plan/simulate/timeline.hpp"
+
+namespace weft::plan::test {
+namespace {
+
+Network network(const char* text, Time latency = 500'000, Rank ranks = 64) {
+    auto parsed = Network::parse(text, latency, ranks);
+    EXPECT_TRUE(parsed.ok()) << parsed.failure().text;
+    return *parsed;
+}
+
+TEST(Network, LatencyFollowsCoordinates) {
+    const Network two = network("two-level:ranks=8,near=80");
+    EXPECT_EQ(two.latency(0, 7), 80'000);
+    EXPECT_EQ(two.latency(7, 8), 500'000);
+    const Network tree = network("fat-tree:radix=4,hop=10");
+    EXPECT_EQ(tree.latency(0, 3), 500'000 + 2 * 10'000);
+    EXPECT_EQ(tree.latency(0, 4), 500'000 + 4 * 10'000);
+    EXPECT_EQ(tree.latency(3, 63), 500'000 + 6 * 10'000);
+    const Network torus = network("torus:dims=4x4x4,hop=10");
+    EXPECT_EQ(torus.latency(0, 3), 500'000 + 10'000);  // around the ring
+    EXPECT_EQ(torus.latency(0, 2 + 2 * 4 + 2 * 16), 500'000 + 6 * 10'000);
+    const Network fly = network("dragonfly:routers=4,nodes=2,hop=10,global=100");
+    EXPECT_EQ(fly.latency(0, 1), 500'000);                      // one router
+    EXPECT_EQ(fly.latency(0, 2), 500'000 + 10'000);             // one group
+    EXPECT_EQ(fly.latency(2, 8), 500'000 + 100'000);            // router 1 owns the link to group 1
+    EXPECT_EQ(fly.latency(0, 15), 500'000 + 100'000 + 20'000);  // a hop at both ends
+}
+
+TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
+    for (const char* text :
+         {"two-level:ranks=8,near=80", "fat-tree:radix=4,hop=10", "torus:dims=4x4x4,hop=10",
+          "torus:dims=5x3x5,hop=10", "dragonfly:routers=4,nodes=2,hop=10,global=100",
+          "torus:dims=8x2,hop=5,ranks=4,near=1"}) {
+        const Network net = network(text);
+        for (Rank a = 0; a < 64; ++a) {
+            for (Rank b = 0; b < 64; ++b) {
+                ASSERT_EQ(net.latency(a, b), net.latency(b, a)) << text << ' ' << a << ' ' << b;
+                std::vector<std::uint64_t> links;
+                net.route(a, b, links);
+                const std::set<std::uint64_t> distinct(links.begin(), links.end());
+                ASSERT_EQ(distinct.size(), links.size()) << text << ' ' << a << ' ' << b;
+            }
+        }
+    }
+    // The links of a torus are as many as its hops, besides the two ports.
+    const Network torus = network("torus:dims=4x4x4,hop=10", 0);
+    for (Rank b = 1; b < 64; ++b) {
+        std::vector<std::uint64_t> links;
+        torus.route(0, b, links);
+        EXPECT_EQ(static_cast<Time>(links.size() - 2) * 10'000, torus.latency(0, b)) << b;
+    }
+}
+
+TEST(Network, UnusableSpecsAreRefusedWithTheReason) {
+    for (const auto& [text, reason] :
+         std::vector<std::pair<std::string, std::string>>{{"ring", "not a topology"},
+                                                          {"torus:dims=4x4,hop=10", "64 ranks"},
+                                                          {"torus:dims=4xx4", "dims"},
+                                                          {"fat-tree:hop=10", "radix"},
+                                                          {"two-level:near", "key=value"},
+                                                          {"two-level:hop=10", "no such parameter"},
+                                                          {"dragonfly:hop=1", "routers"}}) {
+        const auto parsed = Network::parse(text, 0, 64);
+        ASSERT_FALSE(parsed.ok()) << text;
+        EXPECT_NE(parsed.failure().text.find(reason), std::string::npos) << parsed.failure().text;
+    }
+}
+
+TEST(NoiseDraws, HaveTheShapeThatWasAskedFor) {
+    constexpr int kDraws = 200'000;
+    struct Shape {
+        Distribution distribution;
+        double mean, most;
+    };
+    for (const Shape& shape :
+         {Shape{Distribution::uniform, 0.5, 1.0}, Shape{Distribution::normal, 0.798, 6.01},
+          Shape{Distribution::exponential, 1.0, 45.0}}) {
+        const Noise noise({.distribution = shape.distribution, .scale = 1'000'000, .seed = 3});
+        double sum = 0;
+        Time most = 0;
+        Time least = 1'000'000;
+        for (int i = 0; i < kDraws; ++i) {
+            const Time delay = noise.delay(i % 1000, 0, static_cast<std::uint32_t>(i / 1000));
+            sum += static_cast<double>(delay);
+            most = std::max(most, delay);
+            least = std::min(least, delay);
+        }
+        EXPECT_NEAR(sum / kDraws / 1e6, shape.mean, 0.01);
+        EXPECT_LE(static_cast<double>(most), shape.most * 1e6);
+        EXPECT_GE(static_cast<double>(most), 0.99e6);
+        EXPECT_GE(least, 0);
+        EXPECT_LT(least, 1'000);
+    }
+}
+
+TEST(NoiseDraws, DependOnSeedRankLaneAndWaitAlone) {
+    const Noise one({.distribution = Distribution::uniform, .scale = 1'000'000, .seed = 1});
+    const Noise two({.distribution = Distribution::uniform, .scale = 1'000'000, .seed = 2});
+    EXPECT_EQ(one.delay(5, 0, 3), one.delay(5, 0, 3));
+    std::set<Time> distinct{one.delay(5, 0, 3), two.delay(5, 0, 3), one.delay(6, 0, 3),
+                            one.delay(5, 1, 3), one.delay(5, 0, 4), one.delay(3, 0, 5)};
+    EXPECT_EQ(distinct.size(), 6U);
+    for (const char* bad : {"", "uniform", "uniform:", "gauss:3", "uniform:x"})
+        EXPECT_FALSE(parse_noise(bad).ok()) << bad;
+}
+
+TEST(Queue, GivesEventsInTheOrderOfTime) {
+    base::Random random(5);
+    EventQueue queue;
+    std::priority_queue<Time, std::vector<Time>, std::greater<>> reference;
+    Time now = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        if (reference.empty() || random.chance(52, 100)) {
+            const Time time = now + static_cast<Time>(random.below(1U << random.below(31)));
+            queue.push({time, static_cast<std::uint32_t>(i), 0});
+            reference.push(time);
+        } else {
+            now = queue.pop().time;
+            ASSERT_EQ(now, reference.top());
+            reference.pop();
+        }
+    }
+    EXPECT_EQ(queue.empty(), reference.empty());
+}
+
+/// Allreduce in one stage: every rank receives from all others at once.
+Question crowd(Rank size, std::uint64_t bytes) {
+    return {.spec = fmt::format("a{}", size),
+            .request = {.size = size, .elements = bytes, .element_bytes = 1}};
+}
+
+TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
+    Surroundings around;
+    around.model = MessageModel({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
+    around.network = Network(1'000'000);
+    // Three ranks, 100 bytes of 1 ns each. Senders leave no two messages for one receiver at once.
+    EXPECT_EQ(events(crowd(3, 100), around).makespan, 200'000 + 1'000'000);
+    around.contention = Contention::ports;
+    // Ports add one transmission (store and forward of what the sender has let go).
+    const Time alone = events(crowd(3, 100), around).makespan;
+    EXPECT_GE(alone, 1'200'000);
+    // All ranks of one node share its port: eight ranks, two nodes.
+    around.network = network("two-level:ranks=4,near=1000", 1'000'000, 8);
+    const Time shared = events(crowd(8, 100), around).makespan;
+    around.contention = Contention::none;
+    const Time free = events(crowd(8, 100), around).makespan;
+    // Each node's port carries 4 * 7 messages of 100 ns; without contention 7 leave at each rank.
+    EXPECT_EQ(free, 7 * 100'000 + 1'000'000);
+    EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
+}
+
+TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
+    for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
+                             "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
+        Surroundings around = paper();
+        around.network = network(text, 500'000, 16);
+        for (const char* spec : {"a16", "a4,a4", "a2,a2,a2,a2"}) {
+            const Question question{.spec = spec,
+                                    .request = {.size = 16, .elements = 4000, .element_bytes = 1}};
+            around.contention = Contention::none;
+            const Outcome free = events(question, around);
+            around.contention = Contention::links;
+            const Outcome held = events(question, around);
+            EXPECT_GE(held.makespan, free.makespan) << text << ' ' << spec;
+            EXPECT_EQ(held.messages, free.messages);
+            EXPECT_GT(held.events, free.events);
+        }
+        // A signal has no bytes: it holds no link, so it never queues.
+        const Question flags{
+            .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
+        around.contention = Contention::none;
+        const Outcome free = events(flags, around);
+        around.contention = Contention::links;
+        EXPECT_EQ(events(flags, around).makespan, free.makespan) << text;
+    }
+}
+
+TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
+    const Question question{.spec = "a3,a2",
+                            .request = {.size = 6, .elements = 1, .element_bytes = 8}};
+    const Surroundings around = paper();
+    const ImagePart part = image_of(programs_of(question), question, around);
+    std::vector<Span> spans;
+    const auto outcome =
+        simulate_events({&part, 1}, around, [&](const Span& span) { spans.push_back(span); });
+    ASSERT_TRUE(outcome.ok());
+    const auto count = [&](Span::Kind kind) {
+        return std::ranges::count(spans, kind, &Span::kind);
+    };
+    EXPECT_EQ(count(Span::Kind::flight), 18);  // 12 in the first stage, 6 in the second
+    EXPECT_EQ(count(Span::Kind::send), 18);
+    EXPECT_EQ(count(Span::Kind::compute), 12);
+    EXPECT_EQ(std::ranges::max(spans, {}, &Span::end).end, outcome->makespan);
+    const std::string svg = timeline_svg(6, spans);
+    EXPECT_EQ(svg.find("<svg"), 0U);
+    EXPECT_NE(svg.find("rank 5"), std::string::npos);
+    const std::string json = timeline_json(6, spans);
+    EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
+}
+
+}  // namespace
+}  // namespace weft::plan::test
