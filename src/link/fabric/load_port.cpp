@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "link/fabric/factory.hpp"
+#include "link/fabric/kept_handlers.hpp"
 
 namespace weft::link {
 namespace {
@@ -68,6 +69,7 @@ base::Result<void*> load_module(const std::string& named) {
 
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
+    const KeptHandlers kept;
     auto module = load_module(options.module);
     if (!module) return module.failure();
     void* symbol = ::dlsym(*module, kFabricFactory);
