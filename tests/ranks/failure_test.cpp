@@ -2,14 +2,8 @@
 // Goal: unusable arguments are refused and harm nothing; a rank that is killed ends the job and leaves
 // nothing behind. Method: launch bad_arguments.cpp and rank_dies.cpp.
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <iterator>
-#include <set>
-
+#include "tests/ranks/leftovers.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -21,26 +15,6 @@ TEST_P(FailureTest, BadArgumentsAreRefusedAndTheTeamWorksOn) {
     const Outcome outcome = run_ranks(GetParam(), {rank_program("bad_arguments")});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
-}
-
-std::set<std::string> shared_files() {
-    std::set<std::string> names;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error))
-        names.insert(entry.path());
-    return names;
-}
-
-/// Files that were not there before; those of other programs get time to go.
-std::set<std::string> new_shared_files(const std::set<std::string>& before) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (;;) {
-        const std::set<std::string> after = shared_files();
-        std::set<std::string> added;
-        std::ranges::set_difference(after, before, std::inserter(added, added.end()));
-        if (added.empty() || std::chrono::steady_clock::now() > deadline) return added;
-        ::poll(nullptr, 0, 50);
-    }
 }
 
 TEST_P(FailureTest, AKilledRankEndsTheJobAndNothingIsLeft) {

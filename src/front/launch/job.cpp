@@ -207,7 +207,7 @@ void Job::handle_signal() {
     const int signal = signals_.take();
     if (signal == 0) return;
     if (status_) return signal_ranks(SIGKILL);  // Asked twice: no more patience.
-    fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)), signal);
+    fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 
 void Job::handle_server_event() {
@@ -286,12 +286,25 @@ void Job::handle_deadlines() {
     }
 }
 
-void Job::fail(int status, const std::string& reason, int signal) {
+/// Whatever the reason, the ranks get SIGTERM: the signal by which they say what they wait for.
+void Job::fail(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
     fmt::print(stderr, "weft run: {}\n", reason);
+    report_outsiders();
     grace_deadline_ = Clock::now() + kGrace;
-    signal_ranks(signal);
+    signal_ranks(SIGTERM);
+}
+
+/// Ranks that have not joined yet may have nobody in them who could say what they wait for.
+void Job::report_outsiders() const {
+    std::vector<Rank> outside;
+    for (Rank rank = 0; rank < options_.ranks; ++rank) {
+        const bool runs = processes_[static_cast<std::size_t>(rank)].ended.open();
+        if (runs && server_->membership(rank) == Membership::outside) outside.push_back(rank);
+    }
+    if (!outside.empty())
+        fmt::print(stderr, "weft run: not in the job yet: {}\n", rank_list(outside));
 }
 
 /// Each rank leads a process group, which its own children belong to. A stopped rank cannot act on a

@@ -5,7 +5,7 @@
 //          one epoll set. Its ready list is in order of arrival, so of several ranks that die
 //          together the first one is known.
 // Holds    The first thing that goes wrong decides the status; then all ranks get SIGTERM, two
-//          seconds, SIGKILL.
+//          seconds, SIGKILL. Ranks that run weft answer SIGTERM with what they wait for.
 // Next     process.hpp for children, pmix_server.hpp for what they talk to.
 #pragma once
 
@@ -80,7 +80,8 @@ class Job {
     void handle_deadlines();
     void check_outsiders();
 
-    void fail(int status, const std::string& reason, int signal = SIGTERM);
+    void fail(int status, const std::string& reason);
+    void report_outsiders() const;
     void signal_ranks(int signal);
 
     const JobOptions& options_;

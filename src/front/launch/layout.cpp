@@ -39,6 +39,19 @@ base::Result<std::vector<Rank>> parse_layout(std::string_view text) {
     }
 }
 
+std::string rank_list(const std::vector<Rank>& ranks) {
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t first = 0; first < ranks.size();) {
+        std::size_t last = first;
+        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+        if (first > 0) text += ", ";
+        text += std::to_string(ranks[first]);
+        if (last > first) text += (last > first + 1 ? "-" : ", ") + std::to_string(ranks[last]);
+        first = last + 1;
+    }
+    return text;
+}
+
 std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node) {
     std::vector<Rank> node_of;
     for (std::size_t node = 0; node < ranks_per_node.size(); ++node) {

@@ -4,6 +4,7 @@
 // Holds    Ranks are dealt in blocks: node 0 has the first ones. Every node has at least one rank.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace weft::front {
 
 /// "3,1,4": ranks per node.
 [[nodiscard]] base::Result<std::vector<Rank>> parse_layout(std::string_view text);
+
+/// "rank 3", "ranks 0, 2-5, 7"; the ranks ascend and there is one or more.
+[[nodiscard]] std::string rank_list(const std::vector<Rank>& ranks);
 
 /// Node of every rank.
 [[nodiscard]] std::vector<Rank> node_of_ranks(const std::vector<Rank>& ranks_per_node);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -52,5 +53,7 @@ class Bootstrap {
 
 /// Joins the job that started this process: PMIx if its environment is there, else a job of one.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
+/// The rank that this process will be, as far as a launcher has told: known before it joins.
+[[nodiscard]] std::optional<Rank> rank_by_environment();
 
 }  // namespace weft::link

@@ -26,4 +26,9 @@ base::Result<std::unique_ptr<Bootstrap>> join_job() {
     return join_job_of_one();
 }
 
+std::optional<Rank> rank_by_environment() {
+    if (!started_by_pmix()) return std::nullopt;
+    return static_cast<Rank>(std::atoi(std::getenv("PMIX_RANK")));
+}
+
 }  // namespace weft::link

@@ -95,6 +95,7 @@ class Engine {
     /// of failures, disagreements and time-outs as those that wait do.
     bool poll() {
         const Turn::Hold hold = turn_.take();
+        const Attendance here(*this);
         const bool moved = poll_now();
         if (!moved) drive_external();
         return moved;
@@ -102,6 +103,7 @@ class Engine {
     /// Between polls of a caller that has nothing else to do: a pause or a yield, as waits make.
     void relax() {
         const Turn::Hold hold = turn_.take();
+        const Attendance here(*this);
         wire_.relax(idle_.failures);
     }
 
@@ -125,6 +127,7 @@ class Engine {
     /// Drives everything until the operation has ended.
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
+        const Attendance here(*this);
         drive_until([&] { return op.ended(); });
     }
 
@@ -132,6 +135,7 @@ class Engine {
     bool run(TeamState& team, const BoundProgram& program, Registers registers,
              const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
+        const Attendance here(*this);
         if (may_run_fused(team, program)) return run_fused(team, program, registers, reducer);
         Operation& op = issue_now(team, program, registers, reducer);
         drive_until([&] { return op.ended(); });
@@ -144,6 +148,7 @@ class Engine {
     /// Drives everything until nothing is in flight.
     void drain() {
         const Turn::Hold hold = turn_.take();
+        const Attendance here(*this);
         drive_until([&] { return !busy(); });
     }
 
@@ -166,7 +171,6 @@ class Engine {
     }
 
   private:
-    static constexpr unsigned kLookEvery = 256;
     static constexpr unsigned kExternalEvery = 16;  ///< failed looks of the short way
 
     void drive_external() {
@@ -176,6 +180,24 @@ class Engine {
         in_external_ = false;
     }
 
+    /// The time that a call drives. If it was asked meanwhile and has not answered in a wait, it does so
+    /// when it leaves: calls that go on and on without a long wait end, too.
+    class Attendance {
+      public:
+        explicit Attendance(Engine& engine)
+            : engine_(engine), nested_(engine.vigil_.summons().enter()) {}
+        ~Attendance() {
+            if (engine_.vigil_.summons().leave(nested_)) [[unlikely]]
+                engine_.vigil_.answer_summons([this] { return engine_.describe_running(); });
+        }
+        Attendance(const Attendance&) = delete;
+        Attendance& operator=(const Attendance&) = delete;
+
+      private:
+        Engine& engine_;
+        bool nested_;
+    };
+
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
 
     bool poll_now() {
@@ -184,7 +206,7 @@ class Engine {
         for (; start_queued(); moved = true) advance_running();
         if (moved) {
             idle_ = {};
-        } else if (++idle_.failures % kLookEvery == 0 &&
+        } else if (vigil_.is_due(++idle_.failures) &&
                    !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
             fail_all(vigil_.failure());
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/execute/vigil.hpp"
 
+#include <algorithm>
+
 namespace weft::run {
 
 std::string to_text(const Stuck& stuck, Rank job_rank) {
@@ -12,9 +14,26 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
     return text + fmt::format("waiting for rank {} (have {}, want {}){}",
                               stuck.team->setup.job_ranks[static_cast<std::size_t>(stuck.peer)],
                               base::tick_of(stuck.have), base::tick_of(stuck.want),
-                              base::tick_of(stuck.have) == base::tick_of(stuck.want)
+                              stuck.have != stuck.want &&
+                                      base::tick_of(stuck.have) == base::tick_of(stuck.want)
                                   ? ", which signals for another call"
                                   : "");
+}
+
+bool has_arrival(const std::vector<Stuck>& lanes) {
+    return std::ranges::any_of(lanes, [](const Stuck& lane) {
+        return !lane.waits_for_local && lane.peer >= 0 && lane.have == lane.want;
+    });
+}
+
+std::string last_words_of(const std::vector<Stuck>& lanes, Rank job_rank) {
+    if (lanes.empty())
+        return fmt::format("rank {}: in the application, outside any weft call", job_rank);
+    const auto waits_for_peer = [](const Stuck& lane) {
+        return !lane.waits_for_local && lane.peer >= 0 && lane.have != lane.want;
+    };
+    const auto found = std::ranges::find_if(lanes, waits_for_peer);
+    return to_text(found != lanes.end() ? *found : lanes.front(), job_rank);
 }
 
 std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine) {

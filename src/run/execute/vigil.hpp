@@ -4,7 +4,9 @@
 // Idea     After each failed poll the wire pauses or yields. Now and then (not at each poll) the vigil
 //          looks at the clock: after a second it asks the peer whether both mean the same call
 //          (inquiry.hpp), after WEFT_TIMEOUT it reports who waits for whom. Failures of the wire and
-//          answers of peers end the wait.
+//          answers of peers end the wait; who is told to end says what it waits for (summons.hpp).
+// Why      A wire fails because a peer has died. Its launcher is to hear first of that peer, and this
+//          rank's last words are to say what it waited for, so it waits on for a moment (patience_ns).
 // Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a wait
 //          unless the user asked for that.
 #pragma once
@@ -18,6 +20,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/execute/inquiry.hpp"
+#include "run/execute/summons.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 
@@ -46,6 +49,10 @@ struct Stuck {
 
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
 [[nodiscard]] std::string to_text(const Stuck& stuck, Rank job_rank);
+/// Whether what some lane waits for has arrived since it looked: it can move on.
+[[nodiscard]] bool has_arrival(const std::vector<Stuck>& lanes);
+/// One line about all of a rank's lanes: the oldest that waits for somebody's signal, if any does.
+[[nodiscard]] std::string last_words_of(const std::vector<Stuck>& lanes, Rank job_rank);
 /// Both sides of a disagreement, in words.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
 /// What this rank believes call `epoch` to be.
@@ -59,10 +66,14 @@ struct Stuck {
 struct VigilOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
+    std::uint64_t patience_ns = 0;              ///< how long a wait outlives a peer that is lost
     bool abort_on_timeout = false;
     std::function<void(const std::string&)> report;  ///< one line for a person; may be empty
     /// Ends the job after a report if abort_on_timeout; if empty, the wait ends with the failure.
     std::function<void(const std::string&)> abort;
+    Summons* summons = nullptr;  ///< null: nobody asks
+    /// Takes the answer to a summons, and mostly does not return.
+    std::function<void(const std::string&)> answer;
 };
 
 template <Transport Wire>
@@ -82,8 +93,22 @@ class Vigil {
     bool endure(Patience& patience, const Teams& teams, StuckLanes stuck) {
         wire_.relax(++patience.failures);
         if (patience.failures % kProgressEvery == 0) wire_.progress();
-        if (patience.failures % kLookEvery != 0) return true;
+        if (!is_due(patience.failures)) return true;
         return look(patience, teams, stuck);
+    }
+
+    [[nodiscard]] Summons& summons() {
+        return options_.summons != nullptr ? *options_.summons : unheard_;
+    }
+    /// Whether it is time to look(), after so many failed polls in a row.
+    [[nodiscard]] bool is_due(unsigned failures) {
+        return failures % kLookEvery == 0 || summons().asked.load(std::memory_order_relaxed);
+    }
+    /// Says what these lanes wait for, if somebody has asked.
+    template <class StuckLanes>
+    void answer_summons(StuckLanes stuck) {
+        if (!summons().asked.exchange(false, std::memory_order_relaxed)) return;
+        if (options_.answer) options_.answer("weft: " + last_words_of(stuck(), job_rank_));
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
@@ -119,7 +144,13 @@ class Vigil {
             patience.next_inquiry_ns = now + options_.inquiry_ns;
             patience.next_report_ns = now + options_.timeout_ns;
         }
-        if (const base::Failure* failure = wire_.failure()) return give_up(*failure, nullptr);
+        if (summons().asked.load(std::memory_order_relaxed) && !has_arrival(stuck()))
+            answer_summons(stuck);
+        if (const base::Failure* failure = wire_.failure()) {
+            if (broken_since_ns_ == 0) broken_since_ns_ = now;
+            if (failure->status != Status::peer || now - broken_since_ns_ >= options_.patience_ns)
+                return give_up(*failure, nullptr);
+        }
         static_cast<void>(finish_sending(now));
         if (!read_inquiries(teams)) return false;
         if (now >= patience.next_inquiry_ns) {
@@ -260,6 +291,8 @@ class Vigil {
     Wire& wire_;
     Rank job_rank_;
     VigilOptions options_;
+    Summons unheard_;
+    std::uint64_t broken_since_ns_ = 0;  ///< when the wire was first seen to have failed
     base::Failure failure_;
     const TeamState* blamed_team_ = nullptr;
     base::FlagWord seen_[Mailboxes::kEntries] = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/job.hpp"
 
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <string>
 #include <tuple>
 #include <utility>
+
+#include "base/clock.hpp"
 
 namespace weft::run {
 
@@ -91,27 +94,61 @@ base::Result<void> check_agreement(const std::vector<Card>& cards, Rank me) {
     return {};
 }
 
+/// What all ranks must agree about. That a launcher gave some ranks a node and others none is a
+/// difference, too, unless the ranks are regrouped anyway.
+std::string agreement_of(const base::Settings& settings) {
+    std::string text = base::agreement_text(settings);
+    if (settings.nodes == 0)
+        text += fmt::format("{}={}\n", base::kNodeIdVariable, settings.node_id ? "given" : "");
+    return text;
+}
+
+/// What two ranks that should share memory say they have mapped.
+std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Rank me, Rank other) {
+    std::string text;
+    for (const link::MapVerdict& verdict : verdicts) {
+        if (verdict.rank != me && verdict.rank != other) continue;
+        text += fmt::format("{}rank {} could map ranks {}", text.empty() ? "" : ", ", verdict.rank,
+                            fmt::join(verdict.mapped, " "));
+    }
+    return text;
+}
+
 /// The steps of joining, in order; each fills in a part of the job.
 class Joiner {
   public:
     explicit Joiner(const base::Settings& settings) : settings_(settings) {}
 
     base::Result<Job> run() {
+        job_.last_words = std::make_unique<LastWords>();
+        job_.last_words->set_rank(link::rank_by_environment().value_or(-1));
+        job_.last_words->set_stage("start-up: joining the job");
+        std::uint64_t begun_ns = base::monotonic_ns();
         auto bootstrap = link::join_job();
         if (!bootstrap) return bootstrap.failure().within("start-up");
+        end_phase("join", begun_ns);
         job_.bootstrap = std::move(*bootstrap);
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
-        for (const auto step : {&Joiner::exchange_cards, &Joiner::map_node, &Joiner::open_network,
-                                &Joiner::exchange_verdicts}) {
+        job_.last_words->set_rank(me_);
+        for (const auto& [name, stage, step] : kSteps) {
+            job_.last_words->set_stage(stage);
             if (auto done = (this->*step)(); !done)
                 return done.failure().within(fmt::format("rank {}: start-up", me_));
+            end_phase(name, begun_ns);
         }
         make_wire();
+        job_.last_words->set_stage(nullptr);
         return std::move(job_);
     }
 
   private:
+    void end_phase(const char* name, std::uint64_t& begun_ns) {
+        const std::uint64_t now = base::monotonic_ns();
+        job_.phases.push_back({name, now - begun_ns});
+        begun_ns = now;
+    }
+
     /// Whether the layout of a segment can be counted in: sizes, and the lines that immediates name.
     [[nodiscard]] base::Result<void> check_sizes() const {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
@@ -141,7 +178,7 @@ class Joiner {
             link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
         if (!segment) return segment.failure();
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
-        Card mine{.segment = segment_->card(), .settings = base::agreement_text(settings_)};
+        Card mine{.segment = segment_->card(), .settings = agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
         if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
         for (Rank rank = 0; rank < size_; ++rank) {
@@ -241,9 +278,10 @@ class Joiner {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
                 return base::fail(Status::environment,
-                                  "rank {} is on this host but its memory could not be mapped by "
-                                  "all its node-mates: {}",
-                                  rank, job_.node_map->problems());
+                                  "by their cards ranks {} and {} are on one node, but not all of "
+                                  "its ranks could map each other: {}\n{}",
+                                  me_, rank, mapping_difference(verdicts, me_, rank),
+                                  job_.node_map->problems());
             port_->set_peer(rank, address);
         }
         return {};
@@ -260,6 +298,13 @@ class Joiner {
                               .spin = job_.host_ranks <= job_.host_cpus});
     }
 
+    struct Step {
+        const char* name;
+        const char* stage;  ///< for who asks what this rank waits for
+        base::Result<void> (Joiner::*step)();
+    };
+    static const Step kSteps[4];
+
     const base::Settings& settings_;
     Job job_;
     Rank me_ = 0;
@@ -269,6 +314,14 @@ class Joiner {
     std::unique_ptr<link::Segment> segment_;
     std::vector<Card> cards_;
     std::unique_ptr<link::FabricPort> port_;
+};
+
+const Joiner::Step Joiner::kSteps[4] = {
+    {"cards", "start-up: waiting for the cards of all ranks", &Joiner::exchange_cards},
+    {"map", "start-up: mapping the memory of its node-mates", &Joiner::map_node},
+    {"network", "start-up: opening the network", &Joiner::open_network},
+    {"verdicts", "start-up: waiting for the mapping verdicts of all ranks",
+     &Joiner::exchange_verdicts},
 };
 
 }  // namespace

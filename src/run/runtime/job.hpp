@@ -9,6 +9,7 @@
 //          by then. Settings that differ stop the job and are named.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,11 +19,13 @@
 #include "link/bootstrap/bootstrap.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/wire/wire.hpp"
+#include "run/runtime/last_words.hpp"
 #include "run/runtime/layout.hpp"
 
 namespace weft::run {
 
 struct Job {
+    std::unique_ptr<LastWords> last_words;
     std::unique_ptr<link::Bootstrap> bootstrap;
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;
@@ -33,6 +36,12 @@ struct Job {
     int host_cpus = 1;              ///< processors that these ranks may use
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
     bool crowded = false;  ///< some host has more ranks than processors; alike on all ranks
+
+    struct Phase {
+        const char* name;
+        std::uint64_t ns;
+    };
+    std::vector<Phase> phases;  ///< of this rank's start-up, in order
 
     /// Whether a network joins the nodes.
     [[nodiscard]] bool nodes_linked() const { return provider != "none"; }

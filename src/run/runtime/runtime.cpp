@@ -2,7 +2,6 @@
 #include "run/runtime/runtime.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <set>
 
@@ -19,9 +18,8 @@ base::Result<void> refuse_unsupported(const base::Settings& settings) {
     return {};
 }
 
-void print_line(const std::string& line) {
-    std::fprintf(stderr, "%s\n", line.c_str());
-}
+/// A wait outlives a lost peer by so much: a launcher ends the job earlier and hears who was lost.
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -39,7 +37,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) 
     if (!job) return job.failure();
     if (job->bootstrap->rank() == 0) {
         if (const std::string unknown = base::report_unknown(settings); !unknown.empty())
-            print_line("weft: " + unknown);
+            write_line("weft: " + unknown);
     }
     return std::unique_ptr<Runtime>(new Runtime(std::move(settings), std::move(*job), *kernels));
 }
@@ -55,14 +53,23 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
         *job_.wire, rank,
         EngineOptions{
             .vigil = {.timeout_ns = settings_.timeout_ns,
+                      .patience_ns = kPatienceNs,
                       .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                      .report = print_line,
-                      .abort = [this](const std::string& why) { job_.bootstrap->abort(3, why); }},
+                      .report = write_line,
+                      .abort = [this](const std::string& why) { abort_job(why); },
+                      .summons = &job_.last_words->summons(),
+                      .answer = [words = job_.last_words.get()](
+                                    const std::string& line) { words->answer(line); }},
             .shared = settings_.progress == base::ProgressMode::thread});
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1, 0);
     if (settings_.progress == base::ProgressMode::thread) helper_.emplace(*engine_);
+}
+
+void Runtime::abort_job(const std::string& why) {
+    job_.last_words->set_stage("ending the job");
+    job_.bootstrap->abort(3, why);
 }
 
 /// The wire goes first: closing the network still counts completions in operations of the engine.
@@ -141,6 +148,7 @@ base::Result<void> Runtime::finalize() {
     helper_.reset();  // from here on this thread drives without a pause
     engine_->drain();
     auto outcome = world().call({.kind = Kind::barrier}, {});
+    job_.last_words->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;
         engine_->poll();
@@ -156,7 +164,10 @@ base::Result<void> Runtime::finalize() {
     }
     engine_->close({Status::argument, "the runtime has been finalized"});
     job_.wire.reset();
-    if (auto left = job_.bootstrap->finalize(); outcome.ok() && !left.ok()) return left;
+    job_.last_words->set_stage("finalize: leaving the job");
+    auto left = job_.bootstrap->finalize();
+    job_.last_words->retire();
+    if (outcome.ok() && !left.ok()) return left;
     return outcome;
 }
 

@@ -80,6 +80,7 @@ class Runtime {
     static constexpr std::uint64_t kRegionMask = (std::uint64_t{1} << SegmentLayout::kTeams) - 1;
 
     Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
+    void abort_job(const std::string& why);
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
 
     base::Settings settings_;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scale_test.cpp - jobs of many ranks start, call, and end, and an end that is asked for is quick there, too.
+//
+// Goal: nothing that a job needs per rank (files, threads, addresses, connections) runs out, and the
+// time to start stays within a deadline. Method: jobs of 16 ranks on one node and 8 on four virtual ones;
+// the long form takes 128, and 32 on sixteen. Every rank checks its sums.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/ranks/leftovers.hpp"
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Size {
+    int ranks = 0;
+    int nodes = 0;  ///< 0: one node
+};
+
+std::vector<Size> sizes() {
+    if (long_forms()) return {{128, 0}, {32, 16}};
+    return {{16, 0}, {8, 4}};
+}
+
+Words options_for(const Size& size) {
+    Words options{"-n", std::to_string(size.ranks)};
+    if (size.nodes > 0) options.insert(options.end(), {"--nodes", std::to_string(size.nodes)});
+    return options;
+}
+
+TEST(ScaleTest, ManyRanksStartCallAndEnd) {
+    for (const Size& size : sizes()) {
+        const std::set<std::string> before = shared_files();
+        const Outcome outcome = run_ranks(options_for(size), {rank_program("stuck")});
+        fmt::print("{} ranks, {} nodes: {:.2f} s from launch to end\n", size.ranks,
+                   std::max(size.nodes, 1), outcome.seconds);
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(lines_like(outcome.output, "rank [0-9]+ is through").size(),
+                  static_cast<std::size_t>(size.ranks));
+        EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
+    }
+}
+
+TEST(ScaleTest, ManyRanksAllSayWhatTheyWaitForWithinTheGrace) {
+    for (const Size& size : sizes()) {
+        RunningProgram job(
+            [&] {
+                Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
+                for (const std::string& word : options_for(size)) command.push_back(word);
+                for (const std::string& word : {std::string("--"), rank_program("stuck"),
+                                                std::string("sleep"), std::string("2")})
+                    command.push_back(word);
+                return command;
+            }(),
+            {}, launch_deadline_s());
+        ASSERT_TRUE(job.wait_for_output("stuck"));
+        job.send(SIGTERM);
+        const Outcome outcome = job.wait();
+        EXPECT_EQ(outcome.status, 128 + SIGTERM);
+        EXPECT_EQ(lines_like(outcome.errors, waiting_line("[0-9]+", "[0-9]+")).size(),
+                  static_cast<std::size_t>(size.ranks - 1))
+            << outcome.errors;
+        EXPECT_EQ(
+            lines_like(outcome.errors, "weft: rank 2: in the application, outside any weft call")
+                .size(),
+            1U);
+        EXPECT_TRUE(job.processes().empty());
+        EXPECT_TRUE(job.files().empty());
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
