@@ -11,7 +11,8 @@
 //   the origin comes before that.
 // - With FI_DELIVERY_COMPLETE completion waits for an acknowledgement that the target sends when it has
 //   stored the data: none with a passive target.
-// - A stream can be cut anywhere, so a poll can leave a word half written: cells are not safe.
+// - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
+//   ascending order by the thread that looks, so a tag, in the upper half, is never there before its data.
 // - No fence. Atomics are offered and return ENOSYS; nothing here uses them.
 // - Writes without a byte carry their immediate.
 #include "providers/profiles.hpp"
@@ -21,7 +22,7 @@ namespace weft::providers {
 const link::Profile& net_profile() {
     static constexpr link::Profile kProfile{
         .provider = "net",
-        .cells = {false, "a stream of bytes can be cut inside a word"},
+        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},

@@ -12,7 +12,7 @@ namespace weft::providers {
 const link::Profile& sockets_profile() {
     static constexpr link::Profile kProfile{
         .provider = "sockets",
-        .cells = {false, "a stream of bytes can be cut inside a word"},
+        .cells = {false, "a thread of its own stores, while another one looks"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},

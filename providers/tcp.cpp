@@ -15,7 +15,7 @@ namespace weft::providers {
 const link::Profile& tcp_profile() {
     static constexpr link::Profile kProfile{
         .provider = "tcp",
-        .cells = {false, "a stream of bytes can be cut inside a word"},
+        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored (xnet)"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},

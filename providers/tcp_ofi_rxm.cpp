@@ -6,7 +6,8 @@
 //   pair, from which the target stores in the order of the stream while it polls. So a flag that is
 //   posted after its data lands after it, whatever the places.
 // - Data lands only while the target polls, although completion at the origin may come before.
-// - A stream can be cut anywhere, so a poll can leave a word half written: cells are not safe.
+// - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
+//   ascending order by the thread that looks, so a tag, in the upper half, is never there before its data.
 // - No fence.
 // - Writes without a byte carry their immediate.
 // - Registration costs nothing and no source needs it.
@@ -25,7 +26,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",
-        .cells = {false, "a stream of bytes can be cut inside a word"},
+        .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},

@@ -254,8 +254,12 @@ class Ways {
     double port(std::size_t bytes) {
         std::array<std::uint32_t, 16> immediates;
         const auto send = [&] {
-            while (port_->try_put(1 - me_, payload_.data(), bytes, kTarget, 1, nullptr) !=
-                   base::Post::posted) {
+            const link::FabricPut put{.peer = 1 - me_,
+                                      .data = payload_.data(),
+                                      .bytes = bytes,
+                                      .target = kTarget,
+                                      .immediate = 1};
+            while (port_->try_put(put) != base::Post::posted) {
                 if (port_->poll(immediates) != 0) give_up("an immediate too many");
             }
         };

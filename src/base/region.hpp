@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // region.hpp - where put targets lie: the memory that every rank sets aside for one team.
 //
-// Idea     A region has three areas: *cells* (one cache line each: a flag and a small payload, written
-//          by one peer), *published cells* (written by the owner, read in place by its node-mates) and
-//          *bulk banks* (large payloads). Cells and published cells exist once per bank, W banks in
-//          turn; bulk banks are few. Offsets are the same on all members, so a writer computes them.
+// Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and a
+//          landing behind them), *published cells* (written by the owner, read in place by its
+//          node-mates) and *bulk banks* (large payloads). Cells and published cells exist once per
+//          bank, W banks in turn; bulk banks are few. Offsets are the same on all members, so a writer
+//          computes them.
 // Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses few
 //          cells touches few pages. Flag words are never written as data, so stale bytes cannot look
 //          like a flag (docs/one-sided.md).
@@ -21,8 +22,8 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. On a node the writer stores payload, then flag (release). Over a
-/// network the payload and `landed` are written remotely, and the owner copies `landed` to `flag`
-/// when the notify strategy has proven that all of it is there.
+/// network the payload and `landed` are written remotely, or both arrive in the landing behind the
+/// cell, and the owner raises `flag` when the notify strategy has proven that all of it is there.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t landed;
@@ -31,6 +32,20 @@ struct alignas(64) Cell {
 static_assert(sizeof(Cell) == 64);
 inline constexpr std::size_t kCellLanded = 8;          ///< offset of Cell::landed
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
+
+/// Two lines behind a cell, for far writers only. Word-tagged puts land in `words`: each has four
+/// bytes of data below and a tag above; the owner clears what it has read.
+struct alignas(64) Landing {
+    static constexpr std::size_t kWords = (sizeof(std::uint64_t) + kCellPayload) / 4;
+
+    std::uint64_t words[kWords];
+    std::uint64_t unused;
+    std::uint64_t taken;  ///< the last `landed` that became the flag; written by the owner
+};
+static_assert(sizeof(Landing) == 128);
+inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell
+/// From cell to cell where far peers may write.
+inline constexpr std::size_t kCellStride = sizeof(Cell) + sizeof(Landing);
 
 /// Flag words: a 48-bit tick (which use of the cell) above a 16-bit hash of the call.
 using FlagWord = std::uint64_t;
@@ -58,21 +73,19 @@ struct RegionShape {
     std::uint64_t bulk_bytes = 0;  ///< bytes of one bulk bank; a multiple of 64
 
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
-        return (std::uint64_t{number} * banks + bank) * sizeof(Cell);
+        return (std::uint64_t{number} * banks + bank) * kCellStride;
     }
     [[nodiscard]] constexpr std::uint64_t published(std::uint32_t bank,
                                                     std::uint32_t number) const {
-        return area_bytes() + cell(bank, number);
+        return count() * kCellStride + (std::uint64_t{number} * banks + bank) * sizeof(Cell);
     }
     [[nodiscard]] constexpr std::uint64_t bulk(std::uint32_t bank) const {
-        return 2 * area_bytes() + bank * bulk_bytes;
+        return count() * (kCellStride + sizeof(Cell)) + bank * bulk_bytes;
     }
     [[nodiscard]] constexpr std::uint64_t bytes() const { return bulk(bulk_banks); }
 
   private:
-    [[nodiscard]] constexpr std::uint64_t area_bytes() const {
-        return std::uint64_t{cells} * banks * sizeof(Cell);
-    }
+    [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{cells} * banks; }
 };
 
 }  // namespace weft::base

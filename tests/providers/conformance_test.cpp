@@ -78,9 +78,9 @@ void exchange_sizes(Member& me) {
         to_answer.push_back(kAnswer | immediate);
     };
     const auto answer_all = [&] {
-        std::uint32_t unused = 0;
-        while (!to_answer.empty() && me.port->try_put(peer, nullptr, 0, 0, to_answer.front(),
-                                                      &unused) == base::Post::posted) {
+        while (!to_answer.empty() &&
+               me.port->try_put({.peer = peer, .immediate = to_answer.front()}) ==
+                   base::Post::posted) {
             to_answer.erase(to_answer.begin());
         }
     };
@@ -174,7 +174,7 @@ class RandomTraffic {
     void step() {
         while (!answers_.empty()) {
             const Answer& answer = answers_.back();
-            if (me_.port->try_put(answer.peer, nullptr, 0, 0, answer.immediate, nullptr) !=
+            if (me_.port->try_put({.peer = answer.peer, .immediate = answer.immediate}) !=
                 base::Post::posted) {
                 break;
             }
@@ -193,8 +193,12 @@ class RandomTraffic {
         auto& source = sources_[at];
         source.resize(bytes);
         fill(source, which(me_.rank, peer, slot, sent_[at]));
-        const auto posted = me_.port->try_put(peer, source.data(), bytes, area(me_.rank, slot),
-                                              encode(me_.rank, bytes, slot), &pending_[at]);
+        const auto posted = me_.port->try_put({.peer = peer,
+                                               .data = source.data(),
+                                               .bytes = bytes,
+                                               .target = area(me_.rank, slot),
+                                               .immediate = encode(me_.rank, bytes, slot),
+                                               .pending = &pending_[at]});
         expect(me_.port->in_flight() <= 16, [&] { return std::string("too many puts in flight"); });
         if (posted != base::Post::posted) return;
         ++sent_[at];

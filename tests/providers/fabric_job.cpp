@@ -146,8 +146,12 @@ void Member::put(Rank peer, std::span<const std::byte> data, std::uint64_t targe
                  std::uint32_t immediate, std::uint32_t& pending) {
     until(
         [&] {
-            return port->try_put(peer, data.data(), data.size(), target, immediate, &pending) ==
-                   base::Post::posted;
+            return port->try_put({.peer = peer,
+                                  .data = data.data(),
+                                  .bytes = data.size(),
+                                  .target = target,
+                                  .immediate = immediate,
+                                  .pending = &pending}) == base::Post::posted;
         },
         fmt::format("a put of {} bytes to be accepted", data.size()));
 }

@@ -134,11 +134,12 @@ TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
 
 TEST(Card, ComesBackAsItWentAndDamageIsNoticed) {
     const std::byte endpoint[] = {std::byte{1}, std::byte{2}, std::byte{3}};
-    const link::Card card{link::provider_hash("recorded"), {1, 2, 3}, {4, 5, 6}, endpoint};
+    const link::Card card{link::provider_hash("recorded"), 7, {1, 2, 3}, {4, 5, 6}, endpoint};
     auto bytes = link::encode_card(card);
     const auto decoded = link::decode_card(bytes);
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->provider, card.provider);
+    EXPECT_EQ(decoded->notify, 7U);
     EXPECT_EQ(decoded->memory.key, 3U);
     EXPECT_EQ(decoded->landing.base, 4U);
     ASSERT_EQ(decoded->endpoint.size(), 3U);

@@ -91,7 +91,12 @@ void storm(std::size_t bytes, const PortOpener& opener) {
         if (me.rank == 0) {
             std::uint32_t pending = 0;
             const Send send = [&](std::uint32_t number) {
-                return me.port->try_put(1, me.memory.data(), bytes, 64, number, &pending);
+                return me.port->try_put({.peer = 1,
+                                         .data = me.memory.data(),
+                                         .bytes = bytes,
+                                         .target = 64,
+                                         .immediate = number,
+                                         .pending = &pending});
             };
             send_storm(me, send, 2000);
             expect(pending == 0, [&] { return fmt::format("pending is {}", pending); });
@@ -123,8 +128,11 @@ TEST(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
             const Send send = [&](std::uint32_t number) {
                 expect(number < kSlots, [] { return std::string("too many puts were accepted"); });
                 fill(source, number);
-                const auto posted = me.port->try_put(1, source.data(), source.size(),
-                                                     number * kLargeBytes, number, nullptr);
+                const auto posted = me.port->try_put({.peer = 1,
+                                                      .data = source.data(),
+                                                      .bytes = source.size(),
+                                                      .target = number * kLargeBytes,
+                                                      .immediate = number});
                 fill(source, ~std::uint64_t{0});
                 return posted;
             };
@@ -152,7 +160,12 @@ void outlive(std::span<const std::size_t> sizes) {
         const auto end = Clock::now() + std::chrono::milliseconds(300);
         while (Clock::now() < end && me.port->failure() == nullptr) {
             for (const std::size_t bytes : sizes) {
-                static_cast<void>(me.port->try_put(1, me.memory.data(), bytes, 64, 7, &pending));
+                static_cast<void>(me.port->try_put({.peer = 1,
+                                                    .data = me.memory.data(),
+                                                    .bytes = bytes,
+                                                    .target = 64,
+                                                    .immediate = 7,
+                                                    .pending = &pending}));
             }
             me.drive();
         }

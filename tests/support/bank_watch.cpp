@@ -106,6 +106,18 @@ const BankWatch::Call* BankWatch::call_of(const Team& team, base::FlagWord flag)
     return &team.calls[static_cast<std::size_t>(team.epoch_of_tick[static_cast<std::size_t>(at)])];
 }
 
+std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell, base::FlagWord flag) const {
+    const Team* team = team_at(cell);
+    const Call* call = team == nullptr ? nullptr : call_of(*team, flag);
+    if (call == nullptr) return std::nullopt;
+    const run::TeamSetup& setup = team->states.front()->setup;
+    const std::uint64_t line = (cell - setup.region) / base::kCellStride;
+    return CellPlace{.team = setup.id,
+                     .number = static_cast<std::uint32_t>(line / setup.shape.banks),
+                     .bank = static_cast<std::uint32_t>(line % setup.shape.banks),
+                     .epoch = call->epoch};
+}
+
 void BankWatch::landing(const Landing& landing) {
     Team* team = team_at(landing.cell);
     if (team == nullptr) return;  // a mailbox
@@ -115,7 +127,7 @@ void BankWatch::landing(const Landing& landing) {
     const auto owner = std::ranges::find_if(team->states, [&](const run::TeamState* state) {
         return job_rank_of(*state) == landing.target;
     });
-    const std::uint64_t line = (landing.cell - setup.region) / sizeof(base::Cell);
+    const std::uint64_t line = (landing.cell - setup.region) / base::kCellStride;
     if (call == nullptr || owner == team->states.end() ||
         line >= std::uint64_t{shape.cells} * shape.banks ||
         line % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,14 @@ struct Violation {
 };
 [[nodiscard]] std::string to_text(const Violation& violation);
 
+/// Which cell, and for which call.
+struct CellPlace {
+    std::uint32_t team = 0;
+    std::uint32_t number = 0;
+    std::uint32_t bank = 0;
+    run::Epoch epoch = 0;
+};
+
 class BankWatch {
   public:
     /// Teams are watched in the order of their numbers. `states` by team rank.
@@ -46,6 +55,9 @@ class BankWatch {
     void landing(const Landing& landing);
     /// Looks for cells that the rank has published since it was last asked.
     void look_at_published(Rank job_rank);
+
+    /// What a flag at this offset of a segment belongs to; nothing if to no call of a team.
+    [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
     /// Ranks that number alike calls differently, and writes that belong to no call.
@@ -73,6 +85,9 @@ class BankWatch {
 
     void note(Team& team, Rank team_rank, const Call& call, const run::BoundProgram& program);
     [[nodiscard]] Team* team_at(std::uint64_t offset);
+    [[nodiscard]] const Team* team_at(std::uint64_t offset) const {
+        return const_cast<BankWatch*>(this)->team_at(offset);
+    }
     [[nodiscard]] static const Call* call_of(const Team& team, base::FlagWord flag);
     void check(Violation found, const run::Window& window, std::uint32_t banks);
     void fault(std::string text);

@@ -36,14 +36,14 @@ void Script::fail(std::string text) {
 
 ScriptOutcome Script::run() {
     std::uint64_t idle = 0;
-    while (!done() || job_.network().in_flight() > 0) {
+    while (!done() || job_.in_flight() > 0) {
         ++outcome_.steps;
         if (job_.step([this](Rank rank) { return turn(rank); })) {
             idle = 0;
         } else if (++idle > kIdleStepsMax) {
             outcome_.hung = true;
-            fail(fmt::format("no progress any more, {} events in flight:\n{}",
-                             job_.network().in_flight(), job_.describe()));
+            fail(fmt::format("no progress any more, {} events in flight:\n{}", job_.in_flight(),
+                             job_.describe()));
             break;
         }
     }

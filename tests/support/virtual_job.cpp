@@ -26,15 +26,52 @@ VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil, bool sha
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
-    if (!vigil.report) vigil.report = [](const std::string&) {};
-    for (Rank rank = 0; rank < network_.size(); ++rank) {
-        wires_.emplace_back(network_, rank);
-        engines_.emplace_back(wires_.back(), rank,
-                              run::EngineOptions{.vigil = vigil, .shared = shared});
-    }
+    for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
         network_.observe([this](const Landing& landing) { watch_.landing(landing); });
+    add_engines(std::move(vigil), shared);
+}
+
+VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan)
+    : network_(std::move(options)),
+      heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
+      random_(base::Random(network_.seed()).stream(1)) {
+    std::vector<std::byte*> segments;
+    for (Rank rank = 0; rank < size(); ++rank) segments.push_back(network_.segment(rank));
+    fabric_ = std::make_unique<VirtualFabric>(
+        VirtualFabricOptions{.segments = segments,
+                             .segment_bytes = network_.segment_bytes(),
+                             .seed = network_.seed(),
+                             .conduct = conduct,
+                             .notify = plan});
+    notify_watch_.emplace(segments, watch_);
+    for (Rank rank = 0; rank < size(); ++rank) {
+        std::vector<std::byte*> near = segments;
+        for (Rank peer = 0; peer < size(); ++peer)
+            if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
+        const bool alone = std::ranges::count(near, nullptr) == 0;
+        auto wire = std::make_unique<link::Wire>(
+            std::move(near), alone ? nullptr : fabric_->open_port(rank),
+            link::WireOptions{.rank = rank,
+                              .segment_bytes = network_.segment_bytes(),
+                              .cells_end = network_.segment_bytes()});
+        wires_.emplace_back(network_, rank, std::move(wire), *notify_watch_);
+    }
+    add_engines({}, false);
+}
+
+void VirtualJob::add_engines(run::VigilOptions vigil, bool shared) {
+    if (!vigil.report) vigil.report = [](const std::string&) {};
+    for (Rank rank = 0; rank < network_.size(); ++rank)
+        engines_.emplace_back(wires_[static_cast<std::size_t>(rank)], rank,
+                              run::EngineOptions{.vigil = vigil, .shared = shared});
     draw_speeds();
+}
+
+std::size_t VirtualJob::in_flight() const {
+    std::size_t count = network_.in_flight() + (fabric_ ? fabric_->in_flight() : 0);
+    for (const VirtualWire& wire : wires_) count += wire.in_flight();
+    return count;
 }
 
 std::function<bool(Rank)> VirtualJob::near(const VirtualTeam& team, Rank team_rank) {
@@ -101,6 +138,7 @@ bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
     if (random_.chance(1, 8)) return moved;
     moved = engine(rank).poll() || moved;
     watch_.look_at_published(rank);
+    moved = (fabric_ && fabric_->take_moved()) || moved;
     return network_.take_moved() || moved;
 }
 

@@ -13,11 +13,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "run/execute/engine.hpp"
 #include "tests/support/bank_watch.hpp"
+#include "tests/support/notify_watch.hpp"
+#include "tests/support/virtual_fabric.hpp"
 #include "tests/support/virtual_wire.hpp"
 
 namespace weft::test {
@@ -51,11 +54,19 @@ class VirtualJob {
   public:
     /// shared: progress threads may help the engines.
     explicit VirtualJob(VirtualOptions options, run::VigilOptions vigil = {}, bool shared = false);
+    /// The real wire on a fabric of that conduct, its notify strategies as planned.
+    VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan);
 
     [[nodiscard]] Rank size() const { return network_.size(); }
     [[nodiscard]] VirtualNetwork& network() { return network_; }
     [[nodiscard]] VirtualEngine& engine(Rank rank) { return engines_[rank]; }
     [[nodiscard]] BankWatch& watch() { return watch_; }
+    /// Watches flags over a fabric; nullptr without one.
+    [[nodiscard]] const NotifyWatch* notify_watch() const {
+        return notify_watch_ ? &*notify_watch_ : nullptr;
+    }
+    /// What is under way between ranks.
+    [[nodiscard]] std::size_t in_flight() const;
 
     /// Places the team's region behind those made so far.
     const VirtualTeam& add_team(TeamPlan plan);
@@ -74,9 +85,12 @@ class VirtualJob {
 
   private:
     void draw_speeds();
+    void add_engines(run::VigilOptions vigil, bool shared);
 
     VirtualNetwork network_;
     BankWatch watch_;
+    std::unique_ptr<VirtualFabric> fabric_;
+    std::optional<NotifyWatch> notify_watch_;
     std::deque<VirtualWire> wires_;
     std::deque<VirtualEngine> engines_;
     std::deque<VirtualTeam> teams_;

@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "run/execute/transport.hpp"
+#include "tests/support/notify_watch.hpp"
 
 namespace weft::test {
 
@@ -290,6 +291,25 @@ void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord 
     // Release: pairs with the acquire of whoever waits for the flag; the data is visible with it.
     reinterpret_cast<base::Cell*>(segment(target) + cell)
         ->flag.store(flag, std::memory_order_release);
+}
+
+base::Post VirtualWire::put_real(const base::Put& put, std::uint64_t& resume) noexcept {
+    const base::Post posted = real_->try_put(put, resume);
+    if (posted == base::Post::posted && real_->near(put.peer) == nullptr)
+        watch_->posted(rank_, put);
+    return posted;
+}
+
+void VirtualWire::progress() noexcept {
+    if (!real_) return network_.progress(rank_);
+    real_->progress();
+    watch_->look(rank_);
+}
+
+void VirtualWire::settle(std::uint64_t cell) noexcept {
+    if (!real_) return;
+    real_->settle(cell);
+    watch_->look(rank_);
 }
 
 void VirtualWire::relax(unsigned failures) noexcept {

@@ -24,8 +24,11 @@
 #include "base/put.hpp"
 #include "base/random.hpp"
 #include "base/result.hpp"
+#include "link/wire/wire.hpp"
 
 namespace weft::test {
+
+class NotifyWatch;
 
 /// How unkind the network is. Percentages are of tries; delays count progress calls of any rank.
 struct VirtualProfile {
@@ -148,25 +151,36 @@ class VirtualNetwork {
     mutable std::mutex mutex_;
 };
 
-/// One rank's end of the network; models run::Transport.
+/// One rank's end of the network, or of a fabric under the real wire; models run::Transport.
 class VirtualWire {
   public:
     VirtualWire(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
+    /// Puts go through `real`; `watch` sees those to far ranks.
+    VirtualWire(VirtualNetwork& network, Rank rank, std::unique_ptr<link::Wire> real,
+                NotifyWatch& watch)
+        : network_(network), rank_(rank), real_(std::move(real)), watch_(&watch) {}
 
     base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
-        return network_.try_put(rank_, put, resume);
+        return real_ ? put_real(put, resume) : network_.try_put(rank_, put, resume);
     }
     std::byte* near(Rank rank) noexcept {
         return network_.is_near(rank_, rank) ? network_.segment(rank) : nullptr;
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
-    void progress() noexcept { network_.progress(rank_); }
+    void progress() noexcept;
+    void settle(std::uint64_t cell) noexcept;  // the network raises every flag itself
     void relax(unsigned failures) noexcept;
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
+    /// What the real wire still has to do.
+    [[nodiscard]] std::size_t in_flight() const { return real_ ? real_->in_flight() : 0; }
 
   private:
+    base::Post put_real(const base::Put& put, std::uint64_t& resume) noexcept;
+
     VirtualNetwork& network_;
     Rank rank_;
+    std::unique_ptr<link::Wire> real_;
+    NotifyWatch* watch_ = nullptr;
 };
 
 }  // namespace weft::test

@@ -61,7 +61,7 @@ std::string Runtime::provider() const {
     return state_->runtime->job().provider;
 }
 std::string Runtime::notify() const {
-    return state_->runtime->job().nodes_linked() ? "immediate" : "none";
+    return state_->runtime->job().notify;
 }
 
 }  // namespace weft

@@ -6,11 +6,13 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77665631;  // "wfV1"
+constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2"
 
 struct Header {
     std::uint32_t magic;
     std::uint32_t provider;
+    std::uint32_t notify;
+    std::uint32_t unused;
     RemoteRegion memory;
     RemoteRegion landing;
     std::uint64_t endpoint_bytes;
@@ -25,7 +27,8 @@ std::uint32_t provider_hash(std::string_view provider) {
 }
 
 std::vector<std::byte> encode_card(const Card& card) {
-    const Header header{kMagic, card.provider, card.memory, card.landing, card.endpoint.size()};
+    const Header header{kMagic,      card.provider, card.notify,         0,
+                        card.memory, card.landing,  card.endpoint.size()};
     std::vector<std::byte> bytes(sizeof header + card.endpoint.size());
     std::memcpy(bytes.data(), &header, sizeof header);
     std::memcpy(bytes.data() + sizeof header, card.endpoint.data(), card.endpoint.size());
@@ -44,7 +47,7 @@ base::Result<Card> decode_card(std::span<const std::byte> bytes) {
         return base::fail(Status::peer,
                           "the fabric address is not one that this version of weft understands");
     }
-    return Card{header.provider, header.memory, header.landing, endpoint};
+    return Card{header.provider, header.notify, header.memory, header.landing, endpoint};
 }
 
 }  // namespace weft::link

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "link/fabric/notify.hpp"
 
 namespace weft::link {
 
@@ -21,12 +22,16 @@ struct RemoteRegion {
 
 struct Card {
     std::uint32_t provider = 0;  ///< provider_hash(): both ends must use the same provider
+    std::uint32_t notify = 0;    ///< notify_code(): both ends must announce alike
     RemoteRegion memory;
     RemoteRegion landing;  ///< a word that empty puts may write
     std::span<const std::byte> endpoint;
 };
 
 [[nodiscard]] std::uint32_t provider_hash(std::string_view provider);
+[[nodiscard]] constexpr std::uint32_t notify_code(NotifyPlan plan) {
+    return static_cast<std::uint32_t>(plan.small) << 8 | static_cast<std::uint32_t>(plan.large);
+}
 [[nodiscard]] std::vector<std::byte> encode_card(const Card& card);
 /// The endpoint of the result points into `bytes`.
 [[nodiscard]] base::Result<Card> decode_card(std::span<const std::byte> bytes);

@@ -168,9 +168,10 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider);
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
-    if (profile.asks_fence) hints->caps |= FI_FENCE;
+    const bool asks_fence = profile.asks_fence || options.notify == Notify::fence;
+    if (asks_fence) hints->caps |= FI_FENCE;
     Info list = offers_for(*hints, {});
-    if (list == nullptr && profile.asks_fence) {
+    if (list == nullptr && asks_fence) {
         hints->caps &= ~FI_FENCE;  // whoever wants one is told that it is not granted
         list = offers_for(*hints, {});
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric.hpp - the factory header of the network: puts with an immediate over libfabric.
+// fabric.hpp - the factory header of the network: puts over libfabric, announced or not.
 //
 // Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of
 //          more than one node load (loading and opening libfabric costs a third of a second). This
@@ -7,18 +7,21 @@
 // Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`. Local
 //          completion says that a source may be reused, not that the data has arrived: close a port
 //          only after the peers are known, by other means, to have all that was sent to them.
-// Next     link/wire for how immediates become flags; providers/ for what a provider can promise.
+// Next     notify.hpp for which kinds of put tell the target what; link/wire for how that becomes
+//          flags; providers/ for what a provider can promise.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/put.hpp"
 #include "base/result.hpp"
+#include "link/fabric/notify.hpp"
 
 namespace weft::link {
 
@@ -36,7 +39,8 @@ struct FabricOptions {
     Rank size = 1;         ///< ranks in the job
     std::size_t puts_in_flight = 256;  ///< bound over all peers
     std::size_t puts_in_flight_per_peer = 64;
-    bool one_host = false;  ///< all ranks run on this host: a loopback address reaches them
+    bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
+    std::optional<Notify> notify;  ///< if the user wants one way; alike on all ranks
 };
 
 /// What the port was granted, to be reported and to choose how to notify by.
@@ -48,10 +52,32 @@ struct FabricFacts {
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t immediate_bytes = 0;
     std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
+    NotifyPlan notify;              ///< how far ranks learn of puts
     bool target_must_progress = true;
     bool stages_sources = false;   ///< sources outside the registered memory are copied first
     std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
     std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
+};
+
+/// What a put promises beyond landing some day.
+enum class PutKind : std::uint8_t {
+    plain,
+    announced,  ///< the peer's poll() returns `immediate` once, after all of the data has landed
+    delivered,  ///< its local completion says that the data has landed
+    fenced,     ///< starts when all earlier ones to that peer are complete; itself delivered
+};
+
+/// One write.
+struct FabricPut {
+    Rank peer = 0;
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only if announced
+    std::uint64_t target = 0;  ///< behind the start of the peer's memory
+    PutKind kind = PutKind::announced;
+    std::uint32_t immediate = 0;  ///< if announced
+    /// See base::Put. Not touched by plain and announced puts of up to inject_bytes, nor by those
+    /// whose source was copied.
+    std::uint32_t* pending = nullptr;
 };
 
 class FabricPort {
@@ -70,14 +96,8 @@ class FabricPort {
     /// until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
-    /// Posts one write of `bytes` bytes to `target` bytes behind the start of the peer's memory.
-    /// The peer's poll() returns `immediate` once, after all of the data is in its memory. bytes <=
-    /// message_bytes_max. pending: see base::Put; not touched for injected puts. bytes may be 0
-    /// (data and target unused): only the immediate arrives. Immediates of different puts may
-    /// arrive in any order.
-    [[nodiscard]] virtual base::Post try_put(Rank peer, const std::byte* data, std::size_t bytes,
-                                             std::uint64_t target, std::uint32_t immediate,
-                                             std::uint32_t* pending) noexcept = 0;
+    /// Posts one write. Writes, and immediates of different ones, may arrive in any order.
+    [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;
 
     /// Drives progress; stores immediates of puts that have landed here; returns how many.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint32_t> immediates) noexcept = 0;

@@ -10,9 +10,9 @@
 namespace weft::link {
 
 [[nodiscard]] constexpr std::uint64_t fabric_contract() {
-    constexpr std::uint64_t kRevision = 1;
+    constexpr std::uint64_t kRevision = 2;
     std::uint64_t number = kRevision;
-    for (const std::size_t bytes : {sizeof(FabricMemory), sizeof(FabricOptions),
+    for (const std::size_t bytes : {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut),
                                     sizeof(FabricFacts), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;
     }

@@ -27,8 +27,9 @@ std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
 }
 
-FabricFacts make_facts(const Found& found) {
+FabricFacts make_facts(const Found& found, NotifyPlan notify) {
     FabricFacts facts;
+    facts.notify = notify;
     facts.provider = found.info->fabric_attr->prov_name;
     facts.domain = found.info->domain_attr->name;
     facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
@@ -51,9 +52,10 @@ std::int64_t us_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found)
+Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
+           NotifyPlan notify)
     : memory_(memory),
-      facts_(make_facts(found)),
+      facts_(make_facts(found, notify)),
       grant_(found.grant),
       writes_empty_(found.profile.writes_empty),
       silent_max_(found.profile.silent_small_puts ? kSilentPuts : 0),
@@ -164,6 +166,7 @@ base::Result<void> Port::make_card() {
     const int code = fi_getname(&endpoint_->fid, name.data(), &name_bytes);
     if (code != 0) return refused("fi_getname", code);
     const Card card{provider_hash(facts_.provider),
+                    notify_code(facts_.notify),
                     remote_view({memory_.base, memory_.bytes}, *region_),
                     remote_view(landing_, *landing_region_),
                     {name.data(), name_bytes}};
@@ -183,15 +186,12 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
                           "puts in flight: {} in all and {} per peer; at least 1 is expected",
                           options.puts_in_flight, options.puts_in_flight_per_peer);
     }
-    if (found.grant.immediate_bytes < sizeof(std::uint32_t)) {
-        return base::fail(Status::unsupported,
-                          "provider \"{}\" carries {} bytes of remote completion data "
-                          "(cq_data_size), {} are needed",
-                          found.info->fabric_attr->prov_name, found.grant.immediate_bytes,
-                          sizeof(std::uint32_t));
-    }
+    Profile named = found.profile;  // its provider may be empty: any
+    named.provider = found.info->fabric_attr->prov_name;
+    const auto notify = choose_notify(named, found.grant, options.notify);
+    if (!notify) return notify.failure();
     const auto start = std::chrono::steady_clock::now();
-    std::unique_ptr<Port> port(new Port(memory, options, found));
+    std::unique_ptr<Port> port(new Port(memory, options, found, *notify));
     if (auto opened = port->open_endpoint(*found.info, options); !opened) {
         if (found.source.text.empty()) return opened.failure();
         return opened.failure().within(

@@ -14,6 +14,20 @@ namespace {
 constexpr std::size_t kBatch = 16;  // completions read at once
 constexpr auto kDrainLimit = std::chrono::seconds(2);
 
+std::uint64_t flags_of(PutKind kind) {
+    switch (kind) {
+        case PutKind::announced:
+            return FI_REMOTE_CQ_DATA;
+        case PutKind::delivered:
+            return FI_DELIVERY_COMPLETE;
+        case PutKind::fenced:
+            return FI_FENCE | FI_DELIVERY_COMPLETE;
+        case PutKind::plain:
+            break;
+    }
+    return 0;
+}
+
 }  // namespace
 
 Port::~Port() {
@@ -36,6 +50,13 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
                                "rank {} uses another libfabric provider than this rank, which uses "
                                "\"{}\": set WEFT_PROVIDER alike on all ranks",
                                rank, facts_.provider));
+    }
+    if (card->notify != notify_code(facts_.notify)) {
+        return fail(
+            base::fail(Status::environment,
+                       "rank {} announces what it puts in another way than this rank, which "
+                       "does it by {} (provider \"{}\"): set WEFT_NOTIFY alike on all ranks",
+                       rank, to_text(facts_.notify), facts_.provider));
     }
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     peer.memory = card->memory;
@@ -77,37 +98,43 @@ bool Port::warm(Rank rank) noexcept {
     return peer.warm;
 }
 
-base::Post Port::try_put(Rank rank, const std::byte* data, std::size_t bytes, std::uint64_t target,
-                         std::uint32_t immediate, std::uint32_t* pending) noexcept {
-    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+base::Post Port::try_put(const FabricPut& put) noexcept {
+    Peer& peer = peers_[static_cast<std::size_t>(put.peer)];
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
-        if (!resolve(peer, rank)) return base::Post::again;
+        if (!resolve(peer, put.peer)) return base::Post::again;
     }
-    if (bytes == 0) {
-        return inject(peer, rank,
-                      {.source = landing_,
-                       .bytes = writes_empty_ ? 0U : 1U,
-                       .target = peer.landing.base,
-                       .key = peer.landing.key,
-                       .flags = FI_REMOTE_CQ_DATA,
-                       .immediate = immediate});
-    }
-    WEFT_CHECK(bytes <= facts_.message_bytes_max && target <= peer.memory.bytes &&
-                   bytes <= peer.memory.bytes - target,
-               rank, bytes, target, peer.memory.bytes, facts_.message_bytes_max);
-    Write write{.source = data,
-                .bytes = bytes,
-                .target = peer.memory.base + target,
+    if (put.bytes == 0) return put_empty(peer, put);
+    WEFT_CHECK(put.bytes <= facts_.message_bytes_max && put.target <= peer.memory.bytes &&
+                   put.bytes <= peer.memory.bytes - put.target,
+               put.peer, put.bytes, put.target, peer.memory.bytes, facts_.message_bytes_max);
+    Write write{.source = put.data,
+                .bytes = put.bytes,
+                .target = peer.memory.base + put.target,
                 .key = peer.memory.key,
-                .flags = FI_REMOTE_CQ_DATA,
-                .immediate = immediate};
-    if (bytes <= facts_.inject_bytes) return inject(peer, rank, write);
-    write.pending = pending;
-    if (in_memory(data, bytes)) {
+                .flags = flags_of(put.kind),
+                .immediate = put.immediate};
+    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::announced;
+    if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
+    write.pending = put.pending;
+    if (in_memory(put.data, put.bytes)) {
         write.desc = region_desc_;
-        return post(peer, rank, write);
+        return post(peer, put.peer, write);
     }
-    return staging_ == nullptr ? post(peer, rank, write) : post_staged(peer, rank, write);
+    if (staging_ == nullptr) return post(peer, put.peer, write);
+    if (copied_at_once)
+        write.pending = nullptr;  // the caller's source is free as soon as it is copied
+    return post_staged(peer, put.peer, write);
+}
+
+base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
+    WEFT_CHECK(put.kind == PutKind::announced, put.peer, static_cast<int>(put.kind));
+    return inject(peer, put.peer,
+                  {.source = landing_,
+                   .bytes = writes_empty_ ? 0U : 1U,
+                   .target = peer.landing.base,
+                   .key = peer.landing.key,
+                   .flags = FI_REMOTE_CQ_DATA,
+                   .immediate = put.immediate});
 }
 
 base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
@@ -116,7 +143,6 @@ base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
     std::copy_n(write.source, write.bytes, write.staged);
     write.source = write.staged;
     write.desc = staging_desc_;
-    write.pending = nullptr;  // the caller's source is free already
     const base::Post posted = post(peer, rank, write);
     if (posted != base::Post::posted) staging_->give(write.staged);
     return posted;
@@ -131,9 +157,12 @@ base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
         if (posted == base::Post::posted) peer.silent = 0;
         return posted;
     }
+    const bool announced = (write.flags & FI_REMOTE_CQ_DATA) != 0;
     const ssize_t code =
-        fi_inject_writedata(endpoint_.get(), write.source, write.bytes, write.immediate,
-                            peer.address, write.target, write.key);
+        announced ? fi_inject_writedata(endpoint_.get(), write.source, write.bytes, write.immediate,
+                                        peer.address, write.target, write.key)
+                  : fi_inject_write(endpoint_.get(), write.source, write.bytes, peer.address,
+                                    write.target, write.key);
     const base::Post posted = posted_as(code, rank, write);
     if (posted == base::Post::posted) ++peer.silent;
     return posted;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.hpp - one endpoint, its address vector, its completion queue and the registered memory.
 //
-// Idea     A put is one RDMA write with an immediate. It takes an operation from a fixed pool,
-//          which is also the context that libfabric may use until its completion; of small ones
-//          libfabric copies the source at once. An immediate arrives in the target's completion
-//          queue after the data is in memory: that is the one order between data and flag that
-//          libfabric promises on every provider (fi_cq(3), remote CQ data).
+// Idea     A put is one RDMA write, with an immediate if it is announced. It takes an operation from a
+//          fixed pool, which is also the context that libfabric may use until its completion; of
+//          small ones libfabric copies the source at once. An immediate arrives in the target's
+//          completion queue after the data is in memory: that is the one order between data and
+//          flag that libfabric promises on every provider (fi_cq(3), remote CQ data). Delivered and
+//          fenced puts are never copied at once: libfabric completes copied ones too early.
 // Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing else
 //          bounds how many a provider queues for a target that does not poll (millions, measured),
 //          and a layer of libfabric 1.17 crashes on the null context of an injected one whose peer
@@ -46,9 +47,7 @@ class Port final : public FabricPort {
     [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     [[nodiscard]] bool warm(Rank rank) noexcept override;
-    [[nodiscard]] base::Post try_put(Rank rank, const std::byte* data, std::size_t bytes,
-                                     std::uint64_t target, std::uint32_t immediate,
-                                     std::uint32_t* pending) noexcept override;
+    [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint32_t> immediates) noexcept override;
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
@@ -88,7 +87,8 @@ class Port final : public FabricPort {
         std::uint32_t* pending = nullptr;
     };
 
-    Port(const FabricMemory& memory, const FabricOptions& options, const Found& found);
+    Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
+         NotifyPlan notify);
     [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
                                                    const FabricOptions& options);
     [[nodiscard]] base::Result<void> register_all();
@@ -101,6 +101,7 @@ class Port final : public FabricPort {
 
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
@@ -113,7 +114,7 @@ class Port final : public FabricPort {
     FabricMemory memory_;
     FabricFacts facts_;
     Grant grant_;
-    bool writes_empty_;
+    bool writes_empty_;         // a put may carry its immediate and no byte
     std::uint32_t silent_max_;  // small puts to a peer between two that report
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;

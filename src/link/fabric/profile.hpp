@@ -43,7 +43,8 @@ struct Profile {
     // --- Ways to tell the target. A promise counts only together with what is granted (grant.hpp):
     // --- immediates need four bytes, a fence its capability, delivery its operation flag.
 
-    /// Payload and flag in one write whose aligned 8-byte words the target never sees torn?
+    /// Does the target, where it finds the upper half of an aligned 8-byte word, find its lower half,
+    /// too? Words that are stored whole do, and streams whose bytes are stored in ascending order.
     Promise cells{false, "it is not known whether its writes store aligned 8-byte words whole"};
     /// Remote completion data?
     Promise immediate{true,

@@ -2,13 +2,14 @@
 // wire.hpp - one put over two media: stores through shared mappings, puts over the network.
 //
 // Idea     Where the peer's segment is mapped a put is a copy and a release store. Elsewhere it is one
-//          or more network puts with immediates: an immediate names the cell (its line in the segment)
-//          and what has landed there; the flag is raised by its owner when all of it has.
-// Why      No network here promises an order between two puts (docs/one-sided.md). An immediate says
-//          only that its own data is in place, so a large put counts its pieces.
+//          or more network puts by the strategy that the port was granted (link/fabric/notify.hpp):
+//          immediates that name the cell, words that carry a tag, or a flag word that follows the data.
+//          In each the owner of the cell raises its flag when all of the put has proven to be there.
+// Why      No network here promises an order between two puts (docs/one-sided.md, section 3).
 // Holds    Nothing blocks or allocates after construction. One thread drives a wire. Fits
 //          run::Transport without knowing it.
-// Next     link/fabric/fabric.hpp for the network; run/execute/transport.hpp for the user.
+// Next     far_put.cpp for what is sent, landing.cpp for what is found; link/fabric/fabric.hpp for the
+//          network; run/execute/transport.hpp for the user.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +35,21 @@ class Wire {
     /// `near`: by rank, where its segment is mapped, or nullptr. `port`: nullptr if every rank is near.
     Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options);
 
-    [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
+        if (std::byte* peer = near(put.peer)) return put_near(put, peer);
+        return put_far(put, resume);
+    }
     [[nodiscard]] std::byte* near(Rank rank) const noexcept {
         return near_[static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     void progress() noexcept {
         if (port_) poll_port();
+    }
+    /// Raises the flag of this rank's cell at that offset if something has landed for it.
+    void settle(std::uint64_t cell) noexcept {
+        if (plan_.small == Notify::cells) take_words(cell);
+        if (plan_.large != Notify::immediate) take_landed(cell);
     }
     void relax(unsigned failures) const noexcept;
     [[nodiscard]] const base::Failure* failure() const noexcept {
@@ -49,7 +58,10 @@ class Wire {
 
     /// The network under this wire; nullptr in a job of one node.
     [[nodiscard]] const FabricPort* port() const noexcept { return port_.get(); }
-    [[nodiscard]] std::size_t in_flight() const noexcept { return port_ ? port_->in_flight() : 0; }
+    /// Network puts that are not complete, and flags that wait for some to be.
+    [[nodiscard]] std::size_t in_flight() const noexcept {
+        return port_ ? port_->in_flight() + deferred_open_.size() : 0;
+    }
 
   private:
     /// What an immediate says of the cell it names.
@@ -61,20 +73,46 @@ class Wire {
     struct Free {
         void operator()(void* memory) const noexcept { std::free(memory); }
     };
-    /// Memory that outlives an injected put where the network cannot inject a cell.
+    /// Memory that outlives a put where the network cannot inject it.
     struct Staging {
         std::uint32_t pending = 0;
-        std::byte bytes[sizeof(base::Cell)];
+        std::byte bytes[sizeof base::Landing::words];
+    };
+    /// A put whose flag goes out when its data is known to have landed.
+    struct Deferred {
+        base::FlagWord flag = 0;
+        std::uint64_t cell = 0;
+        std::uint32_t* pending = nullptr;  ///< of the put: raised until its flag is posted
+        std::uint32_t outstanding = 0;     ///< pieces that have not landed
+        Rank peer = 0;
+        bool whole = false;  ///< all pieces are posted
+    };
+    /// What the pieces of a put have in common, and how far they are posted.
+    struct Pieces {
+        PutKind kind = PutKind::plain;
+        std::uint32_t immediate = 0;
+        std::uint32_t* pending = nullptr;
+        std::uint64_t done = 0;   ///< bytes posted
+        std::uint64_t count = 0;  ///< of all pieces, once all are posted
     };
 
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
+    base::Post put_far(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_cell(const base::Put& put) noexcept;
-    base::Post put_pieces(const base::Put& put, std::uint64_t& resume) noexcept;
-    base::Post post_header(const base::Put& put, const std::byte* bytes, std::size_t size,
-                           Landed landed) noexcept;
+    base::Post put_counted(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_words(const base::Put& put) noexcept;
+    base::Post put_delivered(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post post_pieces(const base::Put& put, Pieces& pieces) noexcept;
+    base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
+    base::Post post_small(FabricPut put) noexcept;
+    void post_deferred_flags() noexcept;
+
     void poll_port() noexcept;
     void warm_one() noexcept;
     void land(std::uint32_t immediate) noexcept;
+    void take_words(std::uint64_t cell) noexcept;
+    void take_landed(std::uint64_t cell) noexcept;
     static std::uint32_t immediate_for(std::uint64_t cell, Landed landed) noexcept {
         return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << 2 |
                static_cast<std::uint32_t>(landed);
@@ -82,13 +120,17 @@ class Wire {
 
     std::vector<std::byte*> near_;
     WireOptions options_;
+    NotifyPlan plan_;
     std::byte* own_;
     std::vector<Rank> cold_;  ///< far peers that are not connected yet, of a small job
     unsigned polls_ = 0;
     std::size_t piece_bytes_max_ = 0;
-    bool can_inject_cells_ = false;
+    std::size_t inject_bytes_ = 0;
     std::vector<Staging> staging_;
     std::size_t next_staging_ = 0;
+    std::vector<Deferred> deferred_;
+    std::vector<std::uint16_t> deferred_free_;
+    std::vector<std::uint16_t> deferred_open_;
     /// By cell line: pieces announced minus pieces landed; 0 when a put is whole.
     std::unique_ptr<std::int32_t[], Free> missing_;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells

@@ -45,11 +45,12 @@ void set_text(Inquiry& inquiry, std::string_view text, std::string_view before =
 [[nodiscard]] std::string_view text_before(const Inquiry& inquiry);
 [[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);
 
-/// The mailboxes at the start of a segment: an entry is a cell followed by the inquiry.
+/// The mailboxes at the start of a segment: an entry is a cell with its landing, then the inquiry.
 struct Mailboxes {
     static constexpr std::uint64_t kOffset = 4096;
     static constexpr std::uint32_t kEntries = 64;
-    static constexpr std::uint64_t kEntryBytes = sizeof(base::Cell) + sizeof(Inquiry);
+    static constexpr std::uint64_t kInquiry = base::kCellStride;  ///< offset in an entry
+    static constexpr std::uint64_t kEntryBytes = kInquiry + sizeof(Inquiry);
     static constexpr std::uint64_t kEnd = kOffset + kEntries * kEntryBytes;
 
     /// Where a rank's inquiries go, in the peer's segment.

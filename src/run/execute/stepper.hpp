@@ -136,12 +136,16 @@ class Stepper {
         return op.team->cell(op.bank, number);
     }
 
-    bool arrived(const Operation& op, const LaneState& lane, const BoundStep& step) const {
+    bool arrived(const Operation& op, const LaneState& lane, const BoundStep& step) {
         if (lane.segment < step.lag) return true;
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
+        const base::FlagWord want = flag(op, segment);
         // Acquire: pairs with the release of the writer's flag; its payload is visible after it.
-        return cell->flag.load(std::memory_order_acquire) == flag(op, segment);
+        if (cell->flag.load(std::memory_order_acquire) == want) return true;
+        if (op.team->near(step.peer) != nullptr) return false;
+        wire_.settle(static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(cell) - own_));
+        return cell->flag.load(std::memory_order_acquire) == want;
     }
 
     base::Put start_put(Operation& op, const LaneState& lane, const BoundStep& step) const {

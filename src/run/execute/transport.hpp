@@ -19,7 +19,7 @@ namespace weft::run {
 // clang-format off
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
-                             unsigned failures) {
+                             std::uint64_t offset, unsigned failures) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
@@ -28,6 +28,9 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Lets data land and completions arrive.
     { wire.progress() } noexcept;
+    /// Looks whether something has landed for a cell of this rank (by its offset in the segment) that
+    /// the network does not announce, and raises its flag. Called where a far peer's flag is awaited.
+    { wire.settle(offset) } noexcept;
     /// Called after each failed poll of everything, with how many failed in a row: pause or yield.
     { wire.relax(failures) } noexcept;
     /// A failure of the network or of a peer, or nullptr.

@@ -120,14 +120,15 @@ class Vigil {
     /// Reads what peers asked or answered. False if one of them disagrees about a call.
     bool read_inquiries(const Teams& teams) {
         for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
-            const std::byte* entry =
-                wire_.near(job_rank_) + Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
+            const std::uint64_t offset = Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
+            wire_.settle(offset);
+            const std::byte* entry = wire_.near(job_rank_) + offset;
             const auto* cell = reinterpret_cast<const base::Cell*>(entry);
             const base::FlagWord flag = cell->flag.load(std::memory_order_acquire);
             if (flag == seen_[i]) continue;
             seen_[i] = flag;
             Inquiry inquiry;
-            std::memcpy(&inquiry, entry + sizeof(base::Cell), sizeof inquiry);
+            std::memcpy(&inquiry, entry + Mailboxes::kInquiry, sizeof inquiry);
             inquiry.text[sizeof inquiry.text - 1] = '\0';
             if (inquiry.checksum != checksum_of(inquiry)) continue;
             if (!judge(inquiry, teams)) return false;
@@ -273,7 +274,7 @@ class Vigil {
         put.parts = {&part, 1};
         put.bytes = sizeof outgoing_;
         put.cell = Mailboxes::entry(job_rank_);
-        put.target = put.cell + sizeof(base::Cell);
+        put.target = put.cell + Mailboxes::kInquiry;
         put.flag = base::flag_word(sent_, static_cast<std::uint16_t>(job_rank_));
         put.pending = &pending_;
         do {

@@ -234,10 +234,12 @@ class Joiner {
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
-                                     .one_host = one_host_});
+                                     .one_host = one_host_,
+                                     .notify = link::forced_notify(settings_.notify)});
         if (!port) return port.failure();
         port_ = std::move(*port);
         job_.provider = port_->facts().provider;
+        job_.notify = link::to_text(port_->facts().notify);
         return {};
     }
 

@@ -35,6 +35,7 @@ struct Job {
     int host_ranks = 1;             ///< ranks on this host, whatever their virtual node
     int host_cpus = 1;              ///< processors that these ranks may use
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
+    std::string notify = "none";    ///< how far ranks learn of puts, in words; likewise
     bool crowded = false;  ///< some host has more ranks than processors; alike on all ranks
 
     struct Phase {

@@ -9,15 +9,6 @@ namespace weft::run {
 
 namespace {
 
-/// Settings that the table knows and this runtime cannot keep yet.
-base::Result<void> refuse_unsupported(const base::Settings& settings) {
-    using base::NotifyChoice;
-    if (settings.notify != NotifyChoice::automatic && settings.notify != NotifyChoice::immediate)
-        return base::fail(Status::unsupported,
-                          "WEFT_NOTIFY: only auto and immediate are there in this version");
-    return {};
-}
-
 /// A wait outlives a lost peer by so much: a launcher ends the job earlier and hears who was lost.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
@@ -32,7 +23,6 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
 base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) {
     const auto kernels = select_isa(settings.reduce_isa);
     if (!kernels) return kernels.failure();
-    if (auto refused = refuse_unsupported(settings); !refused) return refused.failure();
     auto job = join(settings);
     if (!job) return job.failure();
     if (job->bootstrap->rank() == 0) {

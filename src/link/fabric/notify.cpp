@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/notify.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/region.hpp"
+#include "link/fabric/grant.hpp"
+#include "link/fabric/profile.hpp"
+
+namespace weft::link {
+
+namespace {
+
+const Promise& promise_of(Notify notify, const Profile& profile) {
+    switch (notify) {
+        case Notify::cells:
+            return profile.cells;
+        case Notify::delivery:
+            return profile.delivery;
+        case Notify::fence:
+            return profile.fence;
+        case Notify::ordered:
+            return profile.ordered;
+        case Notify::immediate:
+            break;
+    }
+    return profile.immediate;
+}
+
+/// What the endpoint lacks for a strategy, in words; empty if nothing.
+std::string missing_grant(Notify notify, const Grant& grant) {
+    switch (notify) {
+        case Notify::immediate:
+            if (grant.immediate_bytes < sizeof(std::uint32_t))
+                return fmt::format(
+                    "it grants {} bytes of remote completion data (cq_data_size), "
+                    "4 are needed",
+                    grant.immediate_bytes);
+            break;
+        case Notify::delivery:
+            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
+            break;
+        case Notify::fence:
+            if (!grant.fence) return "it does not grant FI_FENCE";
+            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
+            break;
+        case Notify::cells:
+        case Notify::ordered:
+            break;
+    }
+    return {};
+}
+
+/// Strategies for large payloads, best first: what the profile prefers, then the others.
+std::vector<Notify> candidates(const Profile& profile) {
+    std::vector<Notify> order;
+    for (const base::NotifyChoice choice : profile.preference) {
+        if (const auto notify = forced_notify(choice)) order.push_back(*notify);
+    }
+    for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
+        if (std::ranges::find(order, rest) == order.end()) order.push_back(rest);
+    std::erase(order, Notify::cells);
+    return order;
+}
+
+/// For people who have to choose another one.
+std::string promised_names(const Profile& profile, const Grant& grant) {
+    std::string names;
+    for (const Notify notify : kNotifies) {
+        if (!judge_notify(notify, profile, grant).promised) continue;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(notify));
+    }
+    return names.empty() ? "none" : names;
+}
+
+base::Failure refusal(Notify forced, const Profile& profile, const Grant& grant) {
+    return base::fail(
+        Status::unsupported,
+        "WEFT_NOTIFY={}: provider \"{}\" does not promise that, because {}; it promises: {}",
+        name_of(forced), profile.provider, judge_notify(forced, profile, grant).why,
+        promised_names(profile, grant));
+}
+
+}  // namespace
+
+std::string_view name_of(Notify notify) {
+    switch (notify) {
+        case Notify::cells:
+            return "cells";
+        case Notify::delivery:
+            return "delivery";
+        case Notify::fence:
+            return "fence";
+        case Notify::ordered:
+            return "ordered";
+        case Notify::immediate:
+            break;
+    }
+    return "immediate";
+}
+
+std::optional<Notify> forced_notify(base::NotifyChoice choice) {
+    switch (choice) {
+        case base::NotifyChoice::cells:
+            return Notify::cells;
+        case base::NotifyChoice::immediate:
+            return Notify::immediate;
+        case base::NotifyChoice::delivery:
+            return Notify::delivery;
+        case base::NotifyChoice::fence:
+            return Notify::fence;
+        case base::NotifyChoice::ordered:
+            return Notify::ordered;
+        case base::NotifyChoice::automatic:
+            break;
+    }
+    return std::nullopt;
+}
+
+std::string to_text(NotifyPlan plan) {
+    if (plan.small == plan.large) return std::string(name_of(plan.large));
+    return fmt::format("{} up to {} bytes, {} above", name_of(plan.small), base::kCellPayload,
+                       name_of(plan.large));
+}
+
+Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
+    const Promise& promise = promise_of(notify, profile);
+    if (!promise.holds) return {false, std::string(promise.why)};
+    // A fence holds back the flag until earlier puts are complete, and complete has to mean landed.
+    if (notify == Notify::fence && !profile.delivery.holds)
+        return {false, std::string(profile.delivery.why)};
+    if (std::string missing = missing_grant(notify, grant); !missing.empty())
+        return {false, std::move(missing)};
+    return {true, std::string(promise.why)};
+}
+
+base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
+                                       std::optional<Notify> forced) {
+    const auto promised = [&](Notify notify) {
+        return judge_notify(notify, profile, grant).promised;
+    };
+    if (forced && !promised(*forced)) return refusal(*forced, profile, grant);
+    if (forced && *forced != Notify::cells) return NotifyPlan{*forced, *forced};
+    const std::vector<Notify> order = candidates(profile);
+    const auto best = std::ranges::find_if(order, promised);
+    if (best == order.end())
+        return base::fail(Status::unsupported,
+                          "provider \"{}\" promises no way to tell a far rank that data has "
+                          "landed: immediate, because {}; delivery, because {}",
+                          profile.provider, judge_notify(Notify::immediate, profile, grant).why,
+                          judge_notify(Notify::delivery, profile, grant).why);
+    const bool cells = forced.has_value() || (profile.prefers_cells && promised(Notify::cells));
+    return NotifyPlan{cells ? Notify::cells : *best, *best};
+}
+
+}  // namespace weft::link

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// far_put.cpp - the origin's half of the notify strategies: which network puts make up one put.
+//
+// Holds    On `again` everything that was posted stays posted, and `resume` says how much that is. A
+//          put's sources are read until `pending` is lowered; flags, words and headers are copied.
+// Next     landing.cpp for the target's half.
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "link/wire/wire.hpp"
+#include "link/wire/word_tag.hpp"
+
+namespace weft::link {
+
+namespace {
+
+/// `resume` of a deferred put: its entry plus one above the bytes posted.
+constexpr unsigned kEntryShift = 48;
+constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kEntryShift) - 1;
+
+std::size_t pack(const base::Put& put, std::byte* to) noexcept {
+    std::size_t bytes = 0;
+    for (const base::PutPart& part : put.parts) {
+        if (part.bytes != 0) std::memcpy(to + bytes, part.data, part.bytes);
+        bytes += part.bytes;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
+    const bool small = put.target == base::Put::kInCell;
+    if (small && plan_.small == Notify::cells) return put_words(put);
+    switch (plan_.large) {
+        case Notify::delivery:
+            return put_delivered(put, resume);
+        case Notify::fence:
+        case Notify::ordered:
+            return put_then_flag(put, resume);
+        case Notify::immediate:
+        case Notify::cells:
+            break;
+    }
+    return small ? put_cell(put) : put_counted(put, resume);
+}
+
+// --- immediate ---------------------------------------------------------------------------------
+
+base::Post Wire::put_cell(const base::Put& put) noexcept {
+    std::byte bytes[sizeof(base::FlagWord) + base::kCellPayload];
+    std::memcpy(bytes, &put.flag, sizeof put.flag);
+    const std::size_t payload = pack(put, bytes + sizeof put.flag);
+    return post_small({.peer = put.peer,
+                       .data = bytes,
+                       .bytes = sizeof put.flag + payload,
+                       .target = put.cell + base::kCellLanded,
+                       .kind = PutKind::announced,
+                       .immediate = immediate_for(put.cell, Landed::all)});
+}
+
+/// Pieces first, each with its own immediate, then the flag word with their number.
+base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexcept {
+    Pieces pieces{.kind = PutKind::announced,
+                  .immediate = immediate_for(put.cell, Landed::piece),
+                  .pending = put.pending,
+                  .done = resume};
+    const base::Post posted = post_pieces(put, pieces);
+    resume = pieces.done;
+    if (posted == base::Post::again) return posted;
+    std::byte header[sizeof(base::FlagWord) + sizeof pieces.count];
+    std::memcpy(header, &put.flag, sizeof put.flag);
+    std::memcpy(header + sizeof put.flag, &pieces.count, sizeof pieces.count);
+    return post_small({.peer = put.peer,
+                       .data = header,
+                       .bytes = sizeof header,
+                       .target = put.cell + base::kCellLanded,
+                       .kind = PutKind::announced,
+                       .immediate = immediate_for(put.cell, Landed::header)});
+}
+
+// --- cells -------------------------------------------------------------------------------------
+
+base::Post Wire::put_words(const base::Put& put) noexcept {
+    std::uint32_t data[base::Landing::kWords] = {};
+    auto* bytes = reinterpret_cast<std::byte*>(data);
+    std::memcpy(bytes, &put.flag, sizeof put.flag);
+    const std::size_t payload = pack(put, bytes + sizeof put.flag);
+    const std::size_t count = kFlagWords + (payload + kWordData - 1) / kWordData;
+    const std::uint32_t tag = word_tag(put.flag, count);
+    std::uint64_t words[base::Landing::kWords];
+    for (std::size_t i = 0; i < count; ++i) words[i] = tagged_word(data[i], tag);
+    return post_small({.peer = put.peer,
+                       .data = reinterpret_cast<const std::byte*>(words),
+                       .bytes = count * sizeof words[0],
+                       .target = put.cell + base::kLandingOffset,
+                       .kind = PutKind::plain});
+}
+
+// --- a flag that follows -----------------------------------------------------------------------
+
+/// The flag goes out when the last piece is known to have landed. A put that is given up half-way,
+/// which only happens when its team has failed, keeps its entry.
+base::Post Wire::put_delivered(const base::Put& put, std::uint64_t& resume) noexcept {
+    if (put.bytes == 0) return post_flag(put.peer, put.cell, put.flag, PutKind::plain);
+    if (resume == 0) {
+        if (deferred_free_.empty()) return base::Post::again;
+        const std::uint16_t entry = deferred_free_.back();
+        deferred_free_.pop_back();
+        deferred_open_.push_back(entry);
+        deferred_[entry] = {
+            .flag = put.flag, .cell = put.cell, .pending = put.pending, .peer = put.peer};
+        ++*put.pending;
+        resume = (std::uint64_t{entry} + 1) << kEntryShift;
+    }
+    Deferred& deferred = deferred_[(resume >> kEntryShift) - 1];
+    Pieces pieces{
+        .kind = PutKind::delivered, .pending = &deferred.outstanding, .done = resume & kBytesMask};
+    const base::Post posted = post_pieces(put, pieces);
+    resume = (resume & ~kBytesMask) | pieces.done;
+    deferred.whole = posted == base::Post::posted;
+    return posted;
+}
+
+void Wire::post_deferred_flags() noexcept {
+    std::erase_if(deferred_open_, [this](std::uint16_t entry) {
+        const Deferred& deferred = deferred_[entry];
+        if (!deferred.whole || deferred.outstanding != 0) return false;
+        if (post_flag(deferred.peer, deferred.cell, deferred.flag, PutKind::plain) ==
+            base::Post::again)
+            return false;
+        --*deferred.pending;
+        deferred_free_.push_back(entry);
+        return true;
+    });
+}
+
+/// The fabric keeps the flag behind the data: by a fence, or because it keeps every order.
+base::Post Wire::put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept {
+    const bool fence = plan_.large == Notify::fence;
+    Pieces pieces{.kind = fence ? PutKind::delivered : PutKind::plain,
+                  .pending = put.pending,
+                  .done = resume};
+    const base::Post posted = post_pieces(put, pieces);
+    resume = pieces.done;
+    if (posted == base::Post::again) return posted;
+    return post_flag(put.peer, put.cell, put.flag,
+                     fence && put.bytes != 0 ? PutKind::fenced : PutKind::plain);
+}
+
+// --- parts of all ------------------------------------------------------------------------------
+
+base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
+    const std::uint64_t target =
+        put.target == base::Put::kInCell ? put.cell + base::kCellPayloadOffset : put.target;
+    std::uint64_t part_start = 0;
+    for (const base::PutPart& part : put.parts) {
+        for (std::size_t at = 0; at < part.bytes; at += piece_bytes_max_) {
+            const std::size_t size = std::min(piece_bytes_max_, part.bytes - at);
+            ++pieces.count;
+            if (part_start + at < pieces.done) continue;
+            const FabricPut piece{.peer = put.peer,
+                                  .data = part.data + at,
+                                  .bytes = size,
+                                  .target = target + part_start + at,
+                                  .kind = pieces.kind,
+                                  .immediate = pieces.immediate,
+                                  .pending = pieces.pending};
+            if (port_->try_put(piece) == base::Post::again) return base::Post::again;
+            pieces.done = part_start + at + size;
+        }
+        part_start += part.bytes;
+    }
+    return base::Post::posted;
+}
+
+base::Post Wire::post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag,
+                           PutKind kind) noexcept {
+    return post_small({.peer = peer,
+                       .data = reinterpret_cast<const std::byte*>(&flag),
+                       .bytes = sizeof flag,
+                       .target = cell + base::kCellLanded,
+                       .kind = kind});
+}
+
+/// Posts a put whose source does not outlive this call.
+base::Post Wire::post_small(FabricPut put) noexcept {
+    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::announced;
+    if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);
+    Staging& staging = staging_[next_staging_];
+    if (staging.pending != 0) return base::Post::again;
+    std::memcpy(staging.bytes, put.data, put.bytes);
+    put.data = staging.bytes;
+    put.pending = &staging.pending;
+    const base::Post posted = port_->try_put(put);
+    if (posted == base::Post::posted) next_staging_ = (next_staging_ + 1) % staging_.size();
+    return posted;
+}
+
+}  // namespace weft::link

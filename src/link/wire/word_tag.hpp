@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// word_tag.hpp - the tag that each word of a word-tagged put carries above its four bytes of data.
+//
+// Idea     28 bits of the flag's tick and the number of words, so any word says how many there must be.
+// Holds    Never 0, which is what a landing holds where nothing has landed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/region.hpp"
+
+namespace weft::link {
+
+inline constexpr std::size_t kWordData = 4;  ///< bytes of data in a word
+inline constexpr std::size_t kFlagWords = sizeof(base::FlagWord) / kWordData;
+static_assert(base::Landing::kWords < 16);
+
+[[nodiscard]] constexpr std::uint32_t word_tag(base::FlagWord flag, std::size_t words) {
+    return static_cast<std::uint32_t>(base::tick_of(flag) << 4) | static_cast<std::uint32_t>(words);
+}
+[[nodiscard]] constexpr std::size_t words_of_tag(std::uint32_t tag) {
+    return tag & 15U;
+}
+[[nodiscard]] constexpr std::uint64_t tagged_word(std::uint32_t data, std::uint32_t tag) {
+    return std::uint64_t{tag} << 32 | data;
+}
+[[nodiscard]] constexpr std::uint32_t tag_of_word(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 32);
+}
+
+}  // namespace weft::link

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/virtual_fabric.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace weft::test {
+
+namespace {
+
+constexpr std::size_t kWord = 8;
+
+class VirtualPort final : public link::FabricPort {
+  public:
+    VirtualPort(VirtualFabric& fabric, Rank rank, link::FabricFacts facts)
+        : fabric_(fabric), rank_(rank), facts_(std::move(facts)) {}
+
+    const link::FabricFacts& facts() const override { return facts_; }
+    std::span<const std::byte> address() const override { return {}; }
+    void set_peer(Rank, std::span<const std::byte>) override {}
+    bool warm(Rank) noexcept override { return fabric_.chance(50); }
+    base::Post try_put(const link::FabricPut& put) noexcept override {
+        return fabric_.try_put(rank_, put);
+    }
+    std::size_t poll(std::span<std::uint32_t> immediates) noexcept override {
+        return fabric_.progress(rank_, immediates);
+    }
+    std::size_t in_flight() const noexcept override { return fabric_.in_flight_of(rank_); }
+    const base::Failure* failure() const noexcept override { return nullptr; }
+
+  private:
+    VirtualFabric& fabric_;
+    Rank rank_;
+    link::FabricFacts facts_;
+};
+
+bool is_delivered(link::PutKind kind) {
+    return kind == link::PutKind::delivered || kind == link::PutKind::fenced;
+}
+
+}  // namespace
+
+VirtualFabric::VirtualFabric(VirtualFabricOptions options)
+    : options_(std::move(options)),
+      random_(base::Random(options_.seed).stream(11)),
+      writes_(options_.segments.size()),
+      immediates_(options_.segments.size()) {}
+
+std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
+    link::FabricFacts facts;
+    facts.provider = "virtual";
+    facts.inject_bytes = options_.conduct.inject_bytes;
+    facts.message_bytes_max = options_.conduct.message_bytes_max;
+    facts.immediate_bytes = sizeof(std::uint32_t);
+    facts.notify = options_.notify;
+    return std::make_unique<VirtualPort>(*this, rank, std::move(facts));
+}
+
+std::size_t VirtualFabric::in_flight() const {
+    std::size_t count = 0;
+    for (const auto& writes : writes_) count += writes.size();
+    for (const auto& immediates : immediates_) count += immediates.size();
+    return count;
+}
+
+std::size_t VirtualFabric::in_flight_of(Rank origin) const {
+    std::size_t count = 0;
+    for (const auto& writes : writes_) {
+        count += static_cast<std::size_t>(std::ranges::count_if(writes, [&](const auto& write) {
+            return write->origin == origin && !write->complete;
+        }));
+    }
+    return count;
+}
+
+bool VirtualFabric::take_moved() {
+    return std::exchange(moved_, false);
+}
+
+std::uint64_t VirtualFabric::due() {
+    const FabricConduct& conduct = options_.conduct;
+    const bool straggles = chance(conduct.straggler_percent);
+    return clock_ +
+           random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
+}
+
+/// Cuts a write anywhere if the fabric is a stream, else where the target's aligned words meet; within
+/// words only if they are not kept whole.
+std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put) {
+    const FabricConduct& conduct = options_.conduct;
+    std::vector<Chunk> chunks;
+    std::size_t at = 0;
+    while (at < put.bytes) {
+        std::size_t end = at + kWord - (put.target + at) % kWord;
+        if (conduct.keeps_order) {
+            end = at + 1 + random_.below(3 * kWord);
+        } else if (conduct.keeps_words) {
+            end += kWord * random_.below(4);
+        } else {
+            end = at + kWord / 2 - (put.target + at) % (kWord / 2);
+        }
+        end = std::min(end, put.bytes);
+        chunks.push_back({at, end - at, due()});
+        at = end;
+    }
+    if (!conduct.keeps_words && !conduct.keeps_order)
+        std::ranges::stable_partition(chunks, [&](const Chunk& chunk) {
+            return (put.target + chunk.offset) % kWord >= kWord / 2;
+        });
+    return chunks;
+}
+
+base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
+    const FabricConduct& conduct = options_.conduct;
+    WEFT_CHECK(put.bytes <= conduct.message_bytes_max && put.bytes > 0, put.bytes, options_.seed);
+    WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
+    if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
+        return base::Post::again;
+    auto write = std::make_unique<Write>();
+    write->put = put;
+    write->origin = origin;
+    write->chunks = cut(put);
+    if (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes) {
+        read_source(*write);
+        write->put.pending = nullptr;
+    }
+    if (write->put.pending != nullptr) ++*write->put.pending;
+    if (put.kind == link::PutKind::announced && !conduct.keeps_immediates)
+        immediates_[static_cast<std::size_t>(put.peer)].push_back(put.immediate);
+    writes_[static_cast<std::size_t>(put.peer)].push_back(std::move(write));
+    moved_ = true;
+    return base::Post::posted;
+}
+
+void VirtualFabric::read_source(Write& write) {
+    if (write.read) return;
+    write.copy.assign(write.put.data, write.put.data + write.put.bytes);
+    write.read = true;
+}
+
+std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint32_t> immediates) {
+    ++clock_;
+    if (chance(options_.conduct.idle_percent)) return 0;
+    land_some(rank);
+    complete_some(rank);
+    auto& waiting = immediates_[static_cast<std::size_t>(rank)];
+    std::size_t count = 0;
+    while (!waiting.empty() && count < immediates.size() && chance(60)) {
+        std::swap(waiting[random_.below(waiting.size())], waiting.back());
+        immediates[count++] = waiting.back();
+        waiting.pop_back();
+        moved_ = true;
+    }
+    return count;
+}
+
+bool VirtualFabric::may_land(const std::vector<std::unique_ptr<Write>>& writes,
+                             std::size_t at) const {
+    const Write& write = *writes[at];
+    const bool fenced = write.put.kind == link::PutKind::fenced && options_.conduct.keeps_fences;
+    if (!fenced && !options_.conduct.keeps_order) return true;
+    return std::none_of(writes.begin(), writes.begin() + static_cast<std::ptrdiff_t>(at),
+                        [&](const auto& earlier) {
+                            if (earlier->origin != write.origin) return false;
+                            return (fenced && !earlier->complete) ||
+                                   (options_.conduct.keeps_order && !earlier->chunks.empty());
+                        });
+}
+
+void VirtualFabric::land_some(Rank rank) {
+    const FabricConduct& conduct = options_.conduct;
+    auto& writes = writes_[static_cast<std::size_t>(rank)];
+    for (std::uint64_t tries = random_.below(conduct.events_max + 1); tries > 0; --tries) {
+        if (writes.empty()) return;
+        const std::size_t at = random_.below(writes.size());
+        Write& write = *writes[at];
+        if (write.chunks.empty() || !may_land(writes, at)) continue;
+        const bool first_only = conduct.keeps_order || !conduct.keeps_words;
+        const std::size_t chunk = first_only ? 0 : random_.below(write.chunks.size());
+        if (write.chunks[chunk].due > clock_) continue;
+        land(write, chunk);
+        moved_ = true;
+        if (write.complete && write.chunks.empty())
+            writes.erase(writes.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+}
+
+void VirtualFabric::land(Write& write, std::size_t number) {
+    const Chunk chunk = write.chunks[number];
+    const std::byte* source = write.read ? write.copy.data() : write.put.data;
+    std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.target +
+                    chunk.offset,
+                source + chunk.offset, chunk.bytes);
+    write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
+    if (write.chunks.empty() && write.put.kind == link::PutKind::announced &&
+        options_.conduct.keeps_immediates)
+        immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);
+}
+
+void VirtualFabric::complete_some(Rank rank) {
+    for (auto& writes : writes_) {
+        for (const auto& write : writes) {
+            if (write->origin != rank || write->complete || !chance(40)) continue;
+            if (is_delivered(write->put.kind) && options_.conduct.keeps_delivery &&
+                !write->chunks.empty())
+                continue;
+            read_source(*write);
+            write->complete = true;
+            if (write->put.pending != nullptr) --*write->put.pending;
+            moved_ = true;
+        }
+        std::erase_if(writes,
+                      [](const auto& write) { return write->complete && write->chunks.empty(); });
+    }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// virtual_fabric.hpp - a network of ports in one process that keeps the promises it is told to keep.
+//
+// Idea     Under the real wire, where a fabric would be: puts land in chunks, in any order, while their
+//          target polls; local completions come when they like. What a fabric may promise beyond that
+//          is a switch each: order, delivery completion, fences, whole words, immediates after data.
+//          Every choice comes from one seed.
+// Why      A notify strategy is right if it survives the least kind fabric that keeps its promise, and
+//          needs that promise if it does not survive one that breaks it.
+// Holds    One thread. A source is read no later than the local completion of its put.
+// Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags that came too early.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "link/fabric/fabric.hpp"
+
+namespace weft::test {
+
+struct FabricConduct {
+    bool keeps_order = false;    ///< bytes from one rank to another land in the order of posting
+    bool keeps_delivery = true;  ///< delivered and fenced puts complete only when they have landed
+    bool keeps_fences = true;  ///< fenced puts start when earlier ones to that target are complete
+    bool keeps_words = true;   ///< aligned words land whole; else their upper halves come first
+    bool keeps_immediates = true;  ///< immediates arrive after their data
+    std::uint32_t refuse_percent = 10;
+    std::uint32_t idle_percent = 20;
+    std::uint32_t delay_max = 60;  ///< progress calls of any rank before a chunk may land
+    std::uint32_t straggler_percent = 4;
+    std::uint32_t straggler_delay_max = 2000;
+    std::uint32_t events_max = 16;  ///< of one progress call
+    std::size_t inject_bytes = 64;
+    std::size_t message_bytes_max = 96;
+    std::size_t puts_in_flight = 24;
+};
+
+struct VirtualFabricOptions {
+    std::vector<std::byte*> segments;  ///< by rank
+    std::uint64_t segment_bytes = 0;
+    std::uint64_t seed = 1;
+    FabricConduct conduct;
+    link::NotifyPlan notify;
+};
+
+class VirtualFabric {
+  public:
+    explicit VirtualFabric(VirtualFabricOptions options);
+
+    [[nodiscard]] std::unique_ptr<link::FabricPort> open_port(Rank rank);
+    /// Writes that have not landed or not completed, and immediates that are under way.
+    [[nodiscard]] std::size_t in_flight() const;
+    [[nodiscard]] bool take_moved();
+
+    base::Post try_put(Rank origin, const link::FabricPut& put);
+    std::size_t progress(Rank rank, std::span<std::uint32_t> immediates);
+    [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
+    [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }
+
+  private:
+    struct Chunk {
+        std::size_t offset = 0;  ///< in the write
+        std::size_t bytes = 0;
+        std::uint64_t due = 0;
+    };
+    struct Write {
+        link::FabricPut put;
+        Rank origin = 0;
+        std::vector<std::byte> copy;  ///< of the source, once it is read
+        std::vector<Chunk> chunks;    ///< that have not landed
+        bool read = false;
+        bool complete = false;
+    };
+
+    [[nodiscard]] std::uint64_t due();
+    [[nodiscard]] std::vector<Chunk> cut(const link::FabricPut& put);
+    [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
+                                std::size_t at) const;
+    void land_some(Rank rank);
+    void land(Write& write, std::size_t chunk);
+    void complete_some(Rank rank);
+    static void read_source(Write& write);
+
+    VirtualFabricOptions options_;
+    base::Random random_;
+    std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
+    std::vector<std::vector<std::uint32_t>> immediates_;       ///< by target
+    std::uint64_t clock_ = 0;
+    bool moved_ = false;
+};
+
+}  // namespace weft::test

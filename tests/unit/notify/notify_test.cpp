@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a strategy is taken only where profile and grant both promise it, the profile's preference is
+// kept, and what is refused is refused in words. The table of the manual says what the profiles say.
+// Method: profiles and grants written down attribute by attribute; the page is read and compared.
+#include "link/fabric/notify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "link/fabric/grant.hpp"
+#include "link/fabric/profile.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::NotifyChoice;
+
+/// Grants everything that a strategy may need.
+Grant generous() {
+    Grant grant;
+    grant.immediate_bytes = 8;
+    grant.fence = true;
+    grant.delivery = true;
+    return grant;
+}
+
+/// Promises everything.
+Profile trusted() {
+    Profile profile{.provider = "recorded"};
+    for (Promise* promise :
+         {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence, &profile.ordered})
+        *promise = {true, "it was written down for a test"};
+    return profile;
+}
+
+NotifyPlan plan_of(const Profile& profile, const Grant& grant, std::optional<Notify> forced) {
+    const auto plan = choose_notify(profile, grant, forced);
+    EXPECT_TRUE(plan) << (plan ? "" : plan.failure().text);
+    return plan ? *plan : NotifyPlan{};
+}
+
+std::string refusal_of(const Profile& profile, const Grant& grant, std::optional<Notify> forced) {
+    const auto plan = choose_notify(profile, grant, forced);
+    EXPECT_FALSE(plan) << to_text(*plan);
+    return plan ? "" : plan.failure().text;
+}
+
+TEST(Notify, AnUnknownProviderGetsImmediates) {
+    const Profile unknown{.provider = "recorded"};
+    EXPECT_EQ(plan_of(unknown, generous(), {}), (NotifyPlan{Notify::immediate, Notify::immediate}));
+    for (const Notify notify : {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered}) {
+        const std::string refusal = refusal_of(unknown, generous(), notify);
+        EXPECT_NE(refusal.find(fmt::format("WEFT_NOTIFY={}", name_of(notify))), std::string::npos);
+        EXPECT_NE(refusal.find("\"recorded\""), std::string::npos) << refusal;
+        EXPECT_NE(refusal.find(judge_notify(notify, unknown, generous()).why), std::string::npos);
+        EXPECT_NE(refusal.find("it promises: immediate"), std::string::npos) << refusal;
+    }
+}
+
+TEST(Notify, WhatIsForcedIsTakenForAllPayloads) {
+    for (const Notify notify :
+         {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered})
+        EXPECT_EQ(plan_of(trusted(), generous(), notify), (NotifyPlan{notify, notify}));
+}
+
+TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
+    constexpr NotifyChoice kOrdered[] = {NotifyChoice::ordered};
+    Profile profile = trusted();
+    EXPECT_EQ(plan_of(profile, generous(), Notify::cells),
+              (NotifyPlan{Notify::cells, Notify::immediate}));
+    profile.preference = kOrdered;
+    EXPECT_EQ(plan_of(profile, generous(), Notify::cells),
+              (NotifyPlan{Notify::cells, Notify::ordered}));
+}
+
+TEST(Notify, ThePreferenceIsKeptAsFarAsItIsPromised) {
+    constexpr NotifyChoice kOrder[] = {NotifyChoice::cells, NotifyChoice::fence,
+                                       NotifyChoice::delivery};
+    Profile profile = trusted();
+    profile.preference = kOrder;
+    EXPECT_EQ(plan_of(profile, generous(), {}), (NotifyPlan{Notify::fence, Notify::fence}));
+    profile.prefers_cells = true;
+    EXPECT_EQ(plan_of(profile, generous(), {}), (NotifyPlan{Notify::cells, Notify::fence}));
+    profile.cells = {false, "no"};
+    Grant grant = generous();
+    grant.fence = false;
+    EXPECT_EQ(plan_of(profile, grant, {}), (NotifyPlan{Notify::delivery, Notify::delivery}));
+}
+
+TEST(Notify, WhatIsNotGrantedIsNotPromised) {
+    Grant grant = generous();
+    grant.immediate_bytes = 2;
+    EXPECT_NE(judge_notify(Notify::immediate, trusted(), grant).why.find("cq_data_size"),
+              std::string::npos);
+    EXPECT_EQ(plan_of(trusted(), grant, {}), (NotifyPlan{Notify::ordered, Notify::ordered}));
+    grant.delivery = false;
+    for (const Notify notify : {Notify::delivery, Notify::fence}) {
+        const Verdict verdict = judge_notify(notify, trusted(), grant);
+        EXPECT_FALSE(verdict.promised);
+        EXPECT_NE(verdict.why.find("FI_DELIVERY_COMPLETE"), std::string::npos) << verdict.why;
+    }
+    grant.fence = false;
+    EXPECT_NE(judge_notify(Notify::fence, trusted(), grant).why.find("FI_FENCE"),
+              std::string::npos);
+}
+
+TEST(Notify, AFenceNeedsCompletionsThatMeanDelivery) {
+    Profile profile = trusted();
+    profile.delivery = {false, "they do not"};
+    EXPECT_FALSE(judge_notify(Notify::fence, profile, generous()).promised);
+}
+
+TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
+    Profile profile{.provider = "recorded"};
+    profile.immediate = {false, "it is switched off"};
+    const std::string refusal = refusal_of(profile, generous(), {});
+    EXPECT_NE(refusal.find("it is switched off"), std::string::npos) << refusal;
+    profile.cells = {true, "words are whole"};
+    EXPECT_FALSE(choose_notify(profile, generous(), {}));  // nothing for large payloads
+}
+
+TEST(Notify, PlansHaveWords) {
+    EXPECT_EQ(to_text({Notify::cells, Notify::immediate}), "cells up to 48 bytes, immediate above");
+    EXPECT_EQ(to_text({Notify::fence, Notify::fence}), "fence");
+    for (const Notify notify : kNotifies) {
+        bool known = false;
+        for (int choice = 0; choice <= static_cast<int>(NotifyChoice::ordered); ++choice)
+            known = known || forced_notify(static_cast<NotifyChoice>(choice)) == notify;
+        EXPECT_TRUE(known) << name_of(notify);
+    }
+    EXPECT_EQ(forced_notify(NotifyChoice::automatic), std::nullopt);
+}
+
+// --- The manual's table -------------------------------------------------------------------------
+
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    std::istringstream stream(line.substr(1));
+    for (std::string cell; std::getline(stream, cell, '|');) {
+        const std::size_t first = cell.find_first_not_of(' ');
+        const std::size_t last = cell.find_last_not_of(' ');
+        cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+    }
+    return cells;
+}
+
+/// "yes" or "no", by provider and strategy, as the page says.
+std::map<std::string, std::map<std::string, std::string>> table_of_the_page() {
+    std::ifstream page(SOURCE_FOLDER "/docs/one-sided.md");
+    std::map<std::string, std::map<std::string, std::string>> table;
+    std::vector<std::string> strategies;
+    for (std::string line; std::getline(page, line);) {
+        if (line.rfind("| Provider |", 0) == 0) {
+            strategies = cells_of(line);
+        } else if (!strategies.empty() && line.rfind("| `", 0) == 0) {
+            const std::vector<std::string> row = cells_of(line);
+            for (std::size_t i = 1; i < row.size() && i < strategies.size(); ++i)
+                table[row[0]][strategies[i]] = row[i].substr(0, row[i].find(','));
+        } else if (line.empty()) {
+            strategies.clear();
+        }
+    }
+    return table;
+}
+
+TEST(NotifyTable, TheManualSaysWhatTheProfilesSay) {
+    const auto table = table_of_the_page();
+    std::vector<const Profile*> profiles(preferred_profiles().begin(), preferred_profiles().end());
+    for (const Profile* profile : profiles) {
+        const std::string name = fmt::format("`{}`", profile->provider);
+        ASSERT_TRUE(table.contains(name)) << "docs/one-sided.md has no row for " << name;
+        for (const Notify notify : kNotifies) {
+            const bool promised = judge_notify(notify, *profile, generous()).promised;
+            const auto& row = table.at(name);
+            const std::string strategy(name_of(notify));
+            ASSERT_TRUE(row.contains(strategy)) << name << ": no column " << strategy;
+            EXPECT_EQ(row.at(strategy), promised ? "yes" : "no") << name << ", " << strategy;
+        }
+    }
+    EXPECT_EQ(table.size(), profiles.size()) << "docs/one-sided.md has a row without a profile";
+}
+
+}  // namespace
+}  // namespace weft::link

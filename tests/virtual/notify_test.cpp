@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: each notify strategy is right on every fabric that keeps its promise, and on no fabric that
+// breaks it. Method: the real wire and engine on a virtual fabric that keeps one promise and is as
+// unkind as it may be otherwise; random scripts, watched flag by flag. The same under a broken promise
+// must raise a flag before its data, and the watch names it.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <numeric>
+
+#include "tests/support/draw_calls.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/script.hpp"
+
+namespace weft::test {
+namespace {
+
+using link::Notify;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kSlowdown = 10;
+#else
+constexpr std::uint64_t kSlowdown = 1;
+#endif
+constexpr std::uint64_t kControlSeeds = 20;
+
+/// A fabric that keeps no promise.
+constexpr FabricConduct kFaithless{.keeps_order = false,
+                                   .keeps_delivery = false,
+                                   .keeps_fences = false,
+                                   .keeps_words = false,
+                                   .keeps_immediates = false};
+
+struct Pair {
+    link::NotifyPlan plan;
+    FabricConduct conduct;
+};
+
+struct Outcome {
+    std::vector<std::string> errors;
+    std::vector<EarlyFlag> early;
+    std::uint64_t flags = 0;  ///< of far puts, seen raised
+    std::uint32_t banks = 0;
+};
+
+/// Drawn anew for each seed: how unkind the fabric is in what no promise speaks of.
+FabricConduct harden(FabricConduct conduct, base::Random& random) {
+    constexpr std::size_t kInject[] = {0, 8, 64, 256};
+    constexpr std::size_t kMessage[] = {128, 256, 4096};
+    conduct.inject_bytes = kInject[random.below(4)];
+    conduct.message_bytes_max = kMessage[random.below(3)];
+    conduct.puts_in_flight = 2 + random.below(40);
+    conduct.refuse_percent = static_cast<std::uint32_t>(random.below(40));
+    conduct.delay_max = static_cast<std::uint32_t>(random.below(100));
+    conduct.straggler_percent = static_cast<std::uint32_t>(random.below(8));
+    conduct.events_max = 4 + static_cast<std::uint32_t>(random.below(40));
+    return conduct;
+}
+
+/// Shortly before the ticks wrap, or the bits of them that tags carry.
+base::Tick draw_tick_near_a_wrap(base::Random& random) {
+    constexpr base::Tick kTagTicks = base::Tick{1} << 28;
+    if (random.chance(1, 2)) return draw_first_tick(random);
+    return kTagTicks - random.below(40);
+}
+
+Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) {
+    base::Random random = base::Random(seed).stream(5);
+    const auto ranks = static_cast<Rank>(2 + random.below(6));
+    std::vector<int> nodes(static_cast<std::size_t>(ranks));
+    std::iota(nodes.begin(), nodes.end(), 0);
+    if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
+    VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
+                   harden(pair.conduct, random), pair.plan);
+    std::vector<Rank> members(static_cast<std::size_t>(ranks));
+    std::iota(members.begin(), members.end(), 0);
+    const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
+    const VirtualTeam& team =
+        job.add_team({.members = members,
+                      .shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
+                      .first_tick = draw_tick_near_a_wrap(random)});
+    std::deque<TeamCall> palette;
+    for (int shape = 0; shape < 6; ++shape)
+        palette.push_back(bind_call(job, team, draw_call(random, ranks)));
+    std::vector<const TeamCall*> calls;
+    for (std::size_t i = 0; i < calls_made; ++i)
+        calls.push_back(&palette[random.below(palette.size())]);
+    ScriptOutcome script = Script(job, calls, {.seed = seed}).run();
+    return {.errors = std::move(script.errors),
+            .early = job.notify_watch()->early(),
+            .flags = job.notify_watch()->seen(),
+            .banks = banks};
+}
+
+void expect_right(const Pair& pair) {
+    std::uint64_t flags = 0;
+    const std::uint64_t seeds = (full_mode() ? 300 : 20) / kSlowdown;
+    for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
+        const Outcome outcome = run_trial(pair, seed, seed % 10 == 0 ? 300 : 60);
+        for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
+        if (!outcome.early.empty())
+            ADD_FAILURE() << "seed " << seed << ": " << to_text(outcome.early.front());
+        flags += outcome.flags;
+    }
+    EXPECT_GT(flags, 100 * seeds) << to_text(pair.plan);
+}
+
+/// Some seed must show a flag before its data, and the watch must say where.
+void expect_caught(const Pair& pair) {
+    for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
+        const Outcome outcome = run_trial(pair, seed, 12);
+        if (outcome.early.empty()) continue;
+        const EarlyFlag& first = outcome.early.front();
+        ::testing::Test::RecordProperty("early", to_text(first));
+        EXPECT_NE(to_text(first).find(fmt::format("cell {} bank {} of rank {}, epoch {}",
+                                                  first.place.number, first.place.bank,
+                                                  first.target, first.place.epoch)),
+                  std::string::npos)
+            << to_text(first);
+        EXPECT_EQ(first.place.bank,
+                  static_cast<std::uint32_t>(first.place.epoch) & (outcome.banks - 1));
+        EXPECT_NE(first.origin, first.target);
+        return;
+    }
+    ADD_FAILURE() << to_text(pair.plan) << ": " << kControlSeeds << " seeds show no early flag";
+}
+
+FabricConduct keeping(bool FabricConduct::*promise) {
+    FabricConduct conduct = kFaithless;
+    conduct.*promise = true;
+    return conduct;
+}
+FabricConduct keeping(bool FabricConduct::*one, bool FabricConduct::*other) {
+    FabricConduct conduct = keeping(one);
+    conduct.*other = true;
+    return conduct;
+}
+constexpr link::NotifyPlan all(Notify notify) {
+    return {notify, notify};
+}
+
+// --- A promise that is kept is enough -----------------------------------------------------------
+
+TEST(Notify, ImmediateNeedsImmediatesAfterData) {
+    expect_right({all(Notify::immediate), keeping(&FabricConduct::keeps_immediates)});
+}
+TEST(Notify, CellsNeedWholeWordsWithImmediatesAbove) {
+    expect_right({{Notify::cells, Notify::immediate},
+                  keeping(&FabricConduct::keeps_words, &FabricConduct::keeps_immediates)});
+}
+TEST(Notify, CellsNeedWholeWordsWithDeliveryAbove) {
+    expect_right({{Notify::cells, Notify::delivery},
+                  keeping(&FabricConduct::keeps_words, &FabricConduct::keeps_delivery)});
+}
+TEST(Notify, DeliveryNeedsCompletionsThatWait) {
+    expect_right({all(Notify::delivery), keeping(&FabricConduct::keeps_delivery)});
+}
+TEST(Notify, FenceNeedsFencesAndCompletionsThatWait) {
+    expect_right({all(Notify::fence),
+                  keeping(&FabricConduct::keeps_fences, &FabricConduct::keeps_delivery)});
+}
+TEST(Notify, OrderedNeedsOrderAcrossLocations) {
+    expect_right({all(Notify::ordered), keeping(&FabricConduct::keeps_order)});
+}
+TEST(Notify, CellsAreRightOnAStreamThatCutsWords) {
+    expect_right({{Notify::cells, Notify::ordered}, keeping(&FabricConduct::keeps_order)});
+}
+
+// --- A promise that is broken shows --------------------------------------------------------------
+
+TEST(NotifyControls, ImmediatesBeforeTheirDataAreCaught) {
+    expect_caught({all(Notify::immediate), kFaithless});
+}
+TEST(NotifyControls, TornWordsAreCaught) {
+    expect_caught({{Notify::cells, Notify::immediate}, keeping(&FabricConduct::keeps_immediates)});
+}
+TEST(NotifyControls, CompletionsBeforeLandingAreCaught) {
+    expect_caught({all(Notify::delivery), keeping(&FabricConduct::keeps_words)});
+}
+TEST(NotifyControls, FencesThatHoldNothingBackAreCaught) {
+    expect_caught(
+        {all(Notify::fence), keeping(&FabricConduct::keeps_delivery, &FabricConduct::keeps_words)});
+}
+TEST(NotifyControls, FencesBehindCompletionsBeforeLandingAreCaught) {
+    expect_caught(
+        {all(Notify::fence), keeping(&FabricConduct::keeps_fences, &FabricConduct::keeps_words)});
+}
+TEST(NotifyControls, PutsThatOvertakeAreCaught) {
+    expect_caught({all(Notify::ordered), keeping(&FabricConduct::keeps_words)});
+}
+
+}  // namespace
+}  // namespace weft::test
