@@ -28,8 +28,12 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
+/// What the enumerations are to C++, where a number that is none of them may then be passed and refused.
 #ifdef __cplusplus
+#define WEFT_AS_INT : int
 extern "C" {
+#else
+#define WEFT_AS_INT
 #endif
 
 typedef struct weft_runtime weft_runtime;  ///< this process's membership in its job
@@ -37,7 +41,7 @@ typedef struct weft_team weft_team;        ///< ranks that call together
 typedef struct weft_request weft_request;  ///< a started call, or a call that can be started again
 
 /// How a call ended.
-typedef enum weft_status {
+typedef enum weft_status WEFT_AS_INT {
     WEFT_OK = 0,
     WEFT_ERR_ARGUMENT,     ///< unusable arguments, or ranks that disagree about them
     WEFT_ERR_MEMORY,       ///< not enough memory of the kind that was asked for
@@ -49,7 +53,7 @@ typedef enum weft_status {
 } weft_status;
 
 /// Element types. Those behind WEFT_DOUBLE give WEFT_ERR_UNSUPPORTED in this version.
-typedef enum weft_type {
+typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
     WEFT_INT32,
@@ -77,7 +81,7 @@ typedef enum weft_type {
 
 /// Operations, and those that weft_op_create() makes. Logical ones read an element as (x != 0) and give
 /// 0 or 1; bitwise ones exist for integer types only. min and max: a NaN wins, -0.0 is less than +0.0.
-typedef enum weft_op {
+typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
     WEFT_MIN,

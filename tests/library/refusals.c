@@ -94,7 +94,7 @@ static void collectives(void) {
     REFUSED(weft_broadcast(world, a, SIZE_MAX / 2 + 1, WEFT_INT8, 0), WEFT_ERR_ARGUMENT, "count");
     REFUSED(weft_allreduce(world, a, b, 4, WEFT_DOUBLE, WEFT_BAND), WEFT_ERR_ARGUMENT, "band");
     REFUSED(weft_allreduce(world, a, b, 4, (weft_type)99, WEFT_SUM), WEFT_ERR_ARGUMENT, "type: 99");
-    REFUSED(weft_broadcast(world, a, 4, (weft_type)-1, 0), WEFT_ERR_ARGUMENT, "type");
+    REFUSED(weft_broadcast(world, a, 4, (weft_type)-1, 0), WEFT_ERR_ARGUMENT, "type: -1");
     REFUSED(weft_allreduce(world, a, b, 4, WEFT_DOUBLE, (weft_op)77), WEFT_ERR_ARGUMENT, "op: 77");
     REFUSED(weft_allreduce(world, a, b, 4, WEFT_DOUBLE, WEFT_OP_NONE), WEFT_ERR_ARGUMENT, "NONE");
     REFUSED(weft_allreduce(world, a, b, 4, WEFT_DOUBLE, WEFT_OP_RANGE), WEFT_ERR_ARGUMENT, "op");

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 12> kTypesToCome = {
     "longdouble", "cfloat",     "cdouble",   "bool",      "float16",   "bfloat16",
     "float_int",  "double_int", "int16_int", "int32_int", "int64_int", "longdouble_int"};
 static_assert(WEFT_DOUBLE + 1 == kBuiltinTypes && WEFT_BXOR + 1 == kBuiltinOps);
-static_assert(WEFT_LONGDOUBLE_INT == kBuiltinTypes + kTypesToCome.size() - 1);
+static_assert(WEFT_LONGDOUBLE_INT + 1 == kBuiltinTypes + static_cast<int>(kTypesToCome.size()));
 
 /// The users' operations of this process. There is one table, since their numbers name no runtime.
 class Table {
@@ -96,7 +96,7 @@ base::Failure no_such_operation(weft_op op) {
         return base::fail(Status::argument, "op: this user's operation has been freed");
     if (op == WEFT_OP_NONE)
         return base::fail(Status::argument, "op: it is NONE, which is no operation");
-    return base::fail(Status::argument, "op: {} is none of weft_op", number);
+    return base::fail(Status::argument, "op: {} is none of weft_op", static_cast<int>(op));
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ base::Result<Type> type_of(weft_type type) {
                           "type: {} is not there in this version, which has {} to {}",
                           kTypesToCome[number - kBuiltinTypes], base::name_of(Type::int8),
                           base::name_of(Type::float64));
-    return base::fail(Status::argument, "type: {} is none of weft_type", number);
+    return base::fail(Status::argument, "type: {} is none of weft_type", static_cast<int>(type));
 }
 
 base::Result<run::CallShape> reduction_shape(std::size_t count, weft_type type, weft_op op,
