@@ -27,6 +27,7 @@ const link::Profile& shm_profile() {
         .delivery = {true, "the target answers after it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one queue of commands for each rank, worked off in its order"},
+        .whole_words = true,
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,

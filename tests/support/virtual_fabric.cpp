@@ -25,6 +25,9 @@ class VirtualPort final : public link::FabricPort {
     base::Post try_put(const link::FabricPut& put) noexcept override {
         return fabric_.try_put(rank_, put);
     }
+    base::Post try_get(const link::FabricGet& get) noexcept override {
+        return fabric_.try_get(rank_, get);
+    }
     std::size_t poll(std::span<std::uint32_t> immediates) noexcept override {
         return fabric_.progress(rank_, immediates);
     }
@@ -56,6 +59,9 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.message_bytes_max = options_.conduct.message_bytes_max;
     facts.immediate_bytes = sizeof(std::uint32_t);
     facts.notify = options_.notify;
+    facts.completion = options_.completion;
+    facts.whole_words = options_.whole_words;
+    facts.reads = options_.reads;
     return std::make_unique<VirtualPort>(*this, rank, std::move(facts));
 }
 
@@ -63,7 +69,7 @@ std::size_t VirtualFabric::in_flight() const {
     std::size_t count = 0;
     for (const auto& writes : writes_) count += writes.size();
     for (const auto& immediates : immediates_) count += immediates.size();
-    return count;
+    return count + reads_.size();
 }
 
 std::size_t VirtualFabric::in_flight_of(Rank origin) const {
@@ -73,6 +79,7 @@ std::size_t VirtualFabric::in_flight_of(Rank origin) const {
             return write->origin == origin && !write->complete;
         }));
     }
+    count += static_cast<std::size_t>(std::ranges::count(reads_, origin, &Read::origin));
     return count;
 }
 
@@ -135,6 +142,39 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     return base::Post::posted;
 }
 
+base::Post VirtualFabric::try_get(Rank origin, const link::FabricGet& get) {
+    const FabricConduct& conduct = options_.conduct;
+    WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
+    WEFT_CHECK(get.source + get.bytes <= options_.segment_bytes, get.source, options_.seed);
+    if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
+        return base::Post::again;
+    if (get.pending != nullptr) ++*get.pending;
+    reads_.push_back({.get = get, .origin = origin, .due = due(), .copy = {}});
+    moved_ = true;
+    return base::Post::posted;
+}
+
+/// The target's progress takes the bytes, the origin's hands them over some time later.
+void VirtualFabric::read_some(Rank rank) {
+    std::erase_if(reads_, [&](Read& read) {
+        if (read.due > clock_ || !chance(40)) return false;
+        if (read.copy.empty()) {
+            if (read.get.peer != rank) return false;
+            const std::byte* from =
+                options_.segments[static_cast<std::size_t>(rank)] + read.get.source;
+            read.copy.assign(from, from + read.get.bytes);
+            read.due = due();
+            moved_ = true;
+            return false;
+        }
+        if (read.origin != rank) return false;
+        std::memcpy(read.get.into, read.copy.data(), read.copy.size());
+        if (read.get.pending != nullptr) --*read.get.pending;
+        moved_ = true;
+        return true;
+    });
+}
+
 void VirtualFabric::read_source(Write& write) {
     if (write.read) return;
     write.copy.assign(write.put.data, write.put.data + write.put.bytes);
@@ -146,6 +186,7 @@ std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint32_t> immediat
     if (chance(options_.conduct.idle_percent)) return 0;
     land_some(rank);
     complete_some(rank);
+    read_some(rank);
     auto& waiting = immediates_[static_cast<std::size_t>(rank)];
     std::size_t count = 0;
     while (!waiting.empty() && count < immediates.size() && chance(60)) {

@@ -44,6 +44,9 @@ struct VirtualFabricOptions {
     std::uint64_t seed = 1;
     FabricConduct conduct;
     link::NotifyPlan notify;
+    base::RemoteCompletion completion = base::RemoteCompletion::counted;
+    bool whole_words = true;
+    bool reads = true;
 };
 
 class VirtualFabric {
@@ -56,6 +59,7 @@ class VirtualFabric {
     [[nodiscard]] bool take_moved();
 
     base::Post try_put(Rank origin, const link::FabricPut& put);
+    base::Post try_get(Rank origin, const link::FabricGet& get);
     std::size_t progress(Rank rank, std::span<std::uint32_t> immediates);
     [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
     [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }
@@ -75,6 +79,13 @@ class VirtualFabric {
         bool complete = false;
     };
 
+    struct Read {
+        link::FabricGet get;
+        Rank origin = 0;
+        std::uint64_t due = 0;
+        std::vector<std::byte> copy;  ///< of what was there, once it is taken
+    };
+
     [[nodiscard]] std::uint64_t due();
     [[nodiscard]] std::vector<Chunk> cut(const link::FabricPut& put);
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
@@ -82,12 +93,14 @@ class VirtualFabric {
     void land_some(Rank rank);
     void land(Write& write, std::size_t chunk);
     void complete_some(Rank rank);
+    void read_some(Rank rank);
     static void read_source(Write& write);
 
     VirtualFabricOptions options_;
     base::Random random_;
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
     std::vector<std::vector<std::uint32_t>> immediates_;       ///< by target
+    std::vector<Read> reads_;
     std::uint64_t clock_ = 0;
     bool moved_ = false;
 };

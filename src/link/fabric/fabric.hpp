@@ -21,6 +21,7 @@
 
 #include "base/put.hpp"
 #include "base/result.hpp"
+#include "base/transfer.hpp"
 #include "link/fabric/notify.hpp"
 
 namespace weft::link {
@@ -53,6 +54,10 @@ struct FabricFacts {
     std::size_t immediate_bytes = 0;
     std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
     NotifyPlan notify;              ///< how far ranks learn of puts
+    /// How one-sided calls learn that what they wrote has landed.
+    base::RemoteCompletion completion = base::RemoteCompletion::counted;
+    bool whole_words = false;  ///< a put of an aligned word is never seen in part
+    bool reads = true;         ///< try_get() works
     bool target_must_progress = true;
     bool stages_sources = false;   ///< sources outside the registered memory are copied first
     std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
@@ -80,6 +85,15 @@ struct FabricPut {
     std::uint32_t* pending = nullptr;
 };
 
+/// One read.
+struct FabricGet {
+    Rank peer = 0;
+    std::byte* into = nullptr;
+    std::size_t bytes = 0;             ///< 1 to message_bytes_max
+    std::uint64_t source = 0;          ///< behind the start of the peer's memory
+    std::uint32_t* pending = nullptr;  ///< raised by one, lowered when the bytes are there
+};
+
 class FabricPort {
   public:
     virtual ~FabricPort() = default;
@@ -99,10 +113,13 @@ class FabricPort {
     /// Posts one write. Writes, and immediates of different ones, may arrive in any order.
     [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;
 
+    /// Posts one read. Not ordered with writes. Only where facts().reads.
+    [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;
+
     /// Drives progress; stores immediates of puts that have landed here; returns how many.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint32_t> immediates) noexcept = 0;
 
-    /// Puts posted whose local completion is outstanding.
+    /// Puts and gets posted whose local completion is outstanding.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
     /// The first failure of the endpoint, in words (peer, operation, provider's text); else

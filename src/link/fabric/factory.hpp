@@ -10,10 +10,11 @@
 namespace weft::link {
 
 [[nodiscard]] constexpr std::uint64_t fabric_contract() {
-    constexpr std::uint64_t kRevision = 2;
+    constexpr std::uint64_t kRevision = 3;
     std::uint64_t number = kRevision;
-    for (const std::size_t bytes : {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut),
-                                    sizeof(FabricFacts), sizeof(base::Failure)}) {
+    for (const std::size_t bytes :
+         {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),
+          sizeof(FabricFacts), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;
     }
     return number;

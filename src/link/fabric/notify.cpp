@@ -154,4 +154,15 @@ base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& gran
     return NotifyPlan{cells ? Notify::cells : *best, *best};
 }
 
+base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
+                                         std::optional<Notify> forced) {
+    using base::RemoteCompletion;
+    if (forced == Notify::ordered) return RemoteCompletion::ordered;
+    if (forced == Notify::immediate) return RemoteCompletion::counted;
+    if (forced == Notify::delivery || forced == Notify::fence) return RemoteCompletion::delivered;
+    if (judge_notify(Notify::ordered, profile, grant).promised) return RemoteCompletion::ordered;
+    if (judge_notify(Notify::immediate, profile, grant).promised) return RemoteCompletion::counted;
+    return RemoteCompletion::delivered;
+}
+
 }  // namespace weft::link

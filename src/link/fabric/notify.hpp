@@ -19,6 +19,7 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "base/transfer.hpp"
 
 namespace weft::link {
 
@@ -57,5 +58,10 @@ struct Verdict {
 /// promised is refused, and so is a provider that promises nothing.
 [[nodiscard]] base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
                                                      std::optional<Notify> forced);
+
+/// How one-sided calls learn that their writes have landed: as the forced strategy would tell, else by
+/// order, which costs a write nothing, then by immediates, then by delivery.
+[[nodiscard]] base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
+                                                       std::optional<Notify> forced);
 
 }  // namespace weft::link

@@ -27,9 +27,12 @@ std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
 }
 
-FabricFacts make_facts(const Found& found, NotifyPlan notify) {
+FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteCompletion completion) {
     FabricFacts facts;
     facts.notify = notify;
+    facts.completion = completion;
+    facts.whole_words = found.profile.whole_words;
+    facts.reads = found.profile.reads;
     facts.provider = found.info->fabric_attr->prov_name;
     facts.domain = found.info->domain_attr->name;
     facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
@@ -53,9 +56,9 @@ std::int64_t us_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
-           NotifyPlan notify)
+           NotifyPlan notify, base::RemoteCompletion completion)
     : memory_(memory),
-      facts_(make_facts(found, notify)),
+      facts_(make_facts(found, notify, completion)),
       grant_(found.grant),
       writes_empty_(found.profile.writes_empty),
       silent_max_(found.profile.silent_small_puts ? kSilentPuts : 0),
@@ -133,7 +136,8 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
 
 base::Result<void> Port::register_all() {
     auto region =
-        register_region({memory_.base, memory_.bytes}, FI_WRITE | FI_REMOTE_WRITE, kMemoryKey);
+        register_region({memory_.base, memory_.bytes},
+                        FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, kMemoryKey);
     if (!region) return region.failure();
     region_ = std::move(region).value();
     region_desc_ = fi_mr_desc(region_.get());
@@ -148,7 +152,7 @@ base::Result<void> Port::register_all() {
         return base::fail(Status::memory, "no memory for staging puts ({} bytes)",
                           Staging::kBuffers * Staging::kBufferBytes);
     }
-    auto staged = register_region(staging_->memory(), FI_WRITE, kStagingKey);
+    auto staged = register_region(staging_->memory(), FI_READ | FI_WRITE, kStagingKey);
     if (!staged) return staged.failure();
     staging_region_ = std::move(staged).value();
     staging_desc_ = fi_mr_desc(staging_region_.get());
@@ -191,7 +195,8 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
     const auto notify = choose_notify(named, found.grant, options.notify);
     if (!notify) return notify.failure();
     const auto start = std::chrono::steady_clock::now();
-    std::unique_ptr<Port> port(new Port(memory, options, found, *notify));
+    std::unique_ptr<Port> port(new Port(memory, options, found, *notify,
+                                        choose_completion(named, found.grant, options.notify)));
     if (auto opened = port->open_endpoint(*found.info, options); !opened) {
         if (found.source.text.empty()) return opened.failure();
         return opened.failure().within(

@@ -196,14 +196,59 @@ base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
     const ssize_t code = fi_writemsg(endpoint_.get(), &message, write.flags | FI_COMPLETION);
     const base::Post posted = posted_as(code, rank, write);
     if (posted != base::Post::posted) return posted;
-    free_ = operation->next;
-    operation->pending = write.pending;
+    take(*operation, peer, rank, write.bytes, write.pending);
     operation->staged = write.staged;
-    operation->bytes = write.bytes;
-    operation->peer = rank;
-    if (write.pending != nullptr) ++*write.pending;
+    return base::Post::posted;
+}
+
+/// The first free operation is under way.
+void Port::take(Operation& operation, Peer& peer, Rank rank, std::size_t bytes,
+                std::uint32_t* pending) noexcept {
+    free_ = operation.next;
+    operation.pending = pending;
+    operation.bytes = bytes;
+    operation.peer = rank;
+    if (pending != nullptr) ++*pending;
     ++peer.in_flight;
     ++in_flight_;
+}
+
+base::Post Port::try_get(const FabricGet& get) noexcept {
+    Peer& peer = peers_[static_cast<std::size_t>(get.peer)];
+    if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
+        if (!resolve(peer, get.peer)) return base::Post::again;
+    }
+    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.message_bytes_max &&
+                   get.source <= peer.memory.bytes && get.bytes <= peer.memory.bytes - get.source,
+               get.peer, get.bytes, get.source, peer.memory.bytes, facts_.message_bytes_max);
+    Operation* operation = free_;
+    if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
+    std::byte* into = get.into;
+    void* desc = nullptr;
+    std::byte* staged = nullptr;
+    if (in_memory(get.into, get.bytes)) {
+        desc = region_desc_;
+    } else if (staging_ != nullptr) {
+        staged = staging_->take();
+        if (staged == nullptr) return base::Post::again;
+        into = staged;
+        desc = staging_desc_;
+    }
+    const ssize_t code =
+        fi_read(endpoint_.get(), into, get.bytes, desc, peer.address, peer.memory.base + get.source,
+                peer.memory.key, &operation->context);
+    if (code != 0) {
+        if (staged != nullptr) staging_->give(staged);
+        if (code != -FI_EAGAIN)
+            fail({Status::peer,
+                  refused(fmt::format("read of {} bytes from rank {}", get.bytes, get.peer),
+                          static_cast<int>(code))
+                      .text});
+        return base::Post::again;
+    }
+    take(*operation, peer, get.peer, get.bytes, get.pending);
+    operation->staged = staged;
+    operation->into = staged != nullptr ? get.into : nullptr;
     return base::Post::posted;
 }
 
@@ -222,6 +267,8 @@ Port::Operation* Port::operation_of(void* context) noexcept {
 }
 
 void Port::finish(Operation& operation) noexcept {
+    if (operation.into != nullptr) std::copy_n(operation.staged, operation.bytes, operation.into);
+    operation.into = nullptr;
     if (operation.pending != nullptr) --*operation.pending;
     if (operation.staged != nullptr) staging_->give(operation.staged);
     operation.staged = nullptr;

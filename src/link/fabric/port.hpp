@@ -48,6 +48,7 @@ class Port final : public FabricPort {
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
+    [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint32_t> immediates) noexcept override;
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
@@ -59,6 +60,7 @@ class Port final : public FabricPort {
         fi_context2 context{};  // first: its address is what libfabric gives back
         std::uint32_t* pending = nullptr;
         std::byte* staged = nullptr;
+        std::byte* into = nullptr;  // of a read through `staged`: where it goes from there
         Operation* next = nullptr;
         std::size_t bytes = 0;
         Rank peer = 0;
@@ -88,7 +90,7 @@ class Port final : public FabricPort {
     };
 
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
-         NotifyPlan notify);
+         NotifyPlan notify, base::RemoteCompletion completion);
     [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
                                                    const FabricOptions& options);
     [[nodiscard]] base::Result<void> register_all();
@@ -105,6 +107,8 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
+    void take(Operation& operation, Peer& peer, Rank rank, std::size_t bytes,
+              std::uint32_t* pending) noexcept;
     [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
     [[nodiscard]] Operation* operation_of(void* context) noexcept;
     void finish(Operation& operation) noexcept;

@@ -65,6 +65,14 @@ struct Profile {
     /// Are cells better than an immediate for small payloads?
     bool prefers_cells = false;
 
+    // --- One-sided calls
+
+    /// Is an aligned word of up to 8 bytes that is put by itself never seen in part? If not, words go in
+    /// requests, and the target stores them.
+    bool whole_words = false;
+    /// Do remote reads work? If not, the target puts what is asked for.
+    bool reads = true;
+
     // --- What to ask for
 
     /// Should ordered writes be asked for? Costs nothing on some fabrics and the fast path on

@@ -20,8 +20,13 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 
 void Wire::land(std::uint32_t immediate) noexcept {
     const std::size_t line = immediate >> 2;
+    if (static_cast<Landed>(immediate & 3U) == Landed::write) {
+        ++batch_landed_[line];
+        return;
+    }
     auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
     switch (static_cast<Landed>(immediate & 3U)) {
+        case Landed::write:
         case Landed::all:
             break;
         case Landed::piece:

@@ -42,6 +42,15 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     plan_ = facts.notify;
     piece_bytes_max_ = facts.message_bytes_max;
     inject_bytes_ = facts.inject_bytes;
+    completion_ = facts.completion;
+    whole_words_ = facts.whole_words;
+    reads_ = facts.reads;
+    written_to_.resize(near_.size());
+    if (completion_ == base::RemoteCompletion::counted) {
+        WEFT_CHECK(near_.size() < (std::size_t{1} << 30) / kBatches, near_.size());
+        batches_.resize(near_.size());
+        batch_landed_.resize(near_.size() * kBatches);
+    }
     if (plan_.large == Notify::immediate) {
         const std::size_t lines = options_.cells_end / sizeof(base::Cell);
         WEFT_CHECK(lines < (std::size_t{1} << 30), lines);
@@ -83,6 +92,7 @@ void Wire::poll_port() noexcept {
         warm_one();
     for (std::size_t i = 0; i < count; ++i) land(immediates[i]);
     if (!deferred_open_.empty()) post_deferred_flags();
+    if (serve_ != nullptr) serve_(serve_argument_);
 }
 
 /// Tries the next peer that is not connected yet. One that is outside the library is simply tried again

@@ -8,7 +8,8 @@
 // Why      No network here promises an order between two puts (docs/one-sided.md, section 3).
 // Holds    Nothing blocks or allocates after construction. One thread drives a wire. Fits
 //          run::Transport without knowing it.
-// Next     far_put.cpp for what is sent, landing.cpp for what is found; link/fabric/fabric.hpp for the
+// Next     far_put.cpp for what is sent, landing.cpp for what is found, transfers.cpp for bytes without a
+//          flag; link/fabric/fabric.hpp for the
 //          network; run/execute/transport.hpp for the user.
 #pragma once
 
@@ -19,6 +20,7 @@
 
 #include "base/put.hpp"
 #include "base/result.hpp"
+#include "base/transfer.hpp"
 #include "link/fabric/fabric.hpp"
 
 namespace weft::link {
@@ -46,6 +48,33 @@ class Wire {
     void progress() noexcept {
         if (port_) poll_port();
     }
+
+    // Bytes without a flag, between far ranks only. `resume` as that of try_put().
+    [[nodiscard]] base::Post try_write(const base::Write& write, std::uint64_t& resume) noexcept;
+    [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept;
+    /// How try_write() is known to have landed; the same on all ranks.
+    [[nodiscard]] base::RemoteCompletion completion() const noexcept { return completion_; }
+    /// Transfers that try_write() has made of all writes to a peer, modulo 2^32.
+    [[nodiscard]] std::uint32_t written_to(Rank peer) const noexcept {
+        return written_to_[static_cast<std::size_t>(peer)];
+    }
+    // Where they are counted: in batches, because later ones may land first.
+    static constexpr std::uint32_t kBatches = 64;  ///< that may be under way between two ranks
+    /// Ends the batch of transfers to a peer and returns how many there were; 0: none, and no end.
+    [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept;
+    /// Whether as many transfers of the peer's oldest batch have landed here. If so, the next is the
+    /// oldest one.
+    [[nodiscard]] bool take_batch(Rank peer, std::uint32_t transfers) noexcept;
+    /// Whether a write of an aligned word is never seen in part.
+    [[nodiscard]] bool whole_words() const noexcept { return whole_words_; }
+    [[nodiscard]] bool reads() const noexcept { return reads_; }
+    /// Called at the end of each progress() of a wire with a network: what peers have asked for. It may
+    /// put, and must not call progress().
+    void set_service(void (*serve)(void* argument), void* argument) noexcept {
+        serve_ = serve;
+        serve_argument_ = argument;
+    }
+
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
     void settle(std::uint64_t cell) noexcept {
         if (plan_.small == Notify::cells) take_words(cell);
@@ -69,6 +98,7 @@ class Wire {
         all = 0,     ///< flag word and payload
         piece = 1,   ///< a piece of the payload
         header = 2,  ///< the flag word and how many pieces there are
+        write = 3,   ///< bytes that no cell tells about; instead of the cell, whose and which batch
     };
     struct Free {
         void operator()(void* memory) const noexcept { std::free(memory); }
@@ -133,6 +163,20 @@ class Wire {
     std::vector<std::uint16_t> deferred_open_;
     /// By cell line: pieces announced minus pieces landed; 0 when a put is whole.
     std::unique_ptr<std::int32_t[], Free> missing_;
+    base::RemoteCompletion completion_ = base::RemoteCompletion::counted;
+    bool whole_words_ = true;
+    bool reads_ = true;
+    std::vector<std::uint32_t> written_to_;
+    struct Batch {
+        std::uint32_t open_written = 0;  ///< transfers to the peer in the batch that is open
+        std::uint8_t open = 0;           ///< its number, modulo kBatches
+        std::uint8_t oldest = 0;         ///< of the peer's batches, here
+    };
+    std::vector<Batch> batches_;  ///< by peer
+    std::vector<std::uint32_t>
+        batch_landed_;  ///< by peer and batch: transfers that have landed here
+    void (*serve_)(void* argument) = nullptr;
+    void* serve_argument_ = nullptr;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells
 };
 

@@ -123,6 +123,28 @@ TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
     EXPECT_FALSE(choose_notify(profile, generous(), {}));  // nothing for large payloads
 }
 
+TEST(Completion, OrderBeforeImmediatesBeforeDelivery) {
+    using base::RemoteCompletion;
+    Profile profile = trusted();
+    Grant grant = generous();
+    EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::ordered);
+    profile.ordered.holds = false;
+    EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::counted);
+    grant.immediate_bytes = 0;
+    EXPECT_EQ(choose_completion(profile, grant, {}), RemoteCompletion::delivered);
+}
+
+TEST(Completion, FollowsWhatIsForced) {
+    using base::RemoteCompletion;
+    for (const auto& [forced, completion] :
+         {std::pair{Notify::immediate, RemoteCompletion::counted},
+          {Notify::ordered, RemoteCompletion::ordered},
+          {Notify::delivery, RemoteCompletion::delivered},
+          {Notify::fence, RemoteCompletion::delivered},
+          {Notify::cells, RemoteCompletion::ordered}})
+        EXPECT_EQ(choose_completion(trusted(), generous(), forced), completion) << name_of(forced);
+}
+
 TEST(Notify, PlansHaveWords) {
     EXPECT_EQ(to_text({Notify::cells, Notify::immediate}), "cells up to 48 bytes, immediate above");
     EXPECT_EQ(to_text({Notify::fence, Notify::fence}), "fence");

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transfers.cpp - bytes without a flag, between far ranks.
+//
+// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. Counted
+//          writes announce each piece by the rank of its origin and the batch, so the target counts
+//          without knowing what for. A batch is closed when something that follows it is sent; not
+//          more than kBatches may be under way, which the user of the wire sees to.
+// Next     run/onesided for what is made of it.
+#include <algorithm>
+#include <utility>
+
+#include "link/wire/wire.hpp"
+
+namespace weft::link {
+
+base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noexcept {
+    FabricPut piece{.peer = write.peer, .kind = PutKind::plain, .pending = write.pending};
+    if (completion_ == base::RemoteCompletion::delivered) piece.kind = PutKind::delivered;
+    if (completion_ == base::RemoteCompletion::counted) {
+        piece.kind = PutKind::announced;
+        const std::uint32_t batch = batches_[static_cast<std::size_t>(write.peer)].open;
+        piece.immediate = (static_cast<std::uint32_t>(options_.rank) * kBatches + batch) << 2 |
+                          static_cast<std::uint32_t>(Landed::write);
+    }
+    while (resume < write.bytes) {
+        piece.data = write.data + resume;
+        piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, write.bytes - resume);
+        piece.target = write.target + resume;
+        if (port_->try_put(piece) == base::Post::again) return base::Post::again;
+        ++written_to_[static_cast<std::size_t>(write.peer)];
+        if (piece.kind == PutKind::announced)
+            ++batches_[static_cast<std::size_t>(write.peer)].open_written;
+        resume += piece.bytes;
+    }
+    return base::Post::posted;
+}
+
+base::Post Wire::try_read(const base::Read& read, std::uint64_t& resume) noexcept {
+    FabricGet piece{.peer = read.peer, .pending = read.pending};
+    while (resume < read.bytes) {
+        piece.into = read.into + resume;
+        piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, read.bytes - resume);
+        piece.source = read.source + resume;
+        if (port_->try_get(piece) == base::Post::again) return base::Post::again;
+        resume += piece.bytes;
+    }
+    return base::Post::posted;
+}
+
+std::uint32_t Wire::close_batch(Rank peer) noexcept {
+    Batch& batch = batches_[static_cast<std::size_t>(peer)];
+    const std::uint32_t written = std::exchange(batch.open_written, 0);
+    if (written != 0) batch.open = static_cast<std::uint8_t>((batch.open + 1) % kBatches);
+    return written;
+}
+
+bool Wire::take_batch(Rank peer, std::uint32_t transfers) noexcept {
+    Batch& batch = batches_[static_cast<std::size_t>(peer)];
+    std::uint32_t& landed = batch_landed_[static_cast<std::size_t>(peer) * kBatches + batch.oldest];
+    if (landed != transfers) return false;
+    landed = 0;
+    batch.oldest = static_cast<std::uint8_t>((batch.oldest + 1) % kBatches);
+    return true;
+}
+
+}  // namespace weft::link
