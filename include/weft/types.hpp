@@ -36,6 +36,12 @@ inline constexpr int kBuiltinOps = 10;
 /// WEFT_PROGRESS=thread perhaps on the progress thread, never on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
 
+/// How a waiting rank compares a word with a value.
+enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
+
+/// What a signal does to its word.
+enum class SignalOp : std::uint8_t { set, add };
+
 /// How a call ended. Values are those of weft_status in the C interface.
 enum class Status : std::int32_t {
     ok = 0,

@@ -166,6 +166,70 @@ WEFT_API weft_status weft_free(weft_team* team, void* memory);
 /// usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
+// --- one-sided calls ------------------------------------------------------------------------------
+//
+// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc()). Not
+// collective: the peer, a rank of the team and perhaps this one, only has to call into the library now
+// and then. Semantics are those of OpenSHMEM 1.5 where it has the call.
+
+/// How weft_wait_until() compares the word with the value.
+typedef enum weft_compare WEFT_AS_INT {
+    WEFT_EQ = 0,
+    WEFT_NE,
+    WEFT_GT,
+    WEFT_GE,
+    WEFT_LT,
+    WEFT_LE,
+    WEFT_COMPARE_RANGE = 0x7fffffff  ///< no comparison: makes the enumeration as large as an int
+} weft_compare;
+
+/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed; the data
+/// lands some time before the next weft_quiet() returns.
+WEFT_API weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
+/// The same, and returns at once: src belongs to the library until weft_quiet().
+WEFT_API weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                  int peer);
+/// Copies from src in the peer's memory to dst, any memory. Returns when the data is there.
+WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
+/// The same, and returns at once: the data is there when weft_quiet() returns.
+WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                  int peer);
+
+/// weft_put(), and then, when the data is there, *signal at the peer is set to value, or, if add is not 0,
+/// value is added to it. Whoever sees the signal changed sees the data. bytes may be 0.
+WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
+                                     uint64_t* signal, uint64_t value, int add, int peer);
+/// The same, and returns at once: src belongs to the library until weft_quiet().
+WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
+                                         uint64_t* signal, uint64_t value, int add, int peer);
+
+/// Returns when this rank's *word compares so with value; cmp: a weft_compare. Drives everything meanwhile.
+/// Others change the word by a put of just this word, a signal, or an atomic operation.
+WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
+                                     uint64_t value);
+/// Moves everything that is in flight once. *holds: 1 if weft_wait_until() would return, else 0.
+WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int cmp, uint64_t value,
+                                     int* holds);
+
+/// @name Atomic operations
+/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was; may be
+/// NULL.
+/// @{
+WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
+                                    uint64_t* old);
+WEFT_API weft_status weft_swap(weft_team* team, uint64_t* word, uint64_t value, int peer,
+                               uint64_t* old);
+/// Stores value if the word is `expected`.
+WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t expected,
+                                       uint64_t value, int peer, uint64_t* old);
+/// @}
+
+/// At each peer, what this rank has put before (signals and atomic operations included) lands before what
+/// it puts after. Says nothing about gets, nor about what others put.
+WEFT_API weft_status weft_fence(weft_team* team);
+/// Returns when all that this rank has put and got, on any team, is done here and at the peers.
+WEFT_API weft_status weft_quiet(weft_team* team);
+
 // --- collectives ----------------------------------------------------------------------------------
 
 /// Returns when all members have entered.

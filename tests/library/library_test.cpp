@@ -36,6 +36,15 @@ TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     EXPECT_EQ(outcome.errors, "");
 }
 
+TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
+    const Outcome outcome =
+        run_ranks(options_of(GetParam()), {rank_program("one_sided")}, {"WEFT_TIMEOUT=10"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output,
+              std::to_string(GetParam().ranks) + " ranks: all one-sided calls are right\n");
+}
+
 TEST_P(LibraryTest, OwnersLetGoAndStaleHandlesAreRefused) {
     const Outcome outcome = run_ranks(options_of(GetParam()), {rank_program("owners")});
     EXPECT_EQ(outcome.status, 0);

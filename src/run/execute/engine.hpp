@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "run/execute/fused_runner.hpp"
@@ -145,6 +147,32 @@ class Engine {
         return succeeded;
     }
 
+    /// The turn, for waits that are not a call's of a team; see await().
+    [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
+
+    /// Holding the turn: drives everything until `ended` holds. `waits` says what for, if that takes
+    /// long. False: it cannot be waited for any longer; failure() says why.
+    template <class Ended, class Waits>
+    bool await(Ended ended, Waits waits) {
+        if (ended()) return true;
+        const Attendance here(*this);
+        idle_ = {};
+        also_waits_ = std::ref(waits);
+        bool done = false;
+        while (!done && !gave_up_) {
+            if (!poll_now()) drive_external();
+            done = ended();
+            if (!done) wire_.relax(idle_.failures);
+        }
+        also_waits_ = nullptr;
+        if (!done) failure_ = vigil_.failure();
+        return done;
+    }
+    /// Why no wait can succeed any more, or nullptr.
+    [[nodiscard]] const base::Failure* lost() const {
+        return gave_up_ ? &vigil_.failure() : nullptr;
+    }
+
     /// Drives everything until nothing is in flight.
     void drain() {
         const Turn::Hold hold = turn_.take();
@@ -167,6 +195,7 @@ class Engine {
                 if (lane.at < lane.end) lines.push_back(describe(*op, lane));
             }
         }
+        if (also_waits_) lines.push_back({.peer = -1, .said = also_waits_()});
         return lines;
     }
 
@@ -209,6 +238,7 @@ class Engine {
         } else if (vigil_.is_due(++idle_.failures) &&
                    !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
             fail_all(vigil_.failure());
+            gave_up_ = gave_up_ || vigil_.blames_all();
         }
         return moved;
     }
@@ -453,6 +483,8 @@ class Engine {
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
     bool in_external_ = false;
+    std::function<std::string()> also_waits_;  ///< of await()
+    bool gave_up_ = false;                     ///< the vigil ended every wait
     std::deque<Operation> pool_;
     std::vector<Operation*> free_;
     base::Failure failure_;

@@ -6,6 +6,7 @@
 namespace weft::run {
 
 std::string to_text(const Stuck& stuck, Rank job_rank) {
+    if (!stuck.said.empty()) return fmt::format("rank {}: {}", job_rank, stuck.said);
     std::string text = fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank,
                                    stuck.program->program.collective,
                                    stuck.program->program.algorithm, stuck.epoch, stuck.step);

@@ -45,6 +45,7 @@ struct Stuck {
     base::FlagWord have = 0;
     base::FlagWord want = 0;
     bool waits_for_local = false;  ///< for local completion or room, not for a signal
+    std::string said;              ///< what another wait than a lane's waits for, in words
 };
 
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
@@ -117,6 +118,9 @@ class Vigil {
         return blamed_team_ == nullptr || blamed_team_ == &team;
     }
 
+    /// Whether it concerns every wait.
+    [[nodiscard]] bool blames_all() const { return blamed_team_ == nullptr; }
+
     /// Reads what peers asked or answered. False if one of them disagrees about a call.
     bool read_inquiries(const Teams& teams) {
         for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
@@ -187,7 +191,7 @@ class Vigil {
     }
 
     void ask(const Stuck& lane) {
-        if (lane.peer < 0 || lane.waits_for_local) return;
+        if (lane.peer < 0 || lane.waits_for_local || lane.team == nullptr) return;
         send(make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_),
              lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
     }

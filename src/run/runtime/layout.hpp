@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - what lies where in every rank's segment.
 //
-// Idea     header | mailboxes | a fixed table of team regions | heap. The layout follows from the size
+// Idea     header | mailboxes | one-sided area | a fixed table of team regions | heap. The layout follows from the size
 //          of the job and the settings alone, so an offset means the same on all ranks.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "base/region.hpp"
 #include "run/execute/inquiry.hpp"
+#include "run/onesided/area.hpp"
 
 namespace weft::run {
 
@@ -26,7 +27,8 @@ struct SegmentLayout {
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
         region_bytes = round_up(shape.bytes(), kAlignment);
-        regions = round_up(Mailboxes::kEnd, kAlignment);
+        onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
+        regions = round_up(onesided.offset + onesided.bytes(), kAlignment);
         heap = regions + kTeams * region_bytes;
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
@@ -35,6 +37,7 @@ struct SegmentLayout {
         return regions + team * region_bytes;
     }
 
+    OneSidedArea onesided;
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
     std::uint64_t regions = 0;  ///< where the table of regions starts

@@ -9,6 +9,10 @@ namespace weft::run {
 
 namespace {
 
+static_assert(Network<link::Wire> && Driver<RealEngine>);
+// Each request may close a batch, and one is open.
+static_assert(OneSidedArea::kSlots < link::Wire::kBatches);
+
 /// A wait outlives a lost peer by so much: a launcher ends the job earlier and hears who was lost.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
@@ -37,6 +41,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
       layout_(job.bootstrap->size(), settings_),
       kernels_(kernels),
       job_(std::move(job)),
+      own_(job_.wire->near(job_.bootstrap->rank())),
       heap_({layout_.heap, layout_.bytes - layout_.heap}) {
     const Rank rank = job_.bootstrap->rank();
     engine_ = std::make_unique<RealEngine>(
@@ -51,6 +56,10 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
                       .answer = [words = job_.last_words.get()](
                                     const std::string& line) { words->answer(line); }},
             .shared = settings_.progress == base::ProgressMode::thread});
+    onesided_ = std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
+                                               job_.bootstrap->rank());
+    if (onesided_->service().has_origins())
+        job_.wire->set_service(&RealOneSided::serve, onesided_.get());
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1, 0);
@@ -132,12 +141,20 @@ std::byte* Runtime::on_rank(const void* memory, Rank job_rank) const {
     return base == nullptr ? nullptr : base + offset;
 }
 
+/// All that this rank has put is where it belongs.
+base::Result<void> Runtime::settle_onesided() {
+    const auto hold = engine_->take_turn();
+    if (onesided_->quiet()) return {};
+    return engine_->failure();
+}
+
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
     helper_.reset();  // from here on this thread drives without a pause
+    base::Result<void> outcome = settle_onesided();
     engine_->drain();
-    auto outcome = world().call({.kind = Kind::barrier}, {});
+    if (outcome.ok()) outcome = world().call({.kind = Kind::barrier}, {});
     job_.last_words->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;

@@ -16,12 +16,15 @@
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
+#include "run/onesided/onesided.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/symmetric_heap.hpp"
 #include "run/runtime/team.hpp"
 
 namespace weft::run {
+
+using RealOneSided = OneSided<link::Wire, RealEngine>;
 
 class Runtime {
   public:
@@ -38,6 +41,7 @@ class Runtime {
     [[nodiscard]] const base::Settings& settings() const { return settings_; }
     [[nodiscard]] const Job& job() const { return job_; }
     [[nodiscard]] RealEngine& engine() { return *engine_; }
+    [[nodiscard]] RealOneSided& onesided() { return *onesided_; }
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
 
@@ -65,9 +69,19 @@ class Runtime {
     /// stores do not reach it.
     [[nodiscard]] std::byte* on_rank(const void* memory, Rank job_rank) const;
 
+    /// Where memory of this rank lies in its segment; far beyond its end for any other.
+    [[nodiscard]] std::uint64_t offset_of(const void* memory) const {
+        return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(own_);
+    }
+
     /// A call was started and its caller goes elsewhere.
     void wake_helper() {
         if (helper_) helper_->wake();
+    }
+    /// For calls that need nobody's progress, but whose callers others may wait for.
+    void progress_now_and_then() {
+        constexpr unsigned kProgressEvery = 32;
+        if (job_.nodes_linked() && ++calls_ % kProgressEvery == 0) engine_->poll();
     }
     void progress() {
         if (!finalized_ && !engine_->in_external()) engine_->poll();
@@ -81,19 +95,23 @@ class Runtime {
 
     Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
     void abort_job(const std::string& why);
+    [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
 
     base::Settings settings_;
     SegmentLayout layout_;
     ReduceTable kernels_;
     Job job_;
+    std::byte* own_;  ///< start of this rank's segment
     std::unique_ptr<RealEngine> engine_;
+    std::unique_ptr<RealOneSided> onesided_;
     SymmetricHeap heap_;
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
     std::uint64_t team_serials_ = 0;
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
+    unsigned calls_ = 0;
     std::optional<ProgressThread<link::Wire>> helper_;  ///< last: it drives the engine
 };
 

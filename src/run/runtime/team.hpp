@@ -16,6 +16,7 @@
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
 #include "run/runtime/plans.hpp"
+#include "run/runtime/remote_memory.hpp"
 
 namespace weft::run {
 
@@ -36,6 +37,12 @@ class Team {
 
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
+    /// A member's rank in the job.
+    [[nodiscard]] Rank job_rank(Rank member) const {
+        return state_->setup.job_ranks[static_cast<std::size_t>(member)];
+    }
+    /// One-sided calls between members.
+    [[nodiscard]] RemoteMemory remote() { return {runtime_, *this}; }
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// request.hpp - what one rank asks another to do to its memory, and the doing of it.
+//
+// Holds    Words are changed by atomic operations of the processor, so the target's node-mates, which
+//          change them directly, and far ranks, which ask, see one history.
+// Next     service.hpp for the target's side, requests.hpp for the origin's.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/region.hpp"
+
+namespace weft::run {
+
+enum class RequestKind : std::uint8_t {
+    flush,  ///< nothing: its reply says that all before it is done
+    store,
+    add,
+    swap,
+    compare_swap,
+    get,  ///< put `operand` bytes from `offset` to `other` in the origin's segment
+};
+
+/// One request, as it lies in a cell.
+struct Request {
+    static constexpr std::size_t kInlineMax = 16;
+
+    RequestKind kind = RequestKind::flush;
+    std::uint8_t width = 8;         ///< bytes of the word
+    std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the word is changed
+    std::uint8_t asks = 0;          ///< whether a reply is wanted
+    std::uint32_t after = 0;   ///< transfers of this origin since the last request that had some
+    std::uint64_t offset = 0;  ///< of the word, in the target's segment
+    std::uint64_t operand = 0;
+    std::uint64_t other = 0;  ///< the value to compare with, or an offset
+    std::byte data[kInlineMax] = {};
+};
+static_assert(sizeof(Request) == base::kCellPayload);
+
+namespace onesided {
+
+template <class Word>
+std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
+                        std::uint64_t other) noexcept {
+    const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
+    const auto value = static_cast<Word>(operand);
+    // Release: pairs with the acquire of whoever waits for the word; what came before is visible with it.
+    switch (kind) {
+        case RequestKind::add:
+            return word.fetch_add(value, std::memory_order_acq_rel);
+        case RequestKind::swap:
+            return word.exchange(value, std::memory_order_acq_rel);
+        case RequestKind::compare_swap: {
+            auto expected = static_cast<Word>(other);
+            word.compare_exchange_strong(expected, value, std::memory_order_acq_rel,
+                                         std::memory_order_acquire);
+            return expected;
+        }
+        case RequestKind::store:
+            word.store(value, std::memory_order_release);
+            break;
+        case RequestKind::flush:
+        case RequestKind::get:
+            break;
+    }
+    return 0;
+}
+
+/// Changes a word and returns what it was, if the change says so. The word is aligned to its width.
+inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
+                            std::uint64_t operand, std::uint64_t other) noexcept {
+    switch (width) {
+        case 1:
+            return change_as<std::uint8_t>(kind, at, operand, other);
+        case 2:
+            return change_as<std::uint16_t>(kind, at, operand, other);
+        case 4:
+            return change_as<std::uint32_t>(kind, at, operand, other);
+        default:
+            return change_as<std::uint64_t>(kind, at, operand, other);
+    }
+}
+
+/// Whether these bytes are a word that can be stored at once.
+[[nodiscard]] inline bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
+    return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
+}
+
+/// Copies between this rank's memory and a mapped peer's: words as words, all else as bytes.
+template <class Word>
+void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
+    Word value;
+    // The peer's side is shared; relaxed, since fences and signals order it.
+    if (storing) {
+        std::memcpy(&value, from, sizeof value);
+        std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_relaxed);
+    } else {
+        auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(from));
+        value = std::atomic_ref<Word>(*shared).load(std::memory_order_relaxed);
+        std::memcpy(to, &value, sizeof value);
+    }
+}
+
+inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
+                      bool storing) noexcept {
+    const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
+    if (!is_word(shared, bytes)) {
+        if (bytes != 0) std::memmove(to, from, bytes);
+    } else if (bytes == 8) {
+        copy_word<std::uint64_t>(to, from, storing);
+    } else if (bytes == 4) {
+        copy_word<std::uint32_t>(to, from, storing);
+    } else if (bytes == 2) {
+        copy_word<std::uint16_t>(to, from, storing);
+    } else {
+        copy_word<std::uint8_t>(to, from, storing);
+    }
+}
+
+}  // namespace onesided
+
+}  // namespace weft::run

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// requests.hpp - the origin's side of requests: numbers them, posts them, takes the replies.
+//
+// Idea     A reply to one request says that all before it are done, too, so only some ask for one: those
+//          with a result, flushes, and one in a few so that slots become free.
+// Holds    A request's slot is used again only when a reply has said that the request is done. At the
+//          first request to a peer memory is allocated, never after.
+// Next     service.hpp for the target's side; onesided.hpp for who asks.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "run/onesided/area.hpp"
+#include "run/onesided/network.hpp"
+#include "run/onesided/request.hpp"
+
+namespace weft::run {
+
+template <Network Wire, class Drive>
+class Requests {
+  public:
+    Requests(Wire& wire, Drive& driver, const OneSidedArea& area, Rank rank)
+        : wire_(wire),
+          driver_(driver),
+          area_(area),
+          rank_(rank),
+          own_(wire.near(rank)),
+          peers_(static_cast<std::size_t>(area.ranks)) {}
+
+    /// Posts a request and returns its number; 0: driver.failure() says why not.
+    std::uint64_t send(Rank rank, Request request, bool asks) {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(OneSidedArea::kSlots);
+        const std::uint64_t number = peer.sent + 1;
+        Slot& slot = peer.slots[number % OneSidedArea::kSlots];
+        if (!driver_.await([&] { return has_room(rank, peer, slot); },
+                           [&] { return waits(rank, peer, "room for a request"); }))
+            return 0;
+        request.asks = asks || number % kAskEvery == 0 ? 1 : 0;
+        slot.request = request;
+        slot.part = {reinterpret_cast<const std::byte*>(&slot.request), sizeof slot.request};
+        const base::Put put{.peer = rank,
+                            .parts = {&slot.part, 1},
+                            .bytes = sizeof slot.request,
+                            .cell = area_.request(rank_, number),
+                            .flag = base::flag_word(number, 0),
+                            .pending = &slot.pending};
+        std::uint64_t resume = 0;
+        if (!driver_.await([&] { return wire_.try_put(put, resume) == base::Post::posted; },
+                           [&] { return waits(rank, peer, "the network to take a request"); }))
+            return 0;
+        peer.sent = number;
+        if (request.asks != 0)
+            peer.slots[peer.asked++ % OneSidedArea::kSlots].asked_number = number;
+        return number;
+    }
+
+    /// Waits until the request of that number, which asked, and all before it are done.
+    bool await(Rank rank, std::uint64_t number) {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        return driver_.await([&] { return take_replies(rank, peer) >= number; },
+                             [&] { return waits(rank, peer, "a reply"); });
+    }
+    /// What the reply to an awaited request brought.
+    [[nodiscard]] std::uint64_t result(Rank rank, std::uint64_t number) const {
+        return peers_[static_cast<std::size_t>(rank)].slots[number % OneSidedArea::kSlots].result;
+    }
+    /// Requests to a peer that are not known to be done.
+    [[nodiscard]] bool outstanding(Rank rank) {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        return peer.sent != peer.done && take_replies(rank, peer) != peer.sent;
+    }
+
+  private:
+    static constexpr std::uint64_t kAskEvery = OneSidedArea::kSlots / 4;
+
+    struct Slot {
+        Request request;
+        base::PutPart part;
+        std::uint64_t result = 0;
+        std::uint64_t asked_number = 0;  ///< a queue of its own, of requests that asked
+        std::uint32_t pending = 0;
+    };
+    struct Peer {
+        std::unique_ptr<Slot[]> slots;
+        std::uint64_t sent = 0;      ///< number of the last request
+        std::uint64_t done = 0;      ///< of the last that is known to be done
+        std::uint64_t asked = 0;     ///< how many have asked for a reply
+        std::uint64_t answered = 0;  ///< how many replies were taken
+    };
+
+    bool has_room(Rank rank, Peer& peer, const Slot& slot) noexcept {
+        const std::uint64_t number = peer.sent + 1;
+        if (number - peer.done > OneSidedArea::kSlots) take_replies(rank, peer);
+        return number - peer.done <= OneSidedArea::kSlots && slot.pending == 0;
+    }
+
+    std::uint64_t take_replies(Rank rank, Peer& peer) noexcept {
+        while (peer.answered != peer.asked) {
+            const std::uint64_t number =
+                peer.slots[peer.answered % OneSidedArea::kSlots].asked_number;
+            const std::uint64_t at = area_.reply(rank, number);
+            wire_.settle(at);
+            const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
+            // Acquire: pairs with the release of the flag; what was replied is visible with it.
+            if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
+            std::memcpy(&peer.slots[number % OneSidedArea::kSlots].result, cell->payload,
+                        sizeof(std::uint64_t));
+            peer.done = number;
+            ++peer.answered;
+        }
+        return peer.done;
+    }
+
+    [[nodiscard]] static std::string waits(Rank rank, const Peer& peer, std::string_view what) {
+        return fmt::format(
+            "one-sided call: waiting for {} from rank {} (asked for {} requests, {} are "
+            "done)",
+            what, rank, peer.sent, peer.done);
+    }
+
+    Wire& wire_;
+    Drive& driver_;
+    OneSidedArea area_;
+    Rank rank_;
+    std::byte* own_;
+    std::vector<Peer> peers_;  ///< by rank of the job
+};
+
+}  // namespace weft::run

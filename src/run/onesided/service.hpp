@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// service.hpp - the target's side of requests: takes them from their cells, does them, replies.
+//
+// Idea     Whatever drives this rank's wire calls serve(): each wait, each poll, a progress thread. It
+//          looks at the next request cell of a few far ranks in turn, so that a poll stays short in a
+//          large job.
+// Holds    Requests of one origin are done in order, each when the writes that it follows have landed.
+//          Nothing blocks or allocates after construction; an origin whose reply finds no room waits.
+// Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/check.hpp"
+#include "run/onesided/area.hpp"
+#include "run/onesided/network.hpp"
+#include "run/onesided/request.hpp"
+
+namespace weft::run {
+
+template <Network Wire>
+class Service {
+  public:
+    Service(Wire& wire, const OneSidedArea& area, Rank rank)
+        : wire_(wire), area_(area), rank_(rank), own_(wire.near(rank)) {
+        for (Rank peer = 0; peer < area.ranks; ++peer) {
+            if (wire.near(peer) == nullptr) origins_.push_back({.rank = peer});
+        }
+        if (origins_.empty()) return;
+        replies_.resize(kReplies);
+        open_.reserve(kReplies);
+        for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
+    }
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
+    /// Replies that are not out of the way yet.
+    [[nodiscard]] std::size_t replies_open() const { return open_.size(); }
+
+    void serve() noexcept {
+        if (!open_.empty()) post_replies();
+        for (std::size_t i = std::min(kOriginsPerLook, origins_.size()); i > 0; --i) {
+            if (++turn_ >= origins_.size()) turn_ = 0;
+            while (serve_next(origins_[turn_])) continue;
+        }
+    }
+
+  private:
+    static constexpr std::size_t kOriginsPerLook = 8;
+    static constexpr std::size_t kReplies = 256;
+
+    struct Origin {
+        Rank rank = 0;
+        std::uint64_t next = 1;  ///< number of the next request
+    };
+    /// A reply until nothing reads it any more.
+    struct Reply {
+        std::uint64_t value = 0;
+        base::Put put;
+        base::PutPart part;
+        std::uint64_t resume = 0;
+        std::uint32_t pending = 0;
+        bool posted = false;
+    };
+
+    bool serve_next(Origin& origin) noexcept {
+        const std::uint64_t at = area_.request(origin.rank, origin.next);
+        wire_.settle(at);
+        const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
+        // Acquire: pairs with the release of the flag; the request is visible with it.
+        if (cell->flag.load(std::memory_order_acquire) != base::flag_word(origin.next, 0))
+            return false;
+        Request request;
+        std::memcpy(&request, cell->payload, sizeof request);
+        if (request.asks != 0 && free_.empty()) return false;
+        if (request.after != 0 && !wire_.take_batch(origin.rank, request.after)) return false;
+        perform(origin, request);
+        ++origin.next;
+        return true;
+    }
+
+    void perform(const Origin& origin, const Request& request) noexcept {
+        std::uint64_t old = 0;
+        if (request.inline_bytes != 0) {
+            WEFT_CHECK(request.other + request.inline_bytes <= wire_.segment_bytes(), origin.rank);
+            onesided::copy_near(own_ + request.other, request.data, request.inline_bytes, true);
+        }
+        if (request.kind == RequestKind::get) {
+            WEFT_CHECK(request.offset + request.operand <= wire_.segment_bytes(), origin.rank);
+        } else if (request.kind != RequestKind::flush) {
+            WEFT_CHECK(request.offset + request.width <= wire_.segment_bytes(), origin.rank);
+            old = onesided::change(request.kind, own_ + request.offset, request.width,
+                                   request.operand, request.other);
+        }
+        if (request.asks != 0) reply(origin, request, old);
+    }
+
+    void reply(const Origin& origin, const Request& request, std::uint64_t old) noexcept {
+        const std::uint16_t number = free_.back();
+        free_.pop_back();
+        Reply& reply = replies_[number];
+        reply.value = old;
+        reply.part = {reinterpret_cast<const std::byte*>(&reply.value), sizeof reply.value};
+        reply.put = {.peer = origin.rank,
+                     .cell = area_.reply(rank_, origin.next),
+                     .flag = base::flag_word(origin.next, 0),
+                     .pending = &reply.pending};
+        if (request.kind == RequestKind::get) {
+            reply.part = {own_ + request.offset, request.operand};
+            reply.put.target = request.other;
+        }
+        reply.put.parts = {&reply.part, 1};
+        reply.put.bytes = reply.part.bytes;
+        reply.resume = 0;
+        reply.posted = wire_.try_put(reply.put, reply.resume) == base::Post::posted;
+        if (reply.posted && reply.pending == 0) {
+            free_.push_back(number);
+        } else {
+            open_.push_back(number);
+        }
+    }
+
+    void post_replies() noexcept {
+        std::erase_if(open_, [this](std::uint16_t number) {
+            Reply& reply = replies_[number];
+            if (!reply.posted)
+                reply.posted = wire_.try_put(reply.put, reply.resume) == base::Post::posted;
+            if (!reply.posted || reply.pending != 0) return false;
+            free_.push_back(number);
+            return true;
+        });
+    }
+
+    Wire& wire_;
+    OneSidedArea area_;
+    Rank rank_;
+    std::byte* own_;
+    std::vector<Origin> origins_;  ///< far ranks
+    std::size_t turn_ = 0;
+    std::vector<Reply> replies_;  ///< never resized: the wire counts in it
+    std::vector<std::uint16_t> free_;
+    std::vector<std::uint16_t> open_;
+};
+
+}  // namespace weft::run

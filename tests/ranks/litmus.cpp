@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// litmus.cpp - a program of real ranks that tries the order of one-sided calls, pair by pair.
+//
+// Idea     Each test lets a rank see what another has put and compares it with what must be there by then.
+//          Every rank is writer and reader at the same time: rank r writes to rank r + distance and reads
+//          what rank r - distance wrote. Rank 0 prints how many values were compared, by test.
+//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N]
+// Holds    A wrong value is printed and ends the program with status 1. Waits are the library's, which
+//          reports them; whoever launches this has a deadline.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+#include <weft/weft.hpp>
+
+namespace {
+
+using weft::Compare;
+using weft::Rank;
+using weft::SignalOp;
+using weft::Team;
+
+constexpr std::size_t kWords = 40'000;  ///< of the data area: above what one transfer may carry
+
+struct Wrong {
+    std::string text;
+};
+
+/// Symmetric memory of all tests. Each word that others change has its line.
+struct Area {
+    alignas(64) std::uint64_t flag;
+    alignas(64) std::uint64_t credit;
+    alignas(64) std::uint64_t counter;
+    alignas(64) std::int32_t narrow;
+    alignas(64) std::uint64_t lock;
+    alignas(64) std::uint64_t guarded[2];
+    alignas(64) std::uint64_t data[kWords];
+    alignas(64) std::uint64_t more[kWords];
+};
+
+class Litmus {
+  public:
+    Litmus(weft::Runtime& runtime, int rounds, int storm, int distance)
+        : world_(runtime.world()),
+          area_(*new (runtime.allocate(sizeof(Area))) Area{}),
+          rounds_(static_cast<std::uint64_t>(rounds)),
+          storm_(static_cast<std::uint64_t>(storm)),
+          next_((world_.rank() + distance) % world_.size()),
+          before_((world_.rank() + world_.size() - distance % world_.size()) % world_.size()),
+          source_(kWords) {}
+
+    void run() {
+        test("message_passing", [&] { message_passing(); });
+        test("fence_then_flag", [&] { fence_then_flag(); });
+        test("quiet_then_flag", [&] { quiet_then_flag(); });
+        test("put_signal", [&] { put_signal(); });
+        test("signals_add_up", [&] { signals_add_up(); });
+        test("get_after_put", [&] { get_after_put(); });
+        test("counters", [&] { counters(); });
+        test("lock", [&] { lock(); });
+        test("fence_behind_signal", [&] { fence_behind_signal(); });
+        test("nbi_storm", [&] { nbi_storm(); });
+        test("words", [&] { words(); });
+    }
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& checked() const { return checked_; }
+
+  private:
+    template <class Body>
+    void test(const std::string& name, Body body) {
+        name_ = name;
+        compared_ = 0;
+        std::memset(static_cast<void*>(&area_), 0, sizeof area_);
+        world_.barrier();
+        body();
+        world_.quiet();
+        world_.barrier();
+        checked_[name] = compared_;
+    }
+
+    void expect(std::uint64_t have, std::uint64_t want, std::string_view what,
+                std::size_t index = 0) {
+        ++compared_;
+        if (have != want)
+            throw Wrong{fmt::format("{}: rank {}: {} (index {}) is {:#x}, expected {:#x}", name_,
+                                    world_.rank(), what, index, have, want)};
+    }
+    [[nodiscard]] static std::uint64_t value(Rank rank, std::uint64_t round, std::size_t word) {
+        return static_cast<std::uint64_t>(rank) << 48 | round << 24 | (word & 0xffffff);
+    }
+    void fill(std::uint64_t round, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) source_[i] = value(world_.rank(), round, i);
+    }
+    void expect_data(std::uint64_t round, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            expect(area_.data[i], value(before_, round, i), "word", i);
+    }
+    /// Tells the rank before that its data of this round has been read.
+    void give_credit(std::uint64_t round) {
+        world_.put(&area_.credit, &round, sizeof round, before_);
+    }
+    void await_credit(std::uint64_t round) { world_.wait_until(&area_.credit, Compare::ge, round); }
+    [[nodiscard]] static std::size_t count_of(std::uint64_t round) {
+        constexpr std::size_t kCounts[] = {1, 2, 3, 7, 64, 1000, kWords};
+        return kCounts[round % 7];
+    }
+
+    /// Data and flag in one word.
+    void message_passing() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            world_.put(&area_.flag, &round, sizeof round, next_);
+            world_.wait_until(&area_.flag, Compare::ge, round);
+            expect(area_.flag, round, "flag");
+            give_credit(round);
+            await_credit(round);
+        }
+    }
+
+    template <class Order>
+    void data_then_flag(Order order) {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            const std::size_t count = count_of(round);
+            fill(round, count);
+            world_.put_nbi(area_.data, source_.data(), count * sizeof(std::uint64_t), next_);
+            order();
+            world_.put(&area_.flag, &round, sizeof round, next_);
+            world_.wait_until(&area_.flag, Compare::ge, round);
+            expect_data(round, count);
+            give_credit(round);
+            await_credit(round);
+            world_.quiet();
+        }
+    }
+    void fence_then_flag() {
+        data_then_flag([&] { world_.fence(); });
+    }
+    void quiet_then_flag() {
+        data_then_flag([&] { world_.quiet(); });
+    }
+
+    void put_signal() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            const std::size_t count = count_of(round);
+            fill(round, count);
+            world_.put_signal(area_.data, source_.data(), count * sizeof(std::uint64_t),
+                              &area_.flag, round, SignalOp::set, next_);
+            fill(round + 1, count);  // the source is ours again
+            world_.wait_until(&area_.flag, Compare::eq, round);
+            expect_data(round, count);
+            give_credit(round);
+            await_credit(round);
+        }
+    }
+
+    void signals_add_up() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round)
+            world_.put_signal_nbi(nullptr, nullptr, 0, &area_.flag, round, SignalOp::add, next_);
+        const std::uint64_t sum = rounds_ * (rounds_ + 1) / 2;
+        world_.wait_until(&area_.flag, Compare::ge, sum);
+        expect(area_.flag, sum, "sum of signals");
+    }
+
+    void get_after_put() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            const std::size_t count = count_of(round);
+            fill(round, count);
+            std::vector<std::uint64_t> back(count);
+            world_.put(area_.data, source_.data(), count * sizeof(std::uint64_t), next_);
+            world_.quiet();
+            if (round % 2 == 0) {
+                world_.get(back.data(), area_.data, count * sizeof(std::uint64_t), next_);
+            } else {  // into symmetric memory, and not waited for
+                world_.get_nbi(area_.more, area_.data, count * sizeof(std::uint64_t), next_);
+                world_.quiet();
+                std::memcpy(back.data(), area_.more, count * sizeof(std::uint64_t));
+            }
+            for (std::size_t i = 0; i < count; ++i)
+                expect(back[i], value(world_.rank(), round, i), "got word", i);
+        }
+    }
+
+    /// All ranks add to one counter on every rank: each sum is right and no ticket is drawn twice.
+    void counters() {
+        const auto size = static_cast<std::uint64_t>(world_.size());
+        std::uint64_t last = 0;
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            for (Rank peer = 0; peer < world_.size(); ++peer) {
+                const std::uint64_t old = world_.fetch_add(&area_.counter, 1, peer);
+                if (peer != 0) continue;
+                if (round > 1 && old <= last) expect(old, last + 1, "a ticket that has to grow");
+                last = old;
+            }
+            const std::int32_t narrow = world_.fetch_add(&area_.narrow, -3, next_);
+            expect(static_cast<std::uint64_t>(narrow % 3), 0, "a multiple of three");
+        }
+        world_.barrier();
+        expect(area_.counter, rounds_ * size, "counter");
+        expect(static_cast<std::uint64_t>(area_.narrow),
+               static_cast<std::uint64_t>(-3 * static_cast<std::int64_t>(rounds_)),
+               "narrow counter");
+    }
+
+    /// A lock of compare_swap and swap on rank 0 guards two words there that must stay equal.
+    void lock() {
+        const auto me = static_cast<std::uint64_t>(world_.rank()) + 1;
+        const std::uint64_t turns = rounds_ / 4 + 1;
+        for (std::uint64_t turn = 0; turn < turns; ++turn) {
+            while (world_.compare_swap(&area_.lock, 0, me, 0) != 0) continue;
+            std::uint64_t both[2];
+            world_.get(both, area_.guarded, sizeof both, 0);
+            expect(both[1], both[0], "second guarded word");
+            ++both[0];
+            ++both[1];
+            world_.put(&area_.guarded[0], &both[0], sizeof both[0], 0);
+            world_.put(&area_.guarded[1], &both[1], sizeof both[1], 0);
+            world_.quiet();
+            expect(world_.swap(&area_.lock, 0, 0), me, "holder of the lock");
+        }
+        world_.barrier();
+        if (world_.rank() == 0)
+            expect(area_.guarded[0], turns * static_cast<std::uint64_t>(world_.size()),
+                   "guarded word");
+    }
+
+    /// What is put behind a fence is not seen before a signal that was sent before it.
+    void fence_behind_signal() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            world_.put_signal(nullptr, nullptr, 0, &area_.flag, round, SignalOp::set, next_);
+            world_.fence();
+            fill(round, 3);
+            world_.put(area_.data, source_.data(), 3 * sizeof(std::uint64_t), next_);
+            world_.fence();
+            world_.put(&area_.counter, &round, sizeof round, next_);
+            world_.wait_until(&area_.counter, Compare::ge, round);
+            expect(area_.flag, round, "signal before the fence");
+            expect_data(round, 3);
+            give_credit(round);
+            await_credit(round);
+        }
+    }
+
+    /// Many small writes of all sizes that overlap in time, not in place, then one quiet.
+    void nbi_storm() {
+        fill(1, kWords);
+        std::size_t at = 0;
+        bool wrapped = false;
+        for (std::uint64_t i = 0; i < storm_; ++i) {
+            const std::size_t count = std::min<std::size_t>(1 + i % 5, kWords - at);
+            world_.put_nbi(area_.data + at, source_.data() + at, count * sizeof(std::uint64_t),
+                           next_);
+            at += count;
+            wrapped = wrapped || at == kWords;
+            at %= kWords;
+        }
+        world_.quiet();
+        world_.barrier();
+        expect_data(1, wrapped ? kWords : at);
+    }
+
+    /// A word that is put is never seen in part: both halves are always the same.
+    void words() {
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            const std::uint64_t both = round << 32 | round;
+            world_.put_nbi(&area_.flag, &both, sizeof both, next_);
+            world_.put_nbi(area_.more, source_.data(), 3 + round % 61, next_);  // shifts the stream
+            if (world_.test_until(&area_.flag, Compare::ne, 0))
+                expect(area_.flag >> 32, area_.flag & 0xffffffff, "upper half of the word");
+            if (round % 16 == 0) world_.quiet();
+        }
+        world_.quiet();
+        world_.wait_until(&area_.flag, Compare::eq, rounds_ << 32 | rounds_);
+        expect(area_.flag, rounds_ << 32 | rounds_, "last word");
+    }
+
+    Team world_;
+    Area& area_;
+    std::uint64_t rounds_;
+    std::uint64_t storm_;
+    Rank next_;
+    Rank before_;
+    std::vector<std::uint64_t> source_;
+    std::string name_;
+    std::uint64_t compared_ = 0;
+    std::map<std::string, std::uint64_t> checked_;
+};
+
+int option(int argc, char** argv, std::string_view name, int fallback) {
+    for (int i = 1; i + 1 < argc; ++i) {
+        if (argv[i] == name) return std::atoi(argv[i + 1]);
+    }
+    return fallback;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    weft::Runtime runtime;
+    try {
+        Litmus litmus(runtime, option(argc, argv, "--rounds", 50),
+                      option(argc, argv, "--storm", 2000), option(argc, argv, "--distance", 1));
+        litmus.run();
+        if (runtime.world().rank() == 0) {
+            const nlohmann::json report{{"ranks", runtime.world().size()},
+                                        {"nodes", runtime.nodes()},
+                                        {"provider", runtime.provider()},
+                                        {"checked", litmus.checked()}};
+            fmt::print("{}\n", report.dump());
+        }
+    } catch (const Wrong& wrong) {
+        fmt::print(stderr, "litmus: {}\n", wrong.text);
+        std::_Exit(1);
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "litmus: rank {}: {}\n", runtime.world().rank(), error.what());
+        std::_Exit(3);
+    }
+    runtime.finalize();
+}

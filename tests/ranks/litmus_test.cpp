@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: one-sided calls keep their order on real ranks: on a node, between nodes, and mixed, over each
+// provider that is here and each way to tell what has landed. Method: launch litmus.cpp; read from its
+// report that every test compared something. What must go wrong if a fence does nothing is tried on the
+// virtual fabric (tests/virtual/onesided_test.cpp): a real one may be kind.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Launch {
+    std::string name;
+    Words options;
+    Words program;   ///< options of litmus
+    Words settings;  ///< variables
+    bool ordinary = false;
+    std::string provider = {};  ///< skipped where this is not here
+};
+
+std::vector<Launch> launches() {
+    std::vector<Launch> all{
+        {"one_node", {"-n", "4"}, {"--rounds", "100", "--storm", "100000"}, {}, true},
+        {"alone", {"-n", "1"}, {}, {}, true},
+        {"two_nodes", {"-n", "2", "--nodes", "2"}, {"--rounds", "30", "--storm", "5000"}, {}, true},
+        {"mixed", {"--layout", "2,1"}, {"--rounds", "14", "--storm", "1000"}, {}, true},
+        {"mixed_far", {"--layout", "2,2"}, {"--distance", "2"}, {}, false},
+        {"three_nodes", {"-n", "3", "--nodes", "3"}, {}, {}, false},
+        {"progress_thread",
+         {"-n", "2", "--nodes", "2"},
+         {"--rounds", "14", "--storm", "1000"},
+         {"WEFT_PROGRESS=thread"},
+         true},
+        {"storm", {"-n", "2", "--nodes", "2"}, {"--rounds", "7", "--storm", "100000"}, {}, false},
+    };
+    // Each way to know what has landed, also where it is not the first choice.
+    for (const char* notify : {"immediate", "ordered", "delivery", "cells"}) {
+        all.push_back({std::string("notify_") + notify,
+                       {"-n", "2", "--nodes", "2"},
+                       {"--rounds", "14", "--storm", "1000"},
+                       {std::string("WEFT_NOTIFY=") + notify},
+                       std::string_view(notify) == "delivery",
+                       "tcp;ofi_rxm"});
+    }
+    for (const char* provider : {"tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"}) {
+        const bool slow = std::string_view(provider) == "sockets";
+        all.push_back({"provider_" + as_name(provider),
+                       {"-n", "2", "--nodes", "2"},
+                       {"--rounds", slow ? "7" : "20", "--storm", slow ? "100" : "2000"},
+                       {},
+                       std::string_view(provider) == "shm",
+                       provider});
+    }
+    return all;
+}
+
+class LitmusTest : public testing::TestWithParam<Launch> {};
+
+TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
+    const Launch& launch = GetParam();
+    if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
+    Words program{rank_program("litmus")};
+    program.insert(program.end(), launch.program.begin(), launch.program.end());
+    Words settings = launch.settings;
+    if (!launch.provider.empty()) settings.push_back("WEFT_PROVIDER=" + launch.provider);
+    const Outcome outcome = run_ranks(launch.options, program, settings);
+    if (outcome.errors.find("offers no provider") != std::string::npos)
+        GTEST_SKIP() << launch.provider << " is not here";
+    if (outcome.errors.find("does not promise") != std::string::npos)
+        GTEST_SKIP() << launch.provider << " does not promise that";
+    EXPECT_EQ(outcome.errors, "");
+    ASSERT_EQ(outcome.status, 0) << outcome.errors;
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_EQ(report.at("checked").size(), 11U);
+    for (const auto& [test, compared] : report.at("checked").items())
+        EXPECT_GT(compared, 0) << test;
+}
+
+INSTANTIATE_TEST_SUITE_P(Launches, LitmusTest, testing::ValuesIn(launches()),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that keeps
+// its own, however unkind it is otherwise, and on none that breaks it. Method: the real wire over the
+// virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at what they see. With
+// the fence left out, or the fabric's promise broken, some seed must show old data behind a new flag.
+#include "run/onesided/onesided.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <numeric>
+
+#include "tests/support/draw_calls.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/virtual_fabric.hpp"
+#include "tests/support/virtual_wire.hpp"
+
+namespace weft::test {
+namespace {
+
+using base::RemoteCompletion;
+using link::Notify;
+using run::RequestKind;
+using run::Return;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t kSlowdown = 10;
+#else
+constexpr std::uint64_t kSlowdown = 1;
+#endif
+constexpr std::uint64_t kControlSeeds = 40;
+
+static_assert(run::Network<link::Wire>);
+
+/// A fabric, the strategy of requests on it, and what one-sided calls rest on.
+struct Setting {
+    FabricConduct conduct;
+    link::NotifyPlan notify;
+    RemoteCompletion completion = RemoteCompletion::counted;
+    bool whole_words = true;
+    bool reads = true;
+};
+
+constexpr FabricConduct kFaithless{.keeps_order = false,
+                                   .keeps_delivery = false,
+                                   .keeps_fences = false,
+                                   .keeps_words = false,
+                                   .keeps_immediates = false};
+constexpr link::NotifyPlan all(Notify notify) {
+    return {notify, notify};
+}
+
+Setting counted() {
+    Setting setting{.conduct = kFaithless, .notify = all(Notify::immediate)};
+    setting.conduct.keeps_immediates = true;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+Setting delivered() {
+    Setting setting{.conduct = kFaithless,
+                    .notify = all(Notify::delivery),
+                    .completion = RemoteCompletion::delivered};
+    setting.conduct.keeps_delivery = true;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+Setting ordered() {
+    Setting setting{.conduct = kFaithless,
+                    .notify = all(Notify::ordered),
+                    .completion = RemoteCompletion::ordered,
+                    .whole_words = false};
+    setting.conduct.keeps_order = true;
+    return setting;
+}
+/// Requests as tagged words over a stream.
+Setting ordered_cells() {
+    Setting setting = ordered();
+    setting.notify.small = Notify::cells;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+Setting counted_torn() {
+    Setting setting = counted();
+    setting.conduct.keeps_words = false;
+    setting.whole_words = false;
+    setting.reads = false;
+    return setting;
+}
+
+/// N ranks with their ends of the fabric. Whoever waits lets a random rank make progress.
+class Ranks {
+  public:
+    struct Drive {
+        Ranks* ranks;
+        base::Failure gave_up;
+
+        template <class Ended, class Waits>
+        bool await(Ended ended, Waits waits) {
+            for (std::uint64_t steps = 0; !ended(); ++steps) {
+                if (steps == kStepsMax) {
+                    gave_up = base::fail(Status::timeout, "seed {}: {}", ranks->seed_, waits());
+                    ADD_FAILURE() << gave_up.text;
+                    return false;
+                }
+                ranks->step();
+            }
+            return true;
+        }
+        [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+    };
+    using Calls = run::OneSided<link::Wire, Drive>;
+
+    Ranks(const Setting& setting, std::vector<int> nodes, std::uint64_t seed)
+        : seed_(seed),
+          random_(base::Random(seed).stream(21)),
+          network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
+          fabric_(options(setting)) {
+        const run::OneSidedArea area{.offset = 0, .ranks = size()};
+        heap_ = (area.bytes() + 63) / 64 * 64;
+        WEFT_CHECK(heap_ + kHeapBytes <= kSegment, heap_);
+        for (Rank rank = 0; rank < size(); ++rank) {
+            std::vector<std::byte*> near = segments();
+            for (Rank peer = 0; peer < size(); ++peer)
+                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
+            const bool alone = std::ranges::count(near, nullptr) == 0;
+            link::Wire& wire = wires_.emplace_back(
+                std::move(near), alone ? nullptr : fabric_.open_port(rank),
+                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            Drive& drive = drives_.emplace_back(Drive{this, {}});
+            Calls& calls = calls_.emplace_back(wire, drive, area, rank);
+            if (calls.service().has_origins()) wire.set_service(&Calls::serve, &calls);
+        }
+    }
+
+    [[nodiscard]] Rank size() const { return network_.size(); }
+    Calls& operator[](Rank rank) { return calls_[static_cast<std::size_t>(rank)]; }
+    base::Random& random() { return random_; }
+    void step() { wires_[random_.below(wires_.size())].progress(); }
+
+    static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;
+    /// Offset in every segment of a word of the heap.
+    [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
+    std::uint64_t& word(Rank rank, std::size_t number) {
+        return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
+    }
+
+  private:
+    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
+    static constexpr std::uint64_t kStepsMax = 4'000'000;
+
+    std::vector<std::byte*> segments() {
+        std::vector<std::byte*> all;
+        for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
+        return all;
+    }
+    VirtualFabricOptions options(const Setting& setting) {
+        VirtualFabricOptions options{.segments = segments(),
+                                     .segment_bytes = kSegment,
+                                     .seed = seed_,
+                                     .conduct = setting.conduct,
+                                     .notify = setting.notify,
+                                     .completion = setting.completion,
+                                     .whole_words = setting.whole_words,
+                                     .reads = setting.reads};
+        constexpr std::size_t kInject[] = {0, 8, 64, 256};
+        constexpr std::size_t kMessage[] = {128, 256, 4096};
+        options.conduct.inject_bytes = kInject[random_.below(4)];
+        options.conduct.message_bytes_max = kMessage[random_.below(3)];
+        options.conduct.puts_in_flight = 2 + random_.below(40);
+        options.conduct.refuse_percent = static_cast<std::uint32_t>(random_.below(40));
+        options.conduct.delay_max = static_cast<std::uint32_t>(random_.below(100));
+        return options;
+    }
+
+    std::uint64_t seed_;
+    base::Random random_;
+    VirtualNetwork network_;
+    VirtualFabric fabric_;
+    std::uint64_t heap_ = 0;
+    std::deque<link::Wire> wires_;
+    std::deque<Drive> drives_;
+    std::deque<Calls> calls_;
+};
+
+std::vector<int> layout(std::uint64_t seed) {
+    if (seed % 3 == 0) return {0, 0, 1, 1};
+    if (seed % 3 == 1) return {0, 1};
+    return {0, 1, 2};
+}
+
+// Words of the heap of each rank.
+constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
+
+enum class Way : std::uint8_t { fence, quiet, nothing, signal };
+
+/// A ring: each rank puts data and a flag to the next, and looks at what came from the one before. Returns
+/// the first thing seen that may not be, in words; empty: none.
+class Ring {
+  public:
+    Ring(Ranks& ranks, Way way, std::uint64_t rounds)
+        : ranks_(ranks), way_(way), rounds_(rounds), of_(static_cast<std::size_t>(ranks.size())) {}
+
+    std::string run() {
+        std::uint64_t turns = 0;
+        while (wrong_.empty() && !::testing::Test::HasFailure()) {
+            if (std::ranges::all_of(of_, [&](const State& state) { return state.seen == rounds_; }))
+                return wrong_;
+            if (++turns > 2'000'000) return "the ring stands still";
+            const auto rank = static_cast<Rank>(ranks_.random().below(of_.size()));
+            write(rank);
+            look(rank);
+            ranks_.step();
+        }
+        return wrong_;
+    }
+
+  private:
+    struct State {
+        std::uint64_t written = 0;
+        std::uint64_t seen = 0;
+        std::uint64_t words = 0;  ///< of the source
+        std::vector<std::uint64_t> source = std::vector<std::uint64_t>(kDataMax);
+    };
+    State& state(Rank rank) { return of_[static_cast<std::size_t>(rank)]; }
+    static std::uint64_t words_of(std::uint64_t round) { return 1 + round * 37 % kDataMax; }
+
+    void write(Rank rank) {
+        State& mine = state(rank);
+        if (mine.written == rounds_ || ranks_.word(rank, kCredit) != mine.written) return;
+        const std::uint64_t round = ++mine.written;
+        const Rank next = (rank + 1) % ranks_.size();
+        auto& calls = ranks_[rank];
+        mine.words = words_of(round);
+        for (std::size_t i = 0; i < mine.words; ++i) mine.source[i] = round << 32 | i;
+        const auto* from = reinterpret_cast<const std::byte*>(mine.source.data());
+        if (way_ == Way::signal) {
+            calls.put_signal(next, ranks_.at(kData), from, mine.words * 8,
+                             {ranks_.at(kFlag), round, false}, Return::reusable);
+            std::ranges::fill(mine.source, 0);
+            return;
+        }
+        calls.put(next, ranks_.at(kData), from, mine.words * 8, Return::reusable);
+        std::ranges::fill(mine.source,
+                          0);  // it may be reused: whoever reads it later reads nothing
+        if (way_ == Way::fence) calls.fence();
+        if (way_ == Way::quiet) calls.quiet();
+        calls.put(next, ranks_.at(kFlag), reinterpret_cast<const std::byte*>(&round), 8,
+                  Return::reusable);
+    }
+
+    void look(Rank rank) {
+        State& mine = state(rank);
+        const std::uint64_t flag = ranks_.word(rank, kFlag);
+        if (flag == mine.seen) return;
+        if (flag != mine.seen + 1) {
+            wrong_ = fmt::format("rank {}: flag {} behind {}", rank, flag, mine.seen);
+            return;
+        }
+        ++mine.seen;
+        for (std::size_t i = 0; i < words_of(flag); ++i) {
+            if (ranks_.word(rank, kData + i) == (flag << 32 | i)) continue;
+            wrong_ = fmt::format("rank {}: word {} is {:#x} behind flag {}", rank, i,
+                                 ranks_.word(rank, kData + i), flag);
+            return;
+        }
+        const Rank before = (rank + ranks_.size() - 1) % ranks_.size();
+        ranks_[rank].put(before, ranks_.at(kCredit), reinterpret_cast<const std::byte*>(&flag), 8,
+                         Return::reusable);
+    }
+
+    Ranks& ranks_;
+    Way way_;
+    std::uint64_t rounds_;
+    std::vector<State> of_;
+    std::string wrong_;
+};
+
+std::uint64_t seeds() {
+    return (full_mode() ? 300 : 12) / (full_mode() ? 1 : kSlowdown / 4 + 1);
+}
+
+void expect_right(const Setting& setting, Way way) {
+    for (std::uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
+        Ranks ranks(setting, layout(seed), seed);
+        EXPECT_EQ(Ring(ranks, way, 40).run(), "") << "seed " << seed;
+        for (Rank rank = 0; rank < ranks.size(); ++rank) {
+            EXPECT_TRUE(ranks[rank].quiet());
+            EXPECT_FALSE(ranks[rank].busy());
+        }
+    }
+}
+
+void expect_caught(const Setting& setting, Way way) {
+    for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
+        Ranks ranks(setting, {0, 1}, seed);
+        if (!Ring(ranks, way, 20).run().empty()) return;
+    }
+    ADD_FAILURE() << kControlSeeds << " seeds show no old data behind a new flag";
+}
+
+// --- Order ---------------------------------------------------------------------------------------
+
+TEST(OneSided, FenceOrdersWhereWritesAreCounted) {
+    expect_right(counted(), Way::fence);
+}
+TEST(OneSided, FenceOrdersWhereWritesAreDelivered) {
+    expect_right(delivered(), Way::fence);
+}
+TEST(OneSided, FenceOrdersOnAStream) {
+    expect_right(ordered(), Way::fence);
+}
+TEST(OneSided, FenceOrdersWithRequestsInTaggedWords) {
+    expect_right(ordered_cells(), Way::fence);
+}
+TEST(OneSided, FenceOrdersWhereWordsAreTorn) {
+    expect_right(counted_torn(), Way::fence);
+}
+TEST(OneSided, QuietMeansLanded) {
+    for (const Setting& setting : {counted(), delivered(), ordered(), counted_torn()})
+        expect_right(setting, Way::quiet);
+}
+TEST(OneSided, SignalsComeAfterTheirData) {
+    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells()})
+        expect_right(setting, Way::signal);
+}
+
+TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
+    expect_caught(counted(), Way::nothing);
+}
+TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
+    Setting setting = delivered();
+    // A blocking put waits for its delivery: only half the truth is needed for a flag to come early.
+    setting.conduct.keeps_delivery = false;
+    expect_caught(setting, Way::nothing);
+}
+TEST(OneSidedControls, CompletionsBeforeLandingBreakQuiet) {
+    Setting setting = delivered();
+    setting.conduct.keeps_delivery = false;
+    expect_caught(setting, Way::quiet);
+}
+TEST(OneSidedControls, ImmediatesBeforeTheirDataBreakQuiet) {
+    Setting setting = delivered();  // requests arrive whole; only the counting is wrong
+    setting.completion = RemoteCompletion::counted;
+    expect_caught(setting, Way::quiet);
+}
+TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
+    Setting setting = ordered();
+    setting.conduct.keeps_order = false;
+    setting.conduct.keeps_words = true;
+    setting.whole_words = true;
+    expect_caught(setting, Way::fence);
+}
+
+// --- Atomic operations, gets ---------------------------------------------------------------------
+
+TEST(OneSided, AtomicOperationsOfNearAndFarRanksAddUp) {
+    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+            Ranks ranks(setting, layout(seed), seed);
+            std::vector<std::uint64_t> sums(static_cast<std::size_t>(ranks.size()));
+            std::vector<bool> drawn(400);
+            for (int i = 0; i < 200; ++i) {
+                const auto rank = static_cast<Rank>(ranks.random().below(sums.size()));
+                const auto peer = static_cast<Rank>(ranks.random().below(sums.size()));
+                const std::uint64_t add = ranks.random().below(9);
+                std::uint64_t old = 0;
+                ASSERT_TRUE(
+                    ranks[rank].change(peer, {RequestKind::add, 8, ranks.at(kCounter), add}, old));
+                EXPECT_EQ(old, sums[static_cast<std::size_t>(peer)]);
+                sums[static_cast<std::size_t>(peer)] += add;
+                // Tickets of rank 0: none twice.
+                ASSERT_TRUE(ranks[rank].change(0, {RequestKind::add, 4, ranks.at(kFlag), 1}, old));
+                ASSERT_LT(old, drawn.size());
+                EXPECT_FALSE(drawn[old]) << old;
+                drawn[old] = true;
+            }
+            for (Rank rank = 0; rank < ranks.size(); ++rank)
+                EXPECT_EQ(ranks.word(rank, kCounter), sums[static_cast<std::size_t>(rank)]);
+        }
+    }
+}
+
+TEST(OneSided, CompareSwapStoresOnlyWhatWasExpected) {
+    Ranks ranks(counted(), {0, 1}, 7);
+    std::uint64_t old = 0;
+    ASSERT_TRUE(ranks[0].change(1, {RequestKind::swap, 8, ranks.at(kFlag), 5, 0}, old));
+    EXPECT_EQ(old, 0U);
+    ASSERT_TRUE(ranks[0].change(1, {RequestKind::compare_swap, 8, ranks.at(kFlag), 9, 4}, old));
+    EXPECT_EQ(old, 5U);
+    EXPECT_EQ(ranks.word(1, kFlag), 5U);
+    ASSERT_TRUE(ranks[0].change(1, {RequestKind::compare_swap, 8, ranks.at(kFlag), 9, 5}, old));
+    EXPECT_EQ(old, 5U);
+    EXPECT_EQ(ranks.word(1, kFlag), 9U);
+}
+
+TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
+    for (Setting setting : {counted(), delivered(), ordered(), counted_torn(), ordered_cells()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+            setting.reads = seed % 2 == 0;
+            Ranks ranks(setting, layout(seed), seed);
+            for (std::uint64_t round = 1; round <= 10; ++round) {
+                const Rank peer = static_cast<Rank>(
+                    ranks.random().below(static_cast<std::uint64_t>(ranks.size())));
+                const std::size_t words = 1 + ranks.random().below(kDataMax);
+                std::vector<std::uint64_t> sent(words), got(words);
+                std::iota(sent.begin(), sent.end(), round << 32);
+                ASSERT_TRUE(ranks[0].put(peer, ranks.at(kData),
+                                         reinterpret_cast<const std::byte*>(sent.data()), words * 8,
+                                         Return::at_once));
+                ASSERT_TRUE(ranks[0].quiet());
+                const bool into_own = round % 2 == 0;  // else memory that no peer knows
+                auto* into = reinterpret_cast<std::byte*>(
+                    into_own ? &ranks.word(0, kData + kDataMax) : got.data());
+                ASSERT_TRUE(ranks[0].get(peer, into, ranks.at(kData), words * 8, Return::reusable));
+                if (into_own) std::memcpy(got.data(), into, words * 8);
+                EXPECT_EQ(got, sent) << "seed " << seed << " round " << round;
+            }
+        }
+    }
+}
+
+/// More than any pool holds, all in flight at once.
+TEST(OneSided, StormsOfWritesThatNobodyWaitsForAllLand) {
+    for (const Setting& setting : {counted(), delivered(), ordered()}) {
+        Ranks ranks(setting, {0, 1, 2}, 3);
+        std::vector<std::uint64_t> values(4000);
+        std::iota(values.begin(), values.end(), 1);
+        for (Rank rank = 0; rank < 3; ++rank) {
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                ASSERT_TRUE(ranks[rank].put((rank + 1) % 3, ranks.at(kData + i),
+                                            reinterpret_cast<const std::byte*>(&values[i]), 8,
+                                            Return::at_once));
+            }
+        }
+        for (Rank rank = 0; rank < 3; ++rank) ASSERT_TRUE(ranks[rank].quiet());
+        for (Rank rank = 0; rank < 3; ++rank) {
+            for (std::size_t i = 0; i < values.size(); ++i)
+                ASSERT_EQ(ranks.word(rank, kData + i), values[i]) << rank << " " << i;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
