@@ -104,6 +104,36 @@ INSTANTIATE_TEST_SUITE_P(Calls, BenchTest,
                                                 std::get<1>(chosen.param).nodes);
                          });
 
+class PutBenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> {};
+
+TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
+    const auto& [bench, place] = GetParam();
+    const Json object = object_of(place.ranks, {bench, "--bytes", "8,1K"});
+    EXPECT_EQ(object["collective"], bench);
+    EXPECT_EQ(object["nodes"], place.nodes);
+    EXPECT_EQ(object["type"], "none");
+    const Json& results = object["results"];
+    ASSERT_EQ(results.size(), 2U);
+    for (const Json& row : results) {
+        EXPECT_EQ(row["algorithm"], "put");
+        EXPECT_EQ(row["checked"], true);
+        const double rate = row["rate_per_s"];
+        const double median = row["median_us"];
+        EXPECT_NEAR(rate * median, 1e6, 1);
+        EXPECT_NEAR(row["bandwidth_bytes_per_s"].get<double>() / rate, row["bytes"], 1e-6);
+        EXPECT_GE(row["iterations"], 80);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, PutBenchTest,
+    testing::Combine(testing::Values("put-latency", "put-rate", "put-bandwidth"),
+                     testing::Values(Place{{"-n", "2"}, 1}, Place{{"-n", "2", "--nodes", "2"}, 2})),
+    [](const auto& chosen) {
+        return fmt::format("{}_{}_node", as_name(std::get<0>(chosen.param)),
+                           std::get<1>(chosen.param).nodes);
+    });
+
 TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
     // Another spec in between must not make the choice forgotten.
     const Json object =

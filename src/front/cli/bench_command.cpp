@@ -5,7 +5,7 @@
 //          the MPI peer of perf/ uses as well, over the public interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find alike is told by rank 0 alone.
-// Next     docs/measuring.md for what the figures mean; bench_subjects.hpp for the calls.
+// Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for the calls.
 #include "front/cli/bench_command.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +29,7 @@
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_subjects.hpp"
 #include "front/cli/exit_status.hpp"
 #include "run/runtime/plans.hpp"
@@ -59,6 +60,7 @@ struct Row {
     std::string algorithm;
     std::uint64_t bytes = 0;
     base::Measurement measurement;
+    double puts_per_call = 0;  ///< of a put bench
 };
 
 /// Schedules in the notation that "all" stands for, at most.
@@ -76,6 +78,17 @@ base::Result<void> check_specs(const BenchOptions& options) {
         const auto algorithm = collectives::find_algorithm(options.collective, *spec);
         if (!algorithm) return algorithm.failure().within(fmt::format("--algorithm \"{}\"", given));
     }
+    return {};
+}
+
+/// Puts have no algorithm, type or operation; bytes are bytes.
+base::Result<void> complete_put(BenchOptions& options, const std::vector<std::uint64_t>& bytes) {
+    if (options.algorithms != std::vector<std::string>{"auto"})
+        return base::fail(Status::argument, "--algorithm: {} has none", options.collective);
+    if (std::ranges::find(bytes, 0U) != bytes.end())
+        return base::fail(Status::argument, "--bytes: 0 bytes are no put, expected 1 or more");
+    options.type = "none";
+    options.bytes = bytes;
     return {};
 }
 
@@ -99,6 +112,7 @@ base::Result<void> complete(BenchOptions& options) {
     }
     const auto bytes = base::parse_bytes_list(options.bytes_text);
     if (!bytes) return bytes.failure().within("--bytes");
+    if (is_put_bench(options.collective)) return complete_put(options, *bytes);
     for (const std::uint64_t value : *bytes) {
         if (value % base::size_of(*type) != 0)
             return base::fail(Status::argument,
@@ -187,6 +201,21 @@ base::Result<base::Measurement> measure_typed(Team world, const BenchOptions& op
     return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root);
 }
 
+/// A put bench; times are made those of one put.
+base::Result<Row> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
+    const bool latency = options.collective == "put-latency";
+    const std::uint64_t puts = puts_per_call(options.collective, bytes);
+    auto measured = latency ? measure_subject<PutLatencySubject>(world, options, bytes)
+                            : measure_subject<PutStreamSubject>(world, options, bytes, puts);
+    if (!measured) return measured.failure();
+    Row row{"put", bytes, *std::move(measured),
+            static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts)};
+    row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
+    base::Summary& call = row.measurement.call_us;
+    for (double* time : {&call.min, &call.median, &call.p99, &call.max}) *time /= row.puts_per_call;
+    return row;
+}
+
 base::Result<base::Measurement> measure_one(Team world, const BenchOptions& options,
                                             std::uint64_t bytes) {
     if (options.collective == "barrier") {
@@ -218,14 +247,20 @@ base::Result<base::Measurement> measure_one(Team world, const BenchOptions& opti
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
-    return {{"algorithm", row.algorithm},
-            {"bytes", row.bytes},
-            {"iterations", row.measurement.iterations},
-            {"min_us", row.measurement.call_us.min},
-            {"median_us", row.measurement.call_us.median},
-            {"p99_us", row.measurement.call_us.p99},
-            {"max_us", row.measurement.call_us.max},
-            {"checked", row.measurement.checked}};
+    nlohmann::ordered_json object{{"algorithm", row.algorithm},
+                                  {"bytes", row.bytes},
+                                  {"iterations", row.measurement.iterations},
+                                  {"min_us", row.measurement.call_us.min},
+                                  {"median_us", row.measurement.call_us.median},
+                                  {"p99_us", row.measurement.call_us.p99},
+                                  {"max_us", row.measurement.call_us.max},
+                                  {"checked", row.measurement.checked}};
+    if (row.puts_per_call != 0) {
+        const double rate = 1e6 / row.measurement.call_us.median;
+        object["rate_per_s"] = rate;
+        object["bandwidth_bytes_per_s"] = rate * static_cast<double>(row.bytes);
+    }
+    return object;
 }
 
 void print_json(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
@@ -276,6 +311,7 @@ double calibrate_first_rank() {
 /// Times one spec with one size. A failure is the same on all ranks.
 base::Result<Row> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
                               const std::string& spec) {
+    if (is_put_bench(options.collective)) return measure_puts(world, options, bytes);
     world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
     Row row{world.algorithm_of(options.collective, bytes / base::size_of(options.element),
                                options.element),
@@ -354,11 +390,14 @@ int run_bench(BenchOptions& options) {
 void add_bench_command(CLI::App& app, int& exit_status) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App* command = app.add_subcommand(
-        "bench", "Time a collective on the ranks of this job (start it with weft run)");
+        "bench", "Time a collective or puts on the ranks of this job (start it with weft run)");
     command->add_option("collective", options->collective, "What to time")
         ->required()
-        ->check(CLI::IsMember(
-            std::vector<std::string>(run::kKindNames.begin(), run::kKindNames.end())));
+        ->check(CLI::IsMember([] {
+            std::vector<std::string> names(run::kKindNames.begin(), run::kKindNames.end());
+            names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
+            return names;
+        }()));
     command->add_option("--bytes", options->bytes_text, "Sizes, as in 8,64K,1M")
         ->capture_default_str();
     command

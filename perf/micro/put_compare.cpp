@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node, in one run.
+//
+// Idea     Two ranks under `weft run`. Each figure is taken both ways in turn, round by round, so that a
+//          machine that changes its mood changes it for both. The bare side is as thin as it gets: an
+//          endpoint of its own with the provider of the job, writes without any bookkeeping, and one write
+//          with an immediate, answered by another, to know that all have landed. On a node it is memcpy
+//          into the peer's mapped memory and a flag.
+//          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [rounds]
+// Holds    Prints medians over rounds, and the ratio weft / bare of times.
+// Next     src/front/cli/bench_puts.hpp for the same figures without a bare side.
+#include <fmt/format.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "link/fabric/discover.hpp"
+#include "link/fabric/handles.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+using weft::Compare;
+using weft::Rank;
+
+constexpr std::size_t kBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
+constexpr int kTurns = 500;  ///< of a latency
+constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
+
+[[noreturn]] void give_up(std::string_view text) {
+    fmt::print(stderr, "put_compare: {}\n", text);
+    std::_Exit(3);
+}
+void require(ssize_t code, const char* call) {
+    if (code != 0) give_up(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
+}
+
+std::size_t window_of(std::size_t bytes) {
+    return std::clamp<std::size_t>(kWindowBytesMax / bytes, 1, 1024);
+}
+
+/// What both sides do: there and back with one put each, and a window of puts that have landed.
+class Way {
+  public:
+    virtual ~Way() = default;
+    virtual void ping(std::size_t bytes) = 0;
+    virtual void window(std::size_t bytes, std::size_t puts) = 0;
+};
+
+class Weft final : public Way {
+  public:
+    explicit Weft(weft::Team world)
+        : world_(world),
+          memory_(world, 64 + kBytesMax),
+          flag_(static_cast<std::uint64_t*>(memory_.data())),
+          data_(static_cast<std::byte*>(memory_.data()) + 64),
+          source_(kBytesMax) {
+        *flag_ = 0;
+        world.barrier();
+    }
+    void ping(std::size_t bytes) override {
+        ++turn_;
+        if (world_.rank() == 0) send(bytes);
+        world_.wait_until(flag_, Compare::ge, turn_);
+        if (world_.rank() == 1) send(bytes);
+    }
+    void window(std::size_t bytes, std::size_t puts) override {
+        ++turn_;
+        if (world_.rank() == 1) return world_.wait_until(flag_, Compare::ge, turn_);
+        for (std::size_t i = 0; i < puts; ++i) world_.put_nbi(data_, source_.data(), bytes, 1);
+        world_.quiet();
+        world_.put_signal(nullptr, nullptr, 0, flag_, turn_, weft::SignalOp::set, 1);
+    }
+
+  private:
+    void send(std::size_t bytes) {
+        const Rank peer = 1 - world_.rank();
+        if (bytes == sizeof turn_) return world_.put(flag_, &turn_, sizeof turn_, peer);
+        world_.put_signal(data_, source_.data(), bytes, flag_, turn_, weft::SignalOp::set, peer);
+    }
+
+    weft::Team world_;
+    weft::Memory memory_;
+    std::uint64_t* flag_;
+    std::byte* data_;
+    std::vector<std::byte> source_;
+    std::uint64_t turn_ = 0;
+};
+
+/// memcpy into the peer's mapped memory, then a flag there.
+class Copy final : public Way {
+  public:
+    explicit Copy(weft::Team world)
+        : rank_(world.rank()),
+          memory_(world, 64 + kBytesMax),
+          mine_(static_cast<std::uint64_t*>(memory_.data())),
+          there_(static_cast<std::byte*>(world.ptr(memory_.data(), 1 - rank_))),
+          source_(kBytesMax) {
+        *mine_ = 0;
+        world.barrier();
+    }
+    void ping(std::size_t bytes) override {
+        ++turn_;
+        if (rank_ == 0) send(bytes);
+        await();
+        if (rank_ == 1) send(bytes);
+    }
+    void window(std::size_t bytes, std::size_t puts) override {
+        ++turn_;
+        if (rank_ == 1) return await();
+        for (std::size_t i = 0; i < puts; ++i) {
+            std::memcpy(there_ + 64, source_.data(), bytes);
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // each copy is made
+        }
+        raise();
+    }
+
+  private:
+    void send(std::size_t bytes) {
+        if (bytes > sizeof turn_) std::memcpy(there_ + 64, source_.data(), bytes);
+        raise();
+    }
+    void raise() {
+        std::atomic_ref(*reinterpret_cast<std::uint64_t*>(there_))
+            .store(turn_, std::memory_order_release);
+    }
+    void await() {
+        while (std::atomic_ref(*mine_).load(std::memory_order_acquire) < turn_) continue;
+    }
+
+    Rank rank_;
+    weft::Memory memory_;
+    std::uint64_t* mine_;
+    std::byte* there_;
+    std::vector<std::byte> source_;
+    std::uint64_t turn_ = 0;
+};
+
+/// libfabric alone.
+class Bare final : public Way {
+  public:
+    Bare(weft::Team world, const std::string& provider) : rank_(world.rank()), buffer_(kBytesMax) {
+        auto found = weft::link::discover({.provider = provider, .one_host = true});
+        if (!found) give_up(found.failure().text);
+        open(*found->info);
+        Card cards[2] = {};
+        Card& mine = cards[rank_];
+        mine.name_bytes = sizeof mine.name;
+        require(fi_getname(&endpoint_->fid, mine.name, &mine.name_bytes), "fi_getname");
+        mine.key = fi_mr_key(region_.get());
+        if (found->grant.virtual_addresses)
+            mine.base = reinterpret_cast<std::uint64_t>(buffer_.data());
+        for (Rank root = 0; root < 2; ++root)
+            world.broadcast(&cards[root], sizeof(Card), weft::Type::uint8, root);
+        const Card& theirs = cards[1 - rank_];
+        key_ = theirs.key;
+        base_ = theirs.base;
+        if (fi_av_insert(addresses_.get(), theirs.name, 1, &peer_, 0, nullptr) != 1)
+            give_up("fi_av_insert");
+        inject_bytes_ = found->grant.inject_bytes;
+    }
+    void ping(std::size_t bytes) override {
+        if (rank_ == 0) announce(bytes);
+        await();
+        if (rank_ == 1) announce(bytes);
+    }
+    void window(std::size_t bytes, std::size_t puts) override {
+        if (rank_ == 1) {
+            await();
+            return announce(8);
+        }
+        for (std::size_t i = 0; i < puts; ++i) write(bytes);
+        announce(8);
+        await();
+        while (open_ != 0) progress();
+    }
+
+  private:
+    struct Card {
+        std::uint8_t name[128];
+        std::size_t name_bytes;
+        std::uint64_t key;
+        std::uint64_t base;
+    };
+
+    void open(fi_info& info) {
+        fid_fabric* fabric = nullptr;
+        require(fi_fabric(info.fabric_attr, &fabric, nullptr), "fi_fabric");
+        fabric_.reset(fabric);
+        fid_domain* domain = nullptr;
+        require(fi_domain(fabric, &info, &domain, nullptr), "fi_domain");
+        domain_.reset(domain);
+        fi_av_attr addresses{};
+        addresses.type = FI_AV_TABLE;
+        fid_av* av = nullptr;
+        require(fi_av_open(domain, &addresses, &av, nullptr), "fi_av_open");
+        addresses_.reset(av);
+        fi_cq_attr queue{};
+        queue.size = 4096;
+        queue.format = FI_CQ_FORMAT_DATA;
+        fid_cq* cq = nullptr;
+        require(fi_cq_open(domain, &queue, &cq, nullptr), "fi_cq_open");
+        completions_.reset(cq);
+        fid_ep* endpoint = nullptr;
+        require(fi_endpoint(domain, &info, &endpoint, nullptr), "fi_endpoint");
+        endpoint_.reset(endpoint);
+        require(fi_ep_bind(endpoint, &av->fid, 0), "fi_ep_bind");
+        require(fi_ep_bind(endpoint, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
+        require(fi_enable(endpoint), "fi_enable");
+        fid_mr* region = nullptr;
+        require(fi_mr_reg(domain, buffer_.data(), buffer_.size(), FI_WRITE | FI_REMOTE_WRITE, 0, 77,
+                          0, &region, nullptr),
+                "fi_mr_reg");
+        region_.reset(region);
+    }
+
+    void progress() {
+        std::array<fi_cq_data_entry, 16> entries;
+        const ssize_t got = fi_cq_read(completions_.get(), entries.data(), entries.size());
+        if (got == -FI_EAGAIN) return;
+        if (got < 0) give_up("completion with an error");
+        for (ssize_t i = 0; i < got; ++i) {
+            const auto& entry = entries[static_cast<std::size_t>(i)];
+            if ((entry.flags & FI_REMOTE_WRITE) != 0) {
+                ++arrived_;
+            } else {
+                --open_;
+            }
+        }
+    }
+    void await() {
+        while (arrived_ == 0) progress();
+        --arrived_;
+    }
+    void write(std::size_t bytes) {
+        const std::byte* from = buffer_.data();
+        while (true) {
+            const ssize_t code =
+                bytes <= inject_bytes_
+                    ? fi_inject_write(endpoint_.get(), from, bytes, peer_, base_, key_)
+                    : fi_write(endpoint_.get(), from, bytes, fi_mr_desc(region_.get()), peer_,
+                               base_, key_, &contexts_[next_++ % contexts_.size()]);
+            if (code == 0) break;
+            if (code != -FI_EAGAIN) require(code, "write");
+            progress();
+        }
+        if (bytes > inject_bytes_) ++open_;
+        while (open_ > 64) progress();
+    }
+    void announce(std::size_t bytes) {
+        const std::byte* from = buffer_.data();
+        while (true) {
+            const ssize_t code =
+                bytes <= inject_bytes_
+                    ? fi_inject_writedata(endpoint_.get(), from, bytes, 1, peer_, base_, key_)
+                    : fi_writedata(endpoint_.get(), from, bytes, fi_mr_desc(region_.get()), 1,
+                                   peer_, base_, key_, &contexts_[next_++ % contexts_.size()]);
+            if (code == 0) break;
+            if (code != -FI_EAGAIN) require(code, "writedata");
+            progress();
+        }
+        if (bytes > inject_bytes_) ++open_;
+    }
+
+    Rank rank_;
+    std::vector<std::byte> buffer_;
+    weft::link::Fid<fid_fabric> fabric_;
+    weft::link::Fid<fid_domain> domain_;
+    weft::link::Fid<fid_av> addresses_;
+    weft::link::Fid<fid_cq> completions_;
+    weft::link::Fid<fid_ep> endpoint_;
+    weft::link::Fid<fid_mr> region_;
+    fi_addr_t peer_ = FI_ADDR_UNSPEC;
+    std::uint64_t key_ = 0;
+    std::uint64_t base_ = 0;
+    std::size_t inject_bytes_ = 0;
+    std::array<fi_context2, 256> contexts_{};
+    std::size_t next_ = 0;
+    std::size_t open_ = 0;
+    std::size_t arrived_ = 0;
+};
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// Microseconds of one put: half of there and back.
+double time_pings(weft::Team world, Way& way, std::size_t bytes) {
+    const int turns = bytes > 4096 ? kTurns / 10 : kTurns;
+    world.barrier();
+    const std::uint64_t start = weft::base::monotonic_ns();
+    for (int turn = 0; turn < turns; ++turn) way.ping(bytes);
+    return static_cast<double>(weft::base::monotonic_ns() - start) / turns / 2000;
+}
+
+/// Microseconds of one put of a window.
+double time_window(weft::Team world, Way& way, std::size_t bytes) {
+    const std::size_t puts = window_of(bytes);
+    world.barrier();
+    const std::uint64_t start = weft::base::monotonic_ns();
+    way.window(bytes, puts);
+    return static_cast<double>(weft::base::monotonic_ns() - start) / static_cast<double>(puts) /
+           1000;
+}
+
+void compare(weft::Team world, Way& ours, Way& bare, std::size_t bytes, int rounds) {
+    std::vector<double> ping[2];
+    std::vector<double> window[2];
+    for (int round = 0; round < rounds; ++round) {
+        ping[0].push_back(time_pings(world, ours, bytes));
+        ping[1].push_back(time_pings(world, bare, bytes));
+        window[0].push_back(time_window(world, ours, bytes));
+        window[1].push_back(time_window(world, bare, bytes));
+    }
+    if (world.rank() != 0) return;
+    const double p = median(ping[0]), q = median(ping[1]);
+    const double w = median(window[0]), v = median(window[1]);
+    fmt::print("{:>8} {:>9.3f} {:>9.3f} {:>6.2f} {:>11.0f} {:>11.0f} {:>9.3f} {:>9.3f} {:>6.2f}\n",
+               bytes, p, q, p / q, 1e6 / w, 1e6 / v, static_cast<double>(bytes) / w / 1e3,
+               static_cast<double>(bytes) / v / 1e3, w / v);
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
+    weft::Runtime runtime;
+    weft::Team world = runtime.world();
+    if (world.size() != 2) give_up("two ranks are expected");
+    Weft ours(world);
+    std::unique_ptr<Way> bare;
+    if (runtime.nodes() == 1) {
+        bare = std::make_unique<Copy>(world);
+    } else {
+        bare = std::make_unique<Bare>(world, runtime.provider());
+    }
+    bare->ping(8);  // connects
+    ours.ping(8);
+    if (world.rank() == 0) {
+        fmt::print("weft against {}, medians of {} rounds\n",
+                   runtime.nodes() == 1 ? "memcpy" : "libfabric " + runtime.provider(), rounds);
+        fmt::print("{:>8} {:>9} {:>9} {:>6} {:>11} {:>11} {:>9} {:>9} {:>6}\n", "bytes", "put_us",
+                   "bare_us", "ratio", "puts/s", "bare/s", "GB/s", "bare GB/s", "ratio");
+    }
+    for (const std::size_t bytes : kSizes) compare(world, ours, *bare, bytes, rounds);
+    world.barrier();
+    runtime.finalize();
+}
