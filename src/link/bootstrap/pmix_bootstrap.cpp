@@ -114,8 +114,19 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    static std::string full_key(std::string_view key) { return fmt::format("weft.{}", key); }
+    [[nodiscard]] std::string full_key(std::string_view key) const {
+        return fmt::format("weft.{}.{}", serial_, key);
+    }
+    /// PMIx keeps what a process has published until the end of the job, whatever was initialized and
+    /// finalized in between. So the second runtime of a process publishes under keys of its own;
+    /// ranks make their runtimes in the same order, so the count is alike. It counts for the process,
+    /// as PMIx does.
+    static std::uint32_t next_serial() {
+        static std::atomic<std::uint32_t> joined{0};
+        return joined.fetch_add(1, std::memory_order_relaxed);
+    }
 
+    const std::uint32_t serial_ = next_serial();
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
