@@ -16,7 +16,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "front/launch/core_binding.hpp"
@@ -42,6 +46,18 @@ void make_room_for_files(Rank ranks, bool label) {
 /// called from C++ in all versions).
 FileDescriptor open_process_file(pid_t pid) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+/// Removes what a process that was stopped could not: files in shared memory that a library has named after it
+/// ("PID:..."), as networks between the processes of one host do.
+void remove_shared_files(pid_t pid) {
+    const std::string prefix = fmt::format("{}:", pid);
+    std::error_code ignored;
+    std::vector<std::filesystem::path> left;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+        if (entry.path().filename().string().rfind(prefix, 0) == 0) left.push_back(entry.path());
+    }
+    for (const auto& path : left) std::filesystem::remove(path, ignored);
 }
 
 }  // namespace
@@ -232,6 +248,7 @@ void Job::handle_rank_end(Rank rank) {
     if (!process.ended.open() || ::waitpid(process.pid, &ending, WNOHANG) != process.pid) return;
     process.ended.close();
     --running_;
+    if (ending != 0) remove_shared_files(process.pid);
     report_end(rank, ending);
 }
 
