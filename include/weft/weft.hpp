@@ -396,6 +396,8 @@ class WEFT_API Runtime {
     [[nodiscard]] std::string provider() const;
     /// How data is known to have arrived before its flag; "none" on one node.
     [[nodiscard]] std::string notify() const;
+    /// Writes that this rank has made over the network so far.
+    [[nodiscard]] std::uint64_t network_writes() const noexcept;
 
   private:
     struct State;

@@ -57,6 +57,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.provider = "virtual";
     facts.inject_bytes = options_.conduct.inject_bytes;
     facts.message_bytes_max = options_.conduct.message_bytes_max;
+    facts.get_bytes_max = options_.conduct.message_bytes_max;
     facts.immediate_bytes = sizeof(std::uint32_t);
     facts.notify = options_.notify;
     facts.completion = options_.completion;

@@ -63,5 +63,9 @@ std::string Runtime::provider() const {
 std::string Runtime::notify() const {
     return state_->runtime->job().notify;
 }
+std::uint64_t Runtime::network_writes() const noexcept {
+    const link::FabricPort* port = state_->runtime->job().wire->port();
+    return port != nullptr ? port->writes() : 0;
+}
 
 }  // namespace weft

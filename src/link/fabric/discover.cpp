@@ -150,6 +150,11 @@ void set_environment(const Profile& profile) {
     }
 }
 
+/// Whether the best offer takes a posted receive for each immediate; then receives must be asked for.
+bool demands_receives(const fi_info* offer) {
+    return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
+}
+
 /// What a job of this shape rules out before libfabric is asked; empty: nothing.
 std::string misfit(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
@@ -173,6 +178,10 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     Info list = offers_for(*hints, {});
     if (list == nullptr && asks_fence) {
         hints->caps &= ~FI_FENCE;  // whoever wants one is told that it is not granted
+        list = offers_for(*hints, {});
+    }
+    if (demands_receives(list.get())) {
+        hints->caps |= FI_MSG;
         list = offers_for(*hints, {});
     }
     std::vector<std::string> refusals;

@@ -51,6 +51,7 @@ struct FabricFacts {
     std::string domain;
     std::size_t inject_bytes = 0;       ///< puts up to this size never read their source later
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
+    std::size_t get_bytes_max = 0;      ///< larger gets likewise
     std::size_t immediate_bytes = 0;
     std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
     NotifyPlan notify;              ///< how far ranks learn of puts
@@ -59,9 +60,10 @@ struct FabricFacts {
     bool whole_words = false;  ///< a put of an aligned word is never seen in part
     bool reads = true;         ///< try_get() works
     bool target_must_progress = true;
-    bool stages_sources = false;   ///< sources outside the registered memory are copied first
-    std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
-    std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
+    bool stages_sources = false;     ///< sources outside the registered memory are copied first
+    bool registers_sources = false;  ///< large ones of these are registered for their put instead
+    std::int64_t discover_us = 0;    ///< start-up: asking libfabric what there is
+    std::int64_t enable_us = 0;      ///< start-up: opening the endpoint and registering the memory
 };
 
 /// What a put promises beyond landing some day.
@@ -118,6 +120,9 @@ class FabricPort {
 
     /// Drives progress; stores immediates of puts that have landed here; returns how many.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint32_t> immediates) noexcept = 0;
+
+    /// Writes posted so far, for reports.
+    [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
     /// Puts and gets posted whose local completion is outstanding.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;

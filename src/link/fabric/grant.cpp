@@ -41,7 +41,7 @@ constexpr NamedBit kModes[] = {
     {FI_CONTEXT2, "FI_CONTEXT2", true},
     {FI_MSG_PREFIX, "FI_MSG_PREFIX", false},
     {FI_ASYNC_IOV, "FI_ASYNC_IOV", false},
-    {FI_RX_CQ_DATA, "FI_RX_CQ_DATA", false},
+    {FI_RX_CQ_DATA, "FI_RX_CQ_DATA", true},
     {FI_LOCAL_MR, "FI_LOCAL_MR", false},
     {FI_NOTIFY_FLAGS_ONLY, "FI_NOTIFY_FLAGS_ONLY", false},
     {FI_RESTRICTED_COMP, "FI_RESTRICTED_COMP", false},
@@ -120,12 +120,20 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
                                   offer.ep_attr->max_msg_size));
     }
     const int mr = offer.domain_attr->mr_mode;
+    if ((mr & FI_MR_PROV_KEY) == 0 && offer.domain_attr->mr_key_size == 0) {
+        return refuse("takes no registration keys (mr_key_size 0) and chooses none");
+    }
+    if ((offer.mode & FI_RX_CQ_DATA) != 0 && (offer.caps & FI_MSG) == 0) {
+        return refuse(
+            "demands a receive for each immediate (FI_RX_CQ_DATA) and offers no receives (FI_MSG)");
+    }
     const bool ordered = (offer.tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0;
     return Grant{
         .virtual_addresses = (mr & FI_MR_VIRT_ADDR) != 0,
         .provider_keys = (mr & FI_MR_PROV_KEY) != 0,
         .local_registration = (mr & FI_MR_LOCAL) != 0,
         .endpoint_registration = (mr & FI_MR_ENDPOINT) != 0,
+        .consumes_receives = (offer.mode & FI_RX_CQ_DATA) != 0,
         .internet_address = is_internet(offer.addr_format),
         .inject_bytes = offer.tx_attr->inject_size,
         .message_bytes_max = offer.ep_attr->max_msg_size,

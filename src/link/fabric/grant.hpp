@@ -21,6 +21,7 @@ struct Grant {
     bool provider_keys = false;          ///< FI_MR_PROV_KEY: the key is chosen at registration
     bool local_registration = false;     ///< FI_MR_LOCAL: sources must be registered
     bool endpoint_registration = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
+    bool consumes_receives = false;      ///< FI_RX_CQ_DATA: an immediate takes a posted receive
     bool internet_address = false;       ///< endpoint addresses are internet addresses
     std::size_t inject_bytes = 0;
     std::size_t message_bytes_max = 0;

@@ -12,10 +12,6 @@
 namespace weft::link {
 namespace {
 
-// Registration keys where we choose them. Small: some fabrics have fast paths for the first
-// hundred.
-enum Key : std::uint64_t { kMemoryKey = 0, kLandingKey = 1, kStagingKey = 2 };
-
 // Where small puts may be silent, one in so many reports all the same, which bounds what is in
 // flight to a peer that does not poll.
 constexpr std::uint32_t kSilentPuts = 16;
@@ -25,6 +21,18 @@ constexpr std::size_t kArrivalsMax = 16384;
 
 std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
+}
+
+/// Whether sources outside the segment that are too large to be copied are registered for their put.
+bool registers_sources(const Found& found) {
+    return found.grant.local_registration && !found.profile.stages_sources;
+}
+
+/// Up to how many bytes a source is copied into registered memory.
+std::size_t staged_bytes_max(const Found& found) {
+    if (!registers_sources(found)) return Staging::kBufferBytes;
+    if (found.profile.registration == Registration::free) return 0;
+    return std::min(found.profile.stages_below, Staging::kBufferBytes);
 }
 
 FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteCompletion completion) {
@@ -38,9 +46,14 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
     facts.inject_bytes = inject_bytes(found);
     facts.stages_sources = found.grant.local_registration || found.profile.stages_sources;
-    facts.message_bytes_max = facts.stages_sources
+    facts.registers_sources = registers_sources(found);
+    facts.message_bytes_max = facts.stages_sources && !facts.registers_sources
                                   ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                                   : found.grant.message_bytes_max;
+    // What is read is never registered for its read, only staged.
+    facts.get_bytes_max = facts.stages_sources
+                              ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
+                              : found.grant.message_bytes_max;
     facts.immediate_bytes = found.grant.immediate_bytes;
     facts.ordered_bytes = found.grant.ordered_bytes;
     facts.target_must_progress = found.profile.target_must_progress;
@@ -64,7 +77,8 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       silent_max_(found.profile.silent_small_puts ? kSilentPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
       peers_(static_cast<std::size_t>(options.size)),
-      operations_(options.puts_in_flight) {
+      operations_(options.puts_in_flight),
+      staged_bytes_max_(staged_bytes_max(found)) {
     for (Operation& operation : operations_) {
         operation.next = free_;
         free_ = &operation;
@@ -115,6 +129,17 @@ base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions
     if (code != 0) return refused("fi_ep_bind of the completion queue", code);
     code = fi_enable(endpoint_.get());
     if (code != 0) return refused("fi_enable", code);
+    if (!grant_.consumes_receives) return {};
+    const std::size_t arrivals = queue_attributes.size - options.puts_in_flight;
+    return post_receives(std::min(arrivals, info.rx_attr->size));
+}
+
+/// As many as immediates may wait to be polled; each is posted again as it is polled.
+base::Result<void> Port::post_receives(std::size_t count) {
+    receives_.resize(std::max<std::size_t>(count, 1));
+    receives_missing_ = receives_.size();
+    renew_receives();
+    if (failure_) return *failure_;
     return {};
 }
 
@@ -156,6 +181,9 @@ base::Result<void> Port::register_all() {
     if (!staged) return staged.failure();
     staging_region_ = std::move(staged).value();
     staging_desc_ = fi_mr_desc(staging_region_.get());
+    if (!facts_.registers_sources) return {};
+    sources_.resize(kSources);
+    for (std::size_t source = kSources; source-- > 0;) free_sources_.push_back(source);
     return {};
 }
 

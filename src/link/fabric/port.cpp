@@ -121,9 +121,62 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
         return post(peer, put.peer, write);
     }
     if (staging_ == nullptr) return post(peer, put.peer, write);
-    if (copied_at_once)
-        write.pending = nullptr;  // the caller's source is free as soon as it is copied
-    return post_staged(peer, put.peer, write);
+    return post_unregistered(peer, put.peer, write, copied_at_once);
+}
+
+base::Post Port::post_unregistered(Peer& peer, Rank rank, const Write& write,
+                                   bool copied_at_once) noexcept {
+    if (write.bytes > staged_bytes_max_) return post_registered(peer, rank, write);
+    Write copy = write;
+    if (copied_at_once) copy.pending = nullptr;  // the caller's source is free once it is copied
+    return post_staged(peer, rank, copy);
+}
+
+/// Registers the source for this put alone.
+base::Post Port::post_registered(Peer& peer, Rank rank, Write write) noexcept {
+    if (free_ == nullptr || free_sources_.empty() || peer.in_flight >= in_flight_per_peer_max_)
+        return base::Post::again;
+    const std::size_t source = free_sources_.back();
+    auto region = register_region({const_cast<std::byte*>(write.source), write.bytes}, FI_WRITE,
+                                  kFirstSourceKey + source);
+    if (!region) {
+        // Pinned memory is limited; what is in flight gives some back.
+        if (free_sources_.size() == sources_.size()) fail(region.failure());
+        return base::Post::again;
+    }
+    write.desc = fi_mr_desc(region->get());
+    write.registered = source;
+    const base::Post posted = post(peer, rank, write);
+    if (posted != base::Post::posted) return posted;
+    sources_[source] = std::move(region).value();
+    free_sources_.pop_back();
+    return posted;
+}
+
+void Port::release_source(std::size_t source) noexcept {
+    sources_[source].reset();
+    free_sources_.push_back(source);
+}
+
+/// Posts the receive again that an immediate has consumed.
+void Port::renew_receive(void* context) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(context);
+    const auto first = reinterpret_cast<std::uintptr_t>(receives_.data());
+    if (address < first || address - first >= receives_.size() * sizeof(Receive)) return;
+    auto& receive = *static_cast<Receive*>(context);
+    const ssize_t code =
+        fi_recv(endpoint_.get(), nullptr, 0, nullptr, FI_ADDR_UNSPEC, &receive.context);
+    const bool refused_now = code != 0;
+    receives_missing_ += refused_now && receive.posted ? 1U : 0U;
+    receives_missing_ -= !refused_now && !receive.posted ? 1U : 0U;
+    receive.posted = !refused_now;
+    if (refused_now && code != -FI_EAGAIN) fail(refused("fi_recv", static_cast<int>(code)));
+}
+
+void Port::renew_receives() noexcept {
+    for (Receive& receive : receives_) {
+        if (!receive.posted) renew_receive(&receive);
+    }
 }
 
 base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
@@ -169,7 +222,10 @@ base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
 }
 
 base::Post Port::posted_as(ssize_t code, Rank rank, const Write& write) noexcept {
-    if (code == 0) return base::Post::posted;
+    if (code == 0) {
+        ++writes_;
+        return base::Post::posted;
+    }
     if (code != -FI_EAGAIN) {
         fail({Status::peer, refused(fmt::format("write of {} bytes to rank {}", write.bytes, rank),
                                     static_cast<int>(code))
@@ -198,6 +254,7 @@ base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
     if (posted != base::Post::posted) return posted;
     take(*operation, peer, rank, write.bytes, write.pending);
     operation->staged = write.staged;
+    operation->source = write.registered;
     return base::Post::posted;
 }
 
@@ -218,9 +275,9 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
         if (!resolve(peer, get.peer)) return base::Post::again;
     }
-    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.message_bytes_max &&
+    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max &&
                    get.source <= peer.memory.bytes && get.bytes <= peer.memory.bytes - get.source,
-               get.peer, get.bytes, get.source, peer.memory.bytes, facts_.message_bytes_max);
+               get.peer, get.bytes, get.source, peer.memory.bytes, facts_.get_bytes_max);
     Operation* operation = free_;
     if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
     std::byte* into = get.into;
@@ -271,6 +328,8 @@ void Port::finish(Operation& operation) noexcept {
     operation.into = nullptr;
     if (operation.pending != nullptr) --*operation.pending;
     if (operation.staged != nullptr) staging_->give(operation.staged);
+    if (operation.source != kNoSource) release_source(operation.source);
+    operation.source = kNoSource;
     operation.staged = nullptr;
     operation.pending = nullptr;
     operation.next = free_;
@@ -280,6 +339,8 @@ void Port::finish(Operation& operation) noexcept {
 }
 
 std::size_t Port::poll(std::span<std::uint32_t> immediates) noexcept {
+    if (receives_missing_ != 0) [[unlikely]]
+        renew_receives();
     std::array<fi_cq_data_entry, kBatch> entries;
     const ssize_t got =
         fi_cq_read(completions_.get(), entries.data(), std::min(kBatch, immediates.size()));
@@ -299,6 +360,7 @@ std::size_t Port::poll(std::span<std::uint32_t> immediates) noexcept {
             finish(*operation);
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
             immediates[arrived++] = static_cast<std::uint32_t>(entry.data);
+            if (!receives_.empty()) renew_receive(entry.op_context);
         }
     }
     return arrived;

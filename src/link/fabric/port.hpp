@@ -11,8 +11,16 @@
 //          bounds how many a provider queues for a target that does not poll (millions, measured),
 //          and a layer of libfabric 1.17 crashes on the null context of an injected one whose peer
 //          died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst more.
-// Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use. The
-//          pool bounds puts in flight in all, a count per peer bounds those to one.
+//
+//          Sources in the segment are registered once. Where others must be registered, too (FI_MR_LOCAL),
+//          small ones are copied into registered buffers, and larger ones registered for their put, from
+//          its post to its local completion: after that libfabric does not read a source again
+//          (fi_cq(3)). What has or has not arrived does not matter for a source, and targets always
+//          lie in the segment. There is no cache here; a provider that has one makes the second
+//          registration cheap.
+// Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use and
+//          for registering a source. The pool bounds puts in flight in all, a count per peer bounds
+//          those to one.
 // Next     discover.hpp for how the provider is chosen.
 #pragma once
 
@@ -50,17 +58,25 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint32_t> immediates) noexcept override;
+    [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
         return failure_ ? &*failure_ : nullptr;
     }
 
   private:
+    static constexpr std::size_t kNoSource = ~std::size_t{0};
+    static constexpr std::size_t kSources = 64;  // registered at a time
+    // Registration keys where we choose them. Small: some fabrics have fast paths for the first
+    // hundred, and some keys have one byte.
+    enum Key : std::uint64_t { kMemoryKey, kLandingKey, kStagingKey, kFirstSourceKey };
+    static_assert(kFirstSourceKey + kSources < 100);
     struct Operation {
         fi_context2 context{};  // first: its address is what libfabric gives back
         std::uint32_t* pending = nullptr;
         std::byte* staged = nullptr;
-        std::byte* into = nullptr;  // of a read through `staged`: where it goes from there
+        std::byte* into = nullptr;       // of a read through `staged`: where it goes from there
+        std::size_t source = kNoSource;  // in sources_, if it was registered for this put
         Operation* next = nullptr;
         std::size_t bytes = 0;
         Rank peer = 0;
@@ -86,7 +102,13 @@ class Port final : public FabricPort {
         std::uint32_t immediate = 0;
         void* desc = nullptr;
         std::byte* staged = nullptr;
+        std::size_t registered = kNoSource;
         std::uint32_t* pending = nullptr;
+    };
+    /// A receive without a buffer, which an immediate consumes.
+    struct Receive {
+        fi_context2 context{};  // first: its address is what libfabric gives back
+        bool posted = false;
     };
 
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
@@ -94,6 +116,7 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
                                                    const FabricOptions& options);
     [[nodiscard]] base::Result<void> register_all();
+    [[nodiscard]] base::Result<void> post_receives(std::size_t count);
     [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
                                                             std::uint64_t access,
                                                             std::uint64_t key);
@@ -106,9 +129,15 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const Write& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post post_unregistered(Peer& peer, Rank rank, const Write& write,
+                                               bool copied_at_once) noexcept;
     [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
     void take(Operation& operation, Peer& peer, Rank rank, std::size_t bytes,
               std::uint32_t* pending) noexcept;
+    [[nodiscard]] base::Post post_registered(Peer& peer, Rank rank, Write write) noexcept;
+    void release_source(std::size_t source) noexcept;
+    void renew_receive(void* context) noexcept;
+    void renew_receives() noexcept;
     [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
     [[nodiscard]] Operation* operation_of(void* context) noexcept;
     void finish(Operation& operation) noexcept;
@@ -122,10 +151,14 @@ class Port final : public FabricPort {
     std::uint32_t silent_max_;  // small puts to a peer between two that report
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;
+    std::uint64_t writes_ = 0;
     std::vector<Peer> peers_;
     std::vector<Operation> operations_;
     Operation* free_ = nullptr;
-    std::unique_ptr<Staging> staging_;
+    std::vector<Receive> receives_;     // where immediates consume them
+    std::size_t receives_missing_ = 0;  // consumed and not posted again yet
+    std::unique_ptr<Staging> staging_;  // where sources must be registered, or are better copied
+    std::size_t staged_bytes_max_ = 0;  // larger sources are registered for their put
     alignas(64) std::byte landing_[64] = {};  // where empty puts of peers land, never read
     std::vector<std::byte> card_;
     std::optional<base::Failure> failure_;
@@ -140,6 +173,8 @@ class Port final : public FabricPort {
     Fid<fid_mr> region_;
     Fid<fid_mr> landing_region_;
     Fid<fid_mr> staging_region_;
+    std::vector<Fid<fid_mr>> sources_;  // of puts in flight
+    std::vector<std::size_t> free_sources_;
     void* region_desc_ = nullptr;
     void* staging_desc_ = nullptr;
 };

@@ -39,7 +39,7 @@ base::Post Wire::try_read(const base::Read& read, std::uint64_t& resume) noexcep
     FabricGet piece{.peer = read.peer, .pending = read.pending};
     while (resume < read.bytes) {
         piece.into = read.into + resume;
-        piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, read.bytes - resume);
+        piece.bytes = std::min<std::uint64_t>(get_bytes_max_, read.bytes - resume);
         piece.source = read.source + resume;
         if (port_->try_get(piece) == base::Post::again) return base::Post::again;
         resume += piece.bytes;

@@ -155,6 +155,7 @@ class Wire {
     std::vector<Rank> cold_;  ///< far peers that are not connected yet, of a small job
     unsigned polls_ = 0;
     std::size_t piece_bytes_max_ = 0;
+    std::size_t get_bytes_max_ = 0;
     std::size_t inject_bytes_ = 0;
     std::vector<Staging> staging_;
     std::size_t next_staging_ = 0;
