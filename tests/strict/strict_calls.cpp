@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// strict_calls.cpp - the calls of libfabric on the strict provider's objects.
+#include <fmt/format.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/strict/strict_objects.hpp"
+
+namespace weft::test {
+
+namespace {
+
+int no_bind(fid*, fid*, std::uint64_t) {
+    return -FI_ENOSYS;
+}
+int no_control(fid*, int, void*) {
+    return -FI_ENOSYS;
+}
+
+template <class Object>
+int close_plain(fid* handle) {
+    auto* object = reinterpret_cast<Object*>(handle);
+    --object->strict->open;
+    delete object;
+    return 0;
+}
+template <class Object>
+fi_ops plain_ops{sizeof(fi_ops), close_plain<Object>, no_bind, no_control, nullptr, nullptr,
+                 nullptr};
+
+// --- Registered memory ---------------------------------------------------------------------------
+
+int close_region(fid* handle) {
+    auto* region = reinterpret_cast<StrictRegion*>(handle);
+    StrictFabric& strict = *region->strict;
+    if (region->users != 0)
+        strict.violation(fmt::format("a region was closed under {} writes", region->users));
+    std::erase(strict.regions, region);
+    --strict.open;
+    delete region;
+    return 0;
+}
+int bind_region(fid* handle, fid* other, std::uint64_t) {
+    auto* region = reinterpret_cast<StrictRegion*>(handle);
+    region->bound = reinterpret_cast<StrictEndpoint*>(other);
+    return 0;
+}
+int control_region(fid* handle, int command, void*) {
+    auto* region = reinterpret_cast<StrictRegion*>(handle);
+    if (command != FI_ENABLE) return -FI_ENOSYS;
+    if (region->bound == nullptr || !region->bound->enabled)
+        region->strict->violation("a region was enabled before its endpoint");
+    region->enabled = true;
+    return 0;
+}
+fi_ops region_ops{sizeof(fi_ops), close_region, bind_region, control_region,
+                  nullptr,        nullptr,      nullptr};
+
+int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uint64_t access,
+                    std::uint64_t, std::uint64_t key, std::uint64_t, fid_mr** out, void*) {
+    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(handle)->strict;
+    const bool chosen_here = (strict.demands.mr_mode & FI_MR_PROV_KEY) != 0;
+    if (!chosen_here) {
+        if (strict.demands.key_bytes < 8 && (key >> (8 * strict.demands.key_bytes)) != 0)
+            return -FI_EKEYREJECTED;
+        if (key >= 100) strict.violation(fmt::format("key {} is off the fast path", key));
+        for (const StrictRegion* other : strict.regions) {
+            if (other->region.key == key && (other->strict == &strict) &&
+                reinterpret_cast<StrictDomain*>(handle) == other->region.fid.context)
+                return -FI_ENOKEY;
+        }
+    }
+    auto* region = new StrictRegion{};
+    region->region.fid = {FI_CLASS_MR, handle, &region_ops};
+    region->region.mem_desc = region;
+    region->region.key = chosen_here ? strict.next_key++ : key;
+    region->strict = &strict;
+    region->base = static_cast<const std::byte*>(buffer);
+    region->bytes = bytes;
+    region->access = access;
+    region->enabled = (strict.demands.mr_mode & FI_MR_ENDPOINT) == 0;
+    strict.regions.push_back(region);
+    ++strict.open;
+    ++strict.registrations;
+    *out = &region->region;
+    return 0;
+}
+fi_ops_mr memory_ops{sizeof(fi_ops_mr), register_memory, nullptr, nullptr};
+
+// --- Endpoints -----------------------------------------------------------------------------------
+
+int close_endpoint(fid* handle) {
+    auto* endpoint = reinterpret_cast<StrictEndpoint*>(handle);
+    StrictFabric& strict = *endpoint->strict;
+    for (const StrictRegion* region : strict.regions) {
+        if (region->bound == endpoint)
+            strict.violation("an endpoint was closed before its regions");
+    }
+    std::erase_if(strict.under_way, [&](const auto& operation) {
+        if (operation->from != endpoint && operation->to != endpoint) return false;
+        if (operation->source_region != nullptr) --operation->source_region->users;
+        return true;
+    });
+    strict.endpoints[endpoint->index] = nullptr;
+    --strict.open;
+    delete endpoint;
+    return 0;
+}
+int bind_endpoint(fid* handle, fid* other, std::uint64_t) {
+    auto* endpoint = reinterpret_cast<StrictEndpoint*>(handle);
+    if (other->fclass == FI_CLASS_AV) endpoint->addressed = true;
+    if (other->fclass == FI_CLASS_CQ) endpoint->queue = reinterpret_cast<StrictQueue*>(other);
+    return 0;
+}
+int control_endpoint(fid* handle, int command, void*) {
+    auto* endpoint = reinterpret_cast<StrictEndpoint*>(handle);
+    if (command != FI_ENABLE || !endpoint->addressed || endpoint->queue == nullptr)
+        return -FI_EINVAL;
+    endpoint->enabled = true;
+    return 0;
+}
+fi_ops endpoint_ops{sizeof(fi_ops), close_endpoint, bind_endpoint, control_endpoint,
+                    nullptr,        nullptr,        nullptr};
+
+int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
+    if (*bytes < sizeof(std::uint64_t)) return -FI_ETOOSMALL;
+    std::memcpy(address, &reinterpret_cast<StrictEndpoint*>(handle)->index, sizeof(std::uint64_t));
+    *bytes = sizeof(std::uint64_t);
+    return 0;
+}
+fi_ops_cm name_ops{sizeof(fi_ops_cm), nullptr, name_of_endpoint, nullptr, nullptr,
+                   nullptr,           nullptr, nullptr,          nullptr, nullptr};
+
+/// The target of a write, or nullptr after a violation.
+std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t address,
+                     std::size_t bytes, std::uint64_t key) {
+    const StrictRegion* region = strict.region_at(to, key);
+    if (region == nullptr || (region->access & FI_REMOTE_WRITE) == 0 || !region->enabled) {
+        strict.violation(fmt::format("a write to key {}, which peers may not write", key));
+        return nullptr;
+    }
+    const bool absolute = (strict.demands.mr_mode & FI_MR_VIRT_ADDR) != 0;
+    auto* base = const_cast<std::byte*>(region->base);
+    auto* at = absolute ? reinterpret_cast<std::byte*>(address) : base + address;
+    if (!region->covers(at, bytes)) {
+        strict.violation(fmt::format("a write of {} bytes outside its region", bytes));
+        return nullptr;
+    }
+    return at;
+}
+
+void check_source(StrictFabric& strict, StrictOperation& operation, void* desc) {
+    if ((strict.demands.mr_mode & FI_MR_LOCAL) == 0) return;
+    const auto known = std::find(strict.regions.begin(), strict.regions.end(), desc);
+    if (known == strict.regions.end() || !(*known)->enabled ||
+        !(*known)->covers(operation.source, operation.bytes)) {
+        strict.violation(
+            fmt::format("a source of {} bytes is not in the region named", operation.bytes));
+        return;
+    }
+    operation.source_region = *known;
+    ++operation.source_region->users;
+}
+
+void take_context(StrictFabric& strict, StrictOperation& operation) {
+    const std::uint64_t mode = strict.demands.mode;
+    if ((mode & (FI_CONTEXT | FI_CONTEXT2)) == 0) return;
+    if (operation.context == nullptr) return strict.violation("a write has no context");
+    if (!operation.from->contexts.insert(operation.context).second)
+        strict.violation("a context was used for two writes at once");
+    std::memset(operation.context, kScribble,
+                (mode & FI_CONTEXT2) != 0 ? sizeof(fi_context2) : sizeof(fi_context));
+}
+
+ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, bool reports) {
+    auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
+    StrictFabric& strict = *from.strict;
+    if (!from.enabled) strict.violation("a write on an endpoint that is not enabled");
+    if (strict.under_way.size() >= 4096) return -FI_EAGAIN;
+    if (message.addr >= strict.endpoints.size() || strict.endpoints[message.addr] == nullptr)
+        return -FI_EINVAL;
+    auto operation = std::make_unique<StrictOperation>();
+    operation->from = &from;
+    operation->to = strict.endpoints[message.addr];
+    operation->source = static_cast<const std::byte*>(message.msg_iov->iov_base);
+    operation->bytes = message.msg_iov->iov_len;
+    operation->announced = (flags & FI_REMOTE_CQ_DATA) != 0;
+    operation->reports = reports;
+    operation->delivery = (flags & FI_DELIVERY_COMPLETE) != 0;
+    operation->fenced = (flags & FI_FENCE) != 0;
+    if (operation->fenced && (strict.demands.caps & FI_FENCE) == 0)
+        strict.violation("a fence that was not granted");
+    operation->number = static_cast<std::uint64_t>(strict.writes);
+    operation->data = message.data;
+    operation->context = message.context;
+    if (operation->bytes > strict.demands.message_bytes_max) return -FI_EMSGSIZE;
+    if (operation->announced && strict.demands.immediate_bytes < 8 &&
+        (message.data >> (8 * strict.demands.immediate_bytes)) != 0)
+        strict.violation("an immediate is longer than was granted");
+    operation->target = target_of(strict, *operation->to, message.rma_iov->addr, operation->bytes,
+                                  message.rma_iov->key);
+    if (operation->target == nullptr) return -FI_EINVAL;
+    if ((flags & FI_INJECT) != 0) {
+        if (operation->bytes > strict.demands.inject_bytes) return -FI_EMSGSIZE;
+        operation->copy.assign(operation->source, operation->source + operation->bytes);
+        operation->source = operation->copy.data();
+    } else {
+        check_source(strict, *operation, message.desc == nullptr ? nullptr : *message.desc);
+    }
+    if (reports) take_context(strict, *operation);
+    operation->delay = static_cast<int>(operation->bytes % 7);
+    ++strict.writes;
+    strict.under_way.push_back(std::move(operation));
+    return 0;
+}
+
+ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
+    return post(endpoint, *message, flags, true);
+}
+ssize_t inject_with(fid_ep* endpoint, const void* buffer, std::size_t bytes, std::uint64_t data,
+                    fi_addr_t to, std::uint64_t address, std::uint64_t key, std::uint64_t flags) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    const fi_rma_iov target{address, bytes, key};
+    const fi_msg_rma message{&source, nullptr, 1, to, &target, 1, nullptr, data};
+    return post(endpoint, message, FI_INJECT | flags, false);
+}
+ssize_t inject(fid_ep* endpoint, const void* buffer, std::size_t bytes, fi_addr_t to,
+               std::uint64_t address, std::uint64_t key) {
+    return inject_with(endpoint, buffer, bytes, 0, to, address, key, 0);
+}
+ssize_t inject_data(fid_ep* endpoint, const void* buffer, std::size_t bytes, std::uint64_t data,
+                    fi_addr_t to, std::uint64_t address, std::uint64_t key) {
+    return inject_with(endpoint, buffer, bytes, data, to, address, key, FI_REMOTE_CQ_DATA);
+}
+fi_ops_rma write_ops{sizeof(fi_ops_rma), nullptr, nullptr, nullptr,    nullptr, nullptr,
+                     write_message,      inject,  nullptr, inject_data};
+
+ssize_t receive(fid_ep* handle, void*, std::size_t, void*, fi_addr_t, void* context) {
+    auto& endpoint = *reinterpret_cast<StrictEndpoint*>(handle);
+    StrictFabric& strict = *endpoint.strict;
+    if ((strict.demands.caps & FI_MSG) == 0) return -FI_EOPNOTSUPP;
+    if (std::count(endpoint.receives.begin(), endpoint.receives.end(), context) != 0)
+        strict.violation("a context was used for two receives at once");
+    if ((strict.demands.mode & FI_CONTEXT2) != 0)
+        std::memset(context, kScribble, sizeof(fi_context2));
+    endpoint.receives.push_back(context);
+    return 0;
+}
+fi_ops_msg receive_ops{sizeof(fi_ops_msg),
+                       receive,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr,
+                       nullptr};
+
+// --- Queues, addresses, domain, fabric -----------------------------------------------------------
+
+ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
+    auto& queue = *reinterpret_cast<StrictQueue*>(handle);
+    queue.strict->progress();
+    std::size_t got = 0;
+    auto* entries = static_cast<fi_cq_data_entry*>(buffer);
+    for (; got < count && !queue.entries.empty(); ++got) {
+        entries[got] = queue.entries.front();
+        queue.entries.pop_front();
+    }
+    return got == 0 ? -FI_EAGAIN : static_cast<ssize_t>(got);
+}
+ssize_t read_error(fid_cq*, fi_cq_err_entry*, std::uint64_t) {
+    return -FI_EAGAIN;
+}
+fi_ops_cq queue_ops{sizeof(fi_ops_cq), read_queue, nullptr, read_error,
+                    nullptr,           nullptr,    nullptr, nullptr};
+
+int insert_addresses(fid_av*, const void* address, std::size_t count, fi_addr_t* out, std::uint64_t,
+                     void*) {
+    std::memcpy(out, address, sizeof(std::uint64_t));
+    return static_cast<int>(count);
+}
+fi_ops_av address_ops{sizeof(fi_ops_av), insert_addresses, nullptr, nullptr,
+                      nullptr,           nullptr,          nullptr, nullptr};
+
+int open_addresses(fid_domain* domain, fi_av_attr*, fid_av** out, void*) {
+    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
+    auto* addresses = new StrictAddresses{};
+    addresses->av.fid = {FI_CLASS_AV, nullptr, &plain_ops<StrictAddresses>};
+    addresses->av.ops = &address_ops;
+    addresses->strict = &strict;
+    ++strict.open;
+    *out = &addresses->av;
+    return 0;
+}
+int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void*) {
+    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
+    auto* queue = new StrictQueue{};
+    queue->cq.fid = {FI_CLASS_CQ, nullptr, &plain_ops<StrictQueue>};
+    queue->cq.ops = &queue_ops;
+    queue->strict = &strict;
+    queue->size = attributes->size;
+    ++strict.open;
+    *out = &queue->cq;
+    return 0;
+}
+int open_endpoint(fid_domain* domain, fi_info*, fid_ep** out, void*) {
+    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
+    auto* endpoint = new StrictEndpoint{};
+    endpoint->endpoint.fid = {FI_CLASS_EP, domain, &endpoint_ops};
+    endpoint->endpoint.cm = &name_ops;
+    endpoint->endpoint.msg = &receive_ops;
+    endpoint->endpoint.rma = &write_ops;
+    endpoint->strict = &strict;
+    endpoint->index = strict.endpoints.size();
+    strict.endpoints.push_back(endpoint);
+    ++strict.open;
+    *out = &endpoint->endpoint;
+    return 0;
+}
+fi_ops_domain domain_ops{sizeof(fi_ops_domain),
+                         open_addresses,
+                         open_queue,
+                         open_endpoint,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr};
+
+int open_domain(fid_fabric* fabric, fi_info*, fid_domain** out, void*) {
+    StrictFabric& strict = *reinterpret_cast<StrictFabric::Fid*>(fabric)->strict;
+    auto* domain = new StrictDomain{};
+    domain->domain.fid = {FI_CLASS_DOMAIN, nullptr, &plain_ops<StrictDomain>};
+    domain->domain.ops = &domain_ops;
+    domain->domain.mr = &memory_ops;
+    domain->strict = &strict;
+    ++strict.open;
+    *out = &domain->domain;
+    return 0;
+}
+fi_ops_fabric fabric_ops{
+    sizeof(fi_ops_fabric), open_domain, nullptr, nullptr, nullptr, nullptr, nullptr};
+int close_fabric(fid*) {
+    return 0;  // shared by all ports of a test
+}
+fi_ops fabric_fid_ops{sizeof(fi_ops), close_fabric, no_bind, no_control, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+void set_calls(fid_fabric& fabric) {
+    fabric.fid = {FI_CLASS_FABRIC, nullptr, &fabric_fid_ops};
+    fabric.ops = &fabric_ops;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// strict_objects.hpp - what the strict provider hands out: libfabric's objects, each with its state behind.
+#pragma once
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+
+#include <deque>
+#include <set>
+
+#include "tests/strict/strict_fabric.hpp"
+
+namespace weft::test {
+
+struct StrictFabric::Fid {
+    fid_fabric fabric;
+    StrictFabric* strict;
+};
+
+inline constexpr unsigned char kScribble = 0xC7;
+
+struct StrictDomain {
+    fid_domain domain;
+    StrictFabric* strict;
+};
+struct StrictAddresses {
+    fid_av av;
+    StrictFabric* strict;
+};
+struct StrictQueue {
+    fid_cq cq;
+    StrictFabric* strict;
+    std::size_t size;
+    std::deque<fi_cq_data_entry> entries;
+};
+
+struct StrictRegion {
+    fid_mr region;
+    StrictFabric* strict;
+    const std::byte* base;
+    std::size_t bytes;
+    std::uint64_t access;
+    StrictEndpoint* bound;
+    bool enabled;
+    int users;  ///< operations under way that read it
+    [[nodiscard]] bool covers(const void* first, std::size_t size) const {
+        const auto* at = static_cast<const std::byte*>(first);
+        return at >= base && at + size <= base + bytes;
+    }
+};
+
+struct StrictEndpoint {
+    fid_ep endpoint;
+    StrictFabric* strict;
+    StrictQueue* queue;
+    bool addressed;
+    bool enabled;
+    std::uint64_t index;
+    std::deque<void*> receives;
+    std::set<void*> contexts;  ///< of operations under way
+};
+
+struct StrictOperation {
+    StrictEndpoint* from;
+    StrictEndpoint* to;
+    const std::byte* source;
+    std::vector<std::byte> copy;  ///< of injected ones
+    std::size_t bytes;
+    std::byte* target;
+    StrictRegion* source_region;
+    bool announced;
+    bool reports;
+    bool delivery;  ///< completes only when it has landed
+    bool fenced;
+    std::uint64_t number;
+    std::uint64_t data;
+    void* context;
+    int delay;
+};
+
+/// Adds a completion; too many are a violation.
+void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry);
+/// The calls on a fabric; close and bind included.
+void set_calls(fid_fabric& fabric);
+
+}  // namespace weft::test
