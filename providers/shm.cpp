@@ -12,9 +12,12 @@
 //   the data through the kernel when it comes to it. So flags come after their data, whatever the
 //   places, and words are whole: the one who looks is the one who stores.
 // - With FI_DELIVERY_COMPLETE the target answers after it has stored (prov/shm, libfabric#5705).
-// - No fence. Writes without a byte carry their immediate.
-// - Each endpoint is a file in /dev/shm. A process that is killed leaves it there; the next one to open
-//   a file of the same name takes it over. Nothing but fi_close removes it.
+// - Nothing lands, and of what is larger than 4 KiB nothing completes, while the target does not poll.
+//   Plain completions of smaller ones come before the data (291 of 661).
+// - No fence. Writes without a byte carry their immediate. No registration is demanded.
+// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX. fi_close removes it, and so does a
+//   signal handler of its own (it takes SIGTERM, SIGINT and the fatal ones). A process that is killed
+//   outright leaves it; "weft run" removes it then (src/front/launch/job.cpp), other launchers do not.
 // - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is opened).
 #include "providers/profiles.hpp"
 

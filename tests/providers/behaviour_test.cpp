@@ -14,7 +14,7 @@
 #include <new>
 #include <thread>
 
-#include "tests/providers/fabric_job.hpp"
+#include "tests/providers/provider_test.hpp"
 #include "tests/providers/raw_endpoint.hpp"
 
 namespace weft::test {
@@ -100,18 +100,15 @@ class Half {
     RawEndpoint endpoint;
 };
 
-class Behaviour : public testing::TestWithParam<std::string> {
+class Behaviour : public ProviderTest {
   protected:
-    void SetUp() override {
-        if (const std::string why = why_not_here(GetParam()); !why.empty()) GTEST_SKIP() << why;
-    }
     /// Runs both ranks; a fact that a rank finds out is printed by it.
     void run(const std::function<void(Half&)>& origin, const std::function<void(Half&)>& target,
              const std::function<void(link::Profile&)>& change = nullptr) {
         link::Profile profile = link::profile_of(GetParam());
         if (change) change(profile);
         const SharedPointer shared = map_shared();
-        EXPECT_EQ(run_job(2,
+        EXPECT_EQ(run_job(GetParam(), 2,
                           [&](Member& me) {
                               Half half(me, *shared, profile);
                               (me.rank == 0 ? origin : target)(half);
@@ -119,7 +116,6 @@ class Behaviour : public testing::TestWithParam<std::string> {
                           }),
                   "");
     }
-    [[nodiscard]] const link::Profile& profile() const { return link::profile_of(GetParam()); }
     template <class... Values>
     static void say(const std::string& provider, fmt::format_string<Values...> text,
                     Values&&... values) {
@@ -236,7 +232,7 @@ int absent_at_completion(Half& half, std::uint64_t flags, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     int absent = 0;
     auto& endpoint = half.endpoint;
-    const auto end = Clock::now() + milliseconds(1500);
+    const auto end = Clock::now() + milliseconds(700);
     for (std::uint64_t i = 0; i < 3000 && Clock::now() < end; ++i) {
         const std::size_t bytes = some_bytes(random);
         half.fill_own(bytes, i);
@@ -292,7 +288,7 @@ std::size_t slot_bytes(std::uint64_t round) {
 /// A stream of data, then flag, up to kSlots ahead of the target.
 void stream_flags(Half& half, std::uint64_t flag_flags) {
     auto& endpoint = half.endpoint;
-    const auto end = Clock::now() + milliseconds(1500);
+    const auto end = Clock::now() + milliseconds(700);
     std::uint64_t round = 0;
     while (round < kRounds && Clock::now() < end) {
         endpoint.until(
@@ -376,67 +372,84 @@ TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
     }
 }
 
-// --- Whole words ---------------------------------------------------------------------------------
+// --- Words of cells ------------------------------------------------------------------------------
+// A word is four bytes of data and, above them, four of a tag. Cells are safe where a tag is never seen
+// before its data.
 
 constexpr std::size_t kCellBytes = 64;
+constexpr std::size_t kCellWords = kCellBytes / sizeof(std::uint64_t);
+constexpr std::uint64_t kCells = 512;
 
-struct Torn {
-    std::uint64_t words = 0;  ///< parts of two writes in one word
-    std::uint64_t too_new =
-        0;  ///< of these: some byte of the upper half newer than one of the lower
-};
-
-/// Looks at a cell whose 8-byte words were each written with eight equal bytes, one more each time.
-void count_torn(const std::byte* cell, Torn& torn) {
-    for (std::size_t at = 0; at < kCellBytes; at += 8) {
-        const std::uint64_t word =
-            std::atomic_ref(*reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(cell + at)))
-                .load(std::memory_order_relaxed);
-        if (word == (word & 0xFF) * 0x0101010101010101ULL) continue;
-        ++torn.words;
-        bool too_new = false;
-        for (int lower = 0; lower < 4; ++lower) {
-            for (int upper = 4; upper < 8; ++upper)
-                too_new = too_new ||
-                          static_cast<std::int8_t>((word >> 8 * upper) - (word >> 8 * lower)) > 0;
-        }
-        if (too_new) ++torn.too_new;
-    }
+constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
+    const auto data = static_cast<std::uint32_t>((number * kCellWords + word) * 0x9E3779B1U);
+    return (number + 1) << 32 | data;
 }
 
-/// Overwrites one cell again and again; odd sizes to elsewhere move where a stream is cut.
+/// Writes cells, up to kCells ahead of the reader; odd sizes to elsewhere move where a stream is cut.
 void write_cells(Half& half) {
     auto& endpoint = half.endpoint;
     std::mt19937_64 random(11);
-    const auto end = Clock::now() + milliseconds(2000);
-    for (std::uint64_t i = 0; Clock::now() < end; ++i) {
-        const std::size_t from = kHalf + i % 512 * kCellBytes;
-        std::memset(half.own + from, static_cast<int>(i & 0xFF), kCellBytes);
-        endpoint.write({.from = from, .bytes = kCellBytes, .to = kHalf});
-        if (random() % 4 == 0) endpoint.write({.bytes = 1 + random() % 3000, .to = 0});
-        if (i % 200 == 199)
+    const auto end = Clock::now() + milliseconds(1000);
+    std::uint64_t number = 0;
+    for (; Clock::now() < end; ++number) {
+        endpoint.until(
+            [&] { return number - half.words[1].load(std::memory_order_acquire) < kCells; },
+            "the reader");
+        const std::size_t at = kHalf + number % kCells * kCellBytes;
+        for (std::size_t word = 0; word < kCellWords; ++word) {
+            const std::uint64_t value = cell_word(number, word);
+            std::memcpy(half.own + at + word * sizeof value, &value, sizeof value);
+        }
+        endpoint.write({.from = at, .bytes = kCellBytes, .to = at});
+        endpoint.write({.bytes = 1 + random() % 40, .to = 0});
+        if (number % kCells == kCells - 1)
             endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
     }
     endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");
-    half.words[0].store(1, std::memory_order_release);
+    half.words[0].store(number, std::memory_order_release);
 }
 
-TEST_P(Behaviour, UpperHalvesOfWordsAreNeverThereFirstWhereCellsArePromised) {
+struct CellsSeen {
+    std::uint64_t cells = 0;
+    std::uint64_t partial = 0;  ///< looks at a cell of which a part had landed
+    std::uint64_t early = 0;    ///< tags without their data
+};
+
+/// Looks at a cell between polls, as the reader of cells does, until the writer is done.
+CellsSeen read_cells(Half& half) {
+    CellsSeen seen;
+    half.endpoint.until(
+        [&] {
+            for (;;) {
+                auto* cell = reinterpret_cast<std::uint64_t*>(half.own + kHalf +
+                                                              seen.cells % kCells * kCellBytes);
+                std::size_t tagged = 0;
+                for (std::size_t word = 0; word < kCellWords; ++word) {
+                    const std::uint64_t value =
+                        std::atomic_ref(cell[word]).load(std::memory_order_acquire);
+                    if (value >> 32 != seen.cells + 1) continue;
+                    ++tagged;
+                    if (value != cell_word(seen.cells, word)) ++seen.early;
+                }
+                if (tagged != 0 && tagged != kCellWords) ++seen.partial;
+                if (tagged != kCellWords) break;
+                half.words[1].store(++seen.cells, std::memory_order_release);
+            }
+            const std::uint64_t total = half.words[0].load(std::memory_order_acquire);
+            return total != 0 && seen.cells == total;
+        },
+        "all cells");
+    return seen;
+}
+
+TEST_P(Behaviour, NoTagIsSeenBeforeItsDataWhereCellsArePromised) {
     const bool promised = profile().cells.holds;
     run(write_cells, [&](Half& half) {
-        // The reader of a cell is the thread that polls, between polls.
-        std::uint64_t looks = 0;
-        Torn torn;
-        const auto deadline = Clock::now() + std::chrono::seconds(10);
-        while (half.words[0].load(std::memory_order_acquire) == 0 && Clock::now() < deadline) {
-            half.endpoint.poll();
-            count_torn(half.own + kHalf, torn);
-            ++looks;
-        }
-        say(GetParam(), "{} torn words in {} looks at a cell, {} with an upper half too new",
-            torn.words, looks, torn.too_new);
-        expect(!promised || torn.too_new == 0,
-               [&] { return fmt::format("{} upper halves too new", torn.too_new); });
+        const CellsSeen seen = read_cells(half);
+        say(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
+            seen.early, seen.cells, seen.partial);
+        expect(!promised || seen.early == 0,
+               [&] { return fmt::format("{} tags without their data", seen.early); });
     });
 }
 
@@ -469,8 +482,7 @@ TEST_P(Behaviour, EmptyWritesCarryTheirDataIfTheProfileSaysSo) {
         });
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, Behaviour, testing::ValuesIn(known_providers()),
-                         [](const auto& chosen) { return provider_as_name(chosen.param); });
+WEFT_FOR_EACH_PROVIDER(Behaviour);
 
 }  // namespace
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what fabric.hpp promises holds on a provider; WEFT_PROVIDER chooses it.
+// Goal: what fabric.hpp promises holds on every provider that is here (WEFT_PROVIDER: on that one).
 // Method: forked ranks on this host put at each other and check every byte at the moment its
 // immediate arrives.
 #include <gtest/gtest.h>
@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 
-#include "tests/providers/fabric_job.hpp"
+#include "tests/providers/provider_test.hpp"
 
 namespace weft::test {
 namespace {
@@ -79,8 +80,7 @@ void exchange_sizes(Member& me) {
     };
     const auto answer_all = [&] {
         while (!to_answer.empty() &&
-               me.port->try_put({.peer = peer, .immediate = to_answer.front()}) ==
-                   base::Post::posted) {
+               me.try_put({.peer = peer, .immediate = to_answer.front()}) == base::Post::posted) {
             to_answer.erase(to_answer.begin());
         }
     };
@@ -174,7 +174,7 @@ class RandomTraffic {
     void step() {
         while (!answers_.empty()) {
             const Answer& answer = answers_.back();
-            if (me_.port->try_put({.peer = answer.peer, .immediate = answer.immediate}) !=
+            if (me_.try_put({.peer = answer.peer, .immediate = answer.immediate}) !=
                 base::Post::posted) {
                 break;
             }
@@ -193,12 +193,12 @@ class RandomTraffic {
         auto& source = sources_[at];
         source.resize(bytes);
         fill(source, which(me_.rank, peer, slot, sent_[at]));
-        const auto posted = me_.port->try_put({.peer = peer,
-                                               .data = source.data(),
-                                               .bytes = bytes,
-                                               .target = area(me_.rank, slot),
-                                               .immediate = encode(me_.rank, bytes, slot),
-                                               .pending = &pending_[at]});
+        const auto posted = me_.try_put({.peer = peer,
+                                         .data = source.data(),
+                                         .bytes = bytes,
+                                         .target = area(me_.rank, slot),
+                                         .immediate = encode(me_.rank, bytes, slot),
+                                         .pending = &pending_[at]});
         expect(me_.port->in_flight() <= 16, [&] { return std::string("too many puts in flight"); });
         if (posted != base::Post::posted) return;
         ++sent_[at];
@@ -233,8 +233,10 @@ constexpr link::FabricOptions kTight{
     .provider = {}, .puts_in_flight = 16, .puts_in_flight_per_peer = 8};
 constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
 
-TEST(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean) {
-    const std::string problems = run_job(2, [](Member& me) {
+class Conformance : public ProviderTest {};
+
+TEST_P(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean) {
+    const std::string problems = run_job(GetParam(), 2, [](Member& me) {
         me.open(link::load_port, kTight, kMemoryBytes);
         exchange_sizes(me);
         RandomTraffic(me, 10000, 1).run();
@@ -242,8 +244,8 @@ TEST(Conformance, DataIsThereWhenItsImmediateArrivesAndRandomTrafficEndsClean) {
     EXPECT_EQ(problems, "");
 }
 
-TEST(Conformance, FourRanksPutAtEachOtherAtOnce) {
-    const std::string problems = run_job(4, [](Member& me) {
+TEST_P(Conformance, FourRanksPutAtEachOtherAtOnce) {
+    const std::string problems = run_job(GetParam(), 4, [](Member& me) {
         me.open(link::load_port, kTight, kMemoryBytes);
         me.warm_all();
         RandomTraffic(me, 2500, 2).run();
@@ -251,8 +253,8 @@ TEST(Conformance, FourRanksPutAtEachOtherAtOnce) {
     EXPECT_EQ(problems, "");
 }
 
-TEST(Conformance, SilentSmallPutsAllArrive) {
-    const std::string problems = run_job(2, [](Member& me) {
+TEST_P(Conformance, SilentSmallPutsAllArrive) {
+    const std::string problems = run_job(GetParam(), 2, [](Member& me) {
         me.open(open_with(silent), kTight, kMemoryBytes);
         exchange_sizes(me);
         RandomTraffic(me, 3000, 4).run();
@@ -260,8 +262,8 @@ TEST(Conformance, SilentSmallPutsAllArrive) {
     EXPECT_EQ(problems, "");
 }
 
-TEST(Conformance, StagedSourcesArriveWhole) {
-    const std::string problems = run_job(2, [](Member& me) {
+TEST_P(Conformance, StagedSourcesArriveWhole) {
+    const std::string problems = run_job(GetParam(), 2, [](Member& me) {
         me.open(open_with(staged), kTight, kMemoryBytes);
         expect(me.port->facts().stages_sources, [] { return std::string("nothing is staged"); });
         exchange_sizes(me);
@@ -269,6 +271,119 @@ TEST(Conformance, StagedSourcesArriveWhole) {
     });
     EXPECT_EQ(problems, "");
 }
+
+// --- Flags by other ways than an immediate ---------------------------------------------------------
+
+constexpr std::uint32_t kRing = 16;
+constexpr std::size_t kRingBytes = 96 << 10;
+constexpr std::size_t kFlagAt = kRing * kRingBytes;
+constexpr std::uint32_t kFlags = 1500;
+
+std::size_t ring_bytes(std::uint32_t number) {
+    std::mt19937_64 random(number);
+    return 1 + random() % (number % 4 == 0 ? kRingBytes : number % 4 == 1 ? 6000 : 90);
+}
+
+/// Puts data and then a flag, up to kRing ahead of the reader. Delivered data is waited for.
+void put_flags(Member& me, link::PutKind data_kind, link::PutKind flag_kind) {
+    std::vector<std::byte> source(kRing * kRingBytes);
+    std::array<std::uint64_t, kRing> flags{};
+    std::array<std::uint32_t, kRing> pending{};
+    for (std::uint32_t number = 0; number < kFlags; ++number) {
+        const std::uint32_t at = number % kRing;
+        me.until(
+            [&] {
+                return number - me.meeting.stage.load(std::memory_order_acquire) < kRing &&
+                       pending[at] == 0;
+            },
+            "the reader");
+        const auto data = std::span(source).subspan(at * kRingBytes, ring_bytes(number));
+        fill(data, number);
+        flags[at] = number + 1;
+        const auto put = [&](std::span<const std::byte> bytes, std::uint64_t target,
+                             link::PutKind kind) {
+            me.until(
+                [&] {
+                    return me.try_put({.peer = 1,
+                                       .data = bytes.data(),
+                                       .bytes = bytes.size(),
+                                       .target = target,
+                                       .kind = kind,
+                                       .pending = &pending[at]}) == base::Post::posted;
+                },
+                "a put to be accepted");
+        };
+        put(data, at * kRingBytes, data_kind);
+        if (data_kind == link::PutKind::delivered)
+            me.until([&] { return pending[at] == 0; }, "delivery");
+        put(std::as_bytes(std::span(&flags[at], 1)), kFlagAt, flag_kind);
+    }
+    me.until([&] { return me.port->in_flight() == 0; }, "local completions");
+    me.meet();
+}
+
+void read_flags(Member& me) {
+    const std::atomic_ref<std::uint64_t> flag(
+        *reinterpret_cast<std::uint64_t*>(me.memory.data() + kFlagAt));
+    std::uint32_t seen = 0;
+    me.until(
+        [&] {
+            for (const std::uint64_t now = flag.load(std::memory_order_acquire); seen < now;
+                 ++seen) {
+                const auto data = me.memory.subspan(seen % kRing * kRingBytes, ring_bytes(seen));
+                expect(filled(data, seen), [&] {
+                    return fmt::format("flag {} came before its {} bytes", seen, data.size());
+                });
+                me.meeting.stage.store(seen + 1, std::memory_order_release);
+            }
+            return seen == kFlags;
+        },
+        "all flags");
+    me.meet();
+}
+
+/// One writer, one reader, one way, if the provider promises it.
+class Flags : public ProviderTest {
+  protected:
+    void judge(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,
+               link::PutKind flag_kind) {
+        if (!promise.holds) GTEST_SKIP() << "not promised, because " << promise.why;
+        EXPECT_EQ(run_job(GetParam(), 2,
+                          [&](Member& me) {
+                              link::FabricOptions options;
+                              options.notify = notify;
+                              me.open(link::load_port, options, kMemoryBytes);
+                              if (me.rank == 0) {
+                                  put_flags(me, data_kind, flag_kind);
+                              } else {
+                                  read_flags(me);
+                              }
+                          }),
+                  "");
+    }
+};
+
+TEST_P(Flags, PutAfterDeliveryAreSeenAfterTheirData) {
+    judge(link::Notify::delivery, profile().delivery, link::PutKind::delivered,
+          link::PutKind::plain);
+}
+TEST_P(Flags, PutBehindAFenceAreSeenAfterTheirData) {
+    judge(link::Notify::fence, profile().fence, link::PutKind::plain, link::PutKind::fenced);
+}
+TEST_P(Flags, PutInOrderAreSeenAfterTheirData) {
+    judge(link::Notify::ordered, profile().ordered, link::PutKind::plain, link::PutKind::plain);
+}
+
+WEFT_FOR_EACH_PROVIDER(Conformance);
+WEFT_FOR_EACH_PROVIDER(Flags);
+
+/// Says at the end what was run.
+class Tally : public testing::Environment {
+  public:
+    void TearDown() override { fmt::print("puts by provider and kind\n{}", puts_made()); }
+};
+[[maybe_unused]] testing::Environment* const kTally =
+    testing::AddGlobalTestEnvironment(new Tally);  // owned by the test framework
 
 }  // namespace
 }  // namespace weft::test

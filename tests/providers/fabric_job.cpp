@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -23,6 +24,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::map<std::string, std::array<std::uint64_t, 4>> made;  // by this test program, by provider
+
 void write_report(Meeting& meeting, Rank rank, std::string_view text) {
     char(&report)[1024] = meeting.report[rank];
     const std::size_t bytes = std::min(text.size(), sizeof report - 1);
@@ -30,10 +33,11 @@ void write_report(Meeting& meeting, Rank rank, std::string_view text) {
     report[bytes] = 0;
 }
 
-[[noreturn]] void run_rank(Rank rank, Rank size, Meeting& meeting,
+[[noreturn]] void run_rank(Rank rank, Rank size, const std::string& provider, Meeting& meeting,
                            const std::function<void(Member&)>& body) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Member member(rank, size, meeting);  // not closed after a failure: its report comes first
+    Member member(rank, size, provider,
+                  meeting);  // not closed after a failure: its report comes first
     try {
         body(member);
         member.port.reset();
@@ -51,11 +55,18 @@ std::string reap(pid_t child, Clock::time_point deadline) {
     while ((done = ::waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < deadline) {
         ::usleep(1000);
     }
-    if (done == 0) {
+    const bool late = done == 0;
+    if (late) {
         ::kill(child, SIGKILL);
         ::waitpid(child, &status, 0);
-        return "late, killed";
     }
+    // A killed process cannot remove the files in shared memory that carry its number.
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+        if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)
+            std::filesystem::remove(entry.path(), ignored);
+    }
+    if (late) return "late, killed";
     return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : std::string{};
 }
 
@@ -94,7 +105,7 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
     options.rank = rank;
     options.size = size;
     options.one_host = true;
-    if (const char* named = std::getenv("WEFT_PROVIDER")) options.provider = named;
+    options.provider = provider;
     auto opened = opener({memory.data(), memory.size()}, options);
     if (!opened) throw std::runtime_error(opened.failure().text);
     port = std::move(opened).value();
@@ -108,6 +119,13 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
         if (peer == rank) continue;
         port->set_peer(peer, {meeting.card[peer], meeting.card_bytes[peer]});
     }
+}
+
+base::Post Member::try_put(const link::FabricPut& put) {
+    const base::Post posted = port->try_put(put);
+    if (posted == base::Post::posted)
+        meeting.puts[static_cast<int>(put.kind)].fetch_add(1, std::memory_order_relaxed);
+    return posted;
 }
 
 void Member::drive() {
@@ -146,12 +164,12 @@ void Member::put(Rank peer, std::span<const std::byte> data, std::uint64_t targe
                  std::uint32_t immediate, std::uint32_t& pending) {
     until(
         [&] {
-            return port->try_put({.peer = peer,
-                                  .data = data.data(),
-                                  .bytes = data.size(),
-                                  .target = target,
-                                  .immediate = immediate,
-                                  .pending = &pending}) == base::Post::posted;
+            return try_put({.peer = peer,
+                            .data = data.data(),
+                            .bytes = data.size(),
+                            .target = target,
+                            .immediate = immediate,
+                            .pending = &pending}) == base::Post::posted;
         },
         fmt::format("a put of {} bytes to be accepted", data.size()));
 }
@@ -163,7 +181,8 @@ void Member::warm_all() {
     meet();
 }
 
-std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank may_die) {
+std::string run_job(const std::string& provider, Rank size,
+                    const std::function<void(Member&)>& body, Rank may_die) {
     void* shared =
         ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return "no shared mapping";
@@ -171,7 +190,7 @@ std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank ma
     std::vector<pid_t> children;
     for (Rank rank = 0; rank < size; ++rank) {
         const pid_t child = ::fork();
-        if (child == 0) run_rank(rank, size, meeting, body);
+        if (child == 0) run_rank(rank, size, provider, meeting, body);
         children.push_back(child);
     }
     std::string problems;
@@ -182,6 +201,7 @@ std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank ma
         if (died.empty() && meeting.ended[rank]) continue;
         problems += fmt::format("rank {}: {}{}\n", rank, meeting.report[rank], died);
     }
+    for (int kind = 0; kind < 4; ++kind) made[provider][kind] += meeting.puts[kind].load();
     ::munmap(shared, sizeof(Meeting));
     return problems;
 }
@@ -211,11 +231,22 @@ std::string in_child(const std::function<std::string()>& body) {
 }
 
 std::vector<std::string> known_providers() {
+    if (const char* named = std::getenv("WEFT_PROVIDER"); named != nullptr && *named != 0)
+        return {named};
     std::vector<std::string> names;
     for (const link::Profile* profile : link::preferred_profiles()) {
         names.emplace_back(profile->provider);
     }
     return names;
+}
+
+std::string puts_made() {
+    std::string text;
+    for (const auto& [provider, counts] : made) {
+        text += fmt::format("{}: {} plain, {} announced, {} delivered, {} fenced\n", provider,
+                            counts[0], counts[1], counts[2], counts[3]);
+    }
+    return text;
 }
 
 link::FabricOptions here(const std::string& provider) {
@@ -232,7 +263,10 @@ std::string why_not_here(const std::string& provider) {
     if (found != known.end()) return found->second;
     return known[provider] = in_child([&]() -> std::string {
                const auto offer = link::discover(here(provider), link::profile_of(provider));
-               return offer ? std::string{} : offer.failure().text;
+               if (!offer) return offer.failure().text;
+               const std::string answer = offer->info->fabric_attr->prov_name;
+               return answer == provider ? std::string{}
+                                         : fmt::format("libfabric answers \"{}\"", answer);
            });
 }
 

@@ -30,7 +30,8 @@ inline constexpr auto kWaitLimit = std::chrono::seconds(10);
 /// What the ranks share besides the fabric.
 struct Meeting {
     std::atomic<std::uint32_t> arrived[kRanksMax];
-    std::atomic<std::uint32_t> stage;  ///< free for the test
+    std::atomic<std::uint32_t> stage;    ///< free for the test
+    std::atomic<std::uint64_t> puts[4];  ///< made, by link::PutKind
     std::uint32_t card_bytes[kRanksMax];
     std::byte card[kRanksMax][1024];
     char report[kRanksMax][1024];
@@ -54,10 +55,12 @@ inline void silent(link::Profile& profile) {
 /// One rank's view of the job.
 class Member {
   public:
-    Member(Rank own, Rank ranks, Meeting& shared) : rank(own), size(ranks), meeting(shared) {}
+    Member(Rank own, Rank ranks, std::string named, Meeting& shared)
+        : rank(own), size(ranks), provider(std::move(named)), meeting(shared) {}
 
     const Rank rank;
     const Rank size;
+    const std::string provider;
     Meeting& meeting;
     std::span<std::byte> memory;
     std::unique_ptr<link::FabricPort> port;
@@ -65,7 +68,9 @@ class Member {
     /// meet() may put before the others have noticed that it is over.
     std::function<void(std::uint32_t)> on_arrival;
 
-    /// Opens the port, exchanges addresses.
+    /// Tries to put, and counts.
+    base::Post try_put(const link::FabricPut& put);
+    /// Opens the port of the provider, exchanges addresses.
     void open(const PortOpener& opener, link::FabricOptions options, std::size_t memory_bytes);
     /// Polls once and hands on what has arrived.
     void drive();
@@ -87,15 +92,18 @@ class Member {
 /// Throws with the text if the condition does not hold.
 void expect(bool condition, const std::function<std::string()>& text);
 
-/// Runs `body` in `size` forked processes. Returns what went wrong, empty if nothing did. A rank in
-/// `may_die` need not end well.
-std::string run_job(Rank size, const std::function<void(Member&)>& body, Rank may_die = -1);
+/// Runs `body` in `size` forked processes over a provider. Returns what went wrong, empty if nothing
+/// did. A rank in `may_die` need not end well.
+std::string run_job(const std::string& provider, Rank size,
+                    const std::function<void(Member&)>& body, Rank may_die = -1);
+/// Puts made by all jobs so far: "net: 100 plain, 20 announced", a line for each provider.
+std::string puts_made();
 
 /// Runs a function in a forked process and returns its text, or the text of what it threw. libfabric
 /// must not start in the process that forks.
 std::string in_child(const std::function<std::string()>& body);
 
-/// The providers that a profile is written for.
+/// The providers that a profile is written for; only WEFT_PROVIDER if that is set.
 std::vector<std::string> known_providers();
 /// Options for two ranks of this host.
 link::FabricOptions here(const std::string& provider);

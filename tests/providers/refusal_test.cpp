@@ -6,45 +6,16 @@
 #include <rdma/fi_endpoint.h>
 
 #include "link/fabric/card.hpp"
+#include "link/fabric/discover.hpp"
 #include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
 #include "tests/providers/fabric_job.hpp"
+#include "tests/providers/recorded_offer.hpp"
 
 namespace weft::test {
 namespace {
 
-/// An fi_info on the stack. The defaults are those of a plain provider without demands.
-struct Offer {
-    char provider[16] = "recorded";
-    char domain[16] = "dev0";
-    fi_tx_attr tx{};
-    fi_ep_attr endpoint{};
-    fi_domain_attr domain_attributes{};
-    fi_fabric_attr fabric{};
-    fi_info info{};
-
-    Offer() {
-        tx.inject_size = 64;
-        endpoint.type = FI_EP_RDM;
-        endpoint.max_msg_size = std::size_t{1} << 30;
-        domain_attributes.name = domain;
-        domain_attributes.cq_data_size = 8;
-        fabric.prov_name = provider;
-        info.caps = FI_RMA;
-        info.addr_format = FI_SOCKADDR_IN;
-        info.tx_attr = &tx;
-        info.ep_attr = &endpoint;
-        info.domain_attr = &domain_attributes;
-        info.fabric_attr = &fabric;
-    }
-    Offer(const Offer&) = delete;
-    Offer& operator=(const Offer&) = delete;
-
-    [[nodiscard]] std::string refusal() const {
-        const auto grant = link::accept_offer(info);
-        return grant ? std::string("accepted") : grant.failure().text;
-    }
-};
+using Offer = RecordedOffer;
 
 TEST(Offer, APlainOneIsAcceptedWithoutDuties) {
     const Offer offer;
@@ -93,7 +64,6 @@ TEST(Offer, EachUnhandledRegistrationModeIsNamed) {
 
 TEST(Offer, EachUnhandledModeIsNamed) {
     const std::pair<std::uint64_t, const char*> modes[] = {
-        {FI_RX_CQ_DATA, "FI_RX_CQ_DATA"},
         {FI_MSG_PREFIX, "FI_MSG_PREFIX"},
         {FI_ASYNC_IOV, "FI_ASYNC_IOV"},
         {FI_LOCAL_MR, "FI_LOCAL_MR"},
@@ -124,6 +94,16 @@ TEST(Offer, WhatIsTooSmallOrMissingIsNamed) {
     short_messages.endpoint.max_msg_size = 4;
     EXPECT_NE(short_messages.refusal().find("max_msg_size"), std::string::npos)
         << short_messages.refusal();
+    Offer keyless;
+    keyless.domain_attributes.mr_key_size = 0;
+    EXPECT_NE(keyless.refusal().find("mr_key_size"), std::string::npos) << keyless.refusal();
+    keyless.domain_attributes.mr_mode = FI_MR_PROV_KEY;
+    EXPECT_EQ(keyless.refusal(), "accepted");
+    Offer receiving;
+    receiving.info.mode = FI_RX_CQ_DATA;
+    EXPECT_NE(receiving.refusal().find("FI_RX_CQ_DATA"), std::string::npos) << receiving.refusal();
+    receiving.info.caps |= FI_MSG;
+    EXPECT_EQ(receiving.refusal(), "accepted");
     Offer message_only;
     message_only.info.caps = FI_MSG;
     EXPECT_NE(message_only.refusal().find("FI_RMA"), std::string::npos) << message_only.refusal();
@@ -150,15 +130,6 @@ TEST(Card, ComesBackAsItWentAndDamageIsNoticed) {
     EXPECT_FALSE(link::decode_card(bytes));
 }
 
-TEST(Profiles, AnUnknownProviderGetsTheDefaultAndKnownOnesTheirOwn) {
-    EXPECT_EQ(link::profile_of("nonesuch").provider, "");
-    ASSERT_FALSE(link::preferred_profiles().empty());
-    for (const link::Profile* profile : link::preferred_profiles()) {
-        EXPECT_FALSE(profile->provider.empty());
-        EXPECT_EQ(&link::profile_of(profile->provider), profile);
-    }
-}
-
 void expect_refusal(const link::FabricOptions& options, std::initializer_list<const char*> words) {
     std::byte memory[64] = {};
     const auto port = link::load_port({memory, sizeof memory}, options);
@@ -170,11 +141,18 @@ void expect_refusal(const link::FabricOptions& options, std::initializer_list<co
 }
 
 TEST(Refusal, WrongProviderAddressModuleAndStrangePeersAreNamed) {
-    std::string usable = "none";
-    for (const std::string& provider : known_providers()) {
-        if (usable == "none" && why_not_here(provider).empty()) usable = provider;
-    }
-    const std::string problems = run_job(1, [&](Member& me) {
+    // The first that is here and has internet addresses, whatever WEFT_PROVIDER says.
+    const std::string usable = in_child([]() -> std::string {
+        for (const link::Profile* profile : link::preferred_profiles()) {
+            const std::string provider(profile->provider);
+            const auto offer = link::discover(here(provider), *profile);
+            if (offer && offer->grant.internet_address &&
+                offer->info->fabric_attr->prov_name == provider)
+                return provider;
+        }
+        return "none";
+    });
+    const std::string problems = run_job("", 1, [&](Member& me) {
         expect_refusal({.module = "/nonexistent/weft_fabric.so"},
                        {"/nonexistent/weft_fabric.so", "WEFT_FABRIC_MODULE"});
         expect_refusal({.provider = "nonesuch"}, {"\"nonesuch\"", "WEFT_PROVIDER", usable.c_str()});

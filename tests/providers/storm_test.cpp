@@ -9,7 +9,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "tests/providers/fabric_job.hpp"
+#include "tests/providers/provider_test.hpp"
 
 namespace weft::test {
 namespace {
@@ -84,19 +84,19 @@ void take_storm(Member& me, const std::function<void(std::uint32_t)>& check) {
     me.on_arrival = nullptr;
 }
 
-void storm(std::size_t bytes, const PortOpener& opener) {
-    const std::string problems = run_job(2, [&](Member& me) {
+void storm(const std::string& provider, std::size_t bytes, const PortOpener& opener) {
+    const std::string problems = run_job(provider, 2, [&](Member& me) {
         me.open(opener, {}, kMemoryBytes);
         me.warm_all();
         if (me.rank == 0) {
             std::uint32_t pending = 0;
             const Send send = [&](std::uint32_t number) {
-                return me.port->try_put({.peer = 1,
-                                         .data = me.memory.data(),
-                                         .bytes = bytes,
-                                         .target = 64,
-                                         .immediate = number,
-                                         .pending = &pending});
+                return me.try_put({.peer = 1,
+                                   .data = me.memory.data(),
+                                   .bytes = bytes,
+                                   .target = 64,
+                                   .immediate = number,
+                                   .pending = &pending});
             };
             send_storm(me, send, 2000);
             expect(pending == 0, [&] { return fmt::format("pending is {}", pending); });
@@ -108,19 +108,21 @@ void storm(std::size_t bytes, const PortOpener& opener) {
     EXPECT_EQ(problems, "");
 }
 
-TEST(Storm, TinyPutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
-    storm(8, link::load_port);
+class Storm : public ProviderTest {};
+
+TEST_P(Storm, TinyPutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
+    storm(GetParam(), 8, link::load_port);
 }
-TEST(Storm, SilentTinyPutsAreRefusedInTimeToo) {
-    storm(8, open_with(silent));
+TEST_P(Storm, SilentTinyPutsAreRefusedInTimeToo) {
+    storm(GetParam(), 8, open_with(silent));
 }
-TEST(Storm, LargePutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
-    storm(kLargeBytes, link::load_port);
+TEST_P(Storm, LargePutsToATargetThatRarelyPollsAreRefusedInTimeAndAllArrive) {
+    storm(GetParam(), kLargeBytes, link::load_port);
 }
 
-TEST(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
+TEST_P(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
     constexpr std::uint32_t kSlots = 2000;
-    const std::string problems = run_job(2, [](Member& me) {
+    const std::string problems = run_job(GetParam(), 2, [](Member& me) {
         me.open(open_with(staged), {}, kSlots * kLargeBytes);
         me.warm_all();
         if (me.rank == 0) {
@@ -128,11 +130,11 @@ TEST(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
             const Send send = [&](std::uint32_t number) {
                 expect(number < kSlots, [] { return std::string("too many puts were accepted"); });
                 fill(source, number);
-                const auto posted = me.port->try_put({.peer = 1,
-                                                      .data = source.data(),
-                                                      .bytes = source.size(),
-                                                      .target = number * kLargeBytes,
-                                                      .immediate = number});
+                const auto posted = me.try_put({.peer = 1,
+                                                .data = source.data(),
+                                                .bytes = source.size(),
+                                                .target = number * kLargeBytes,
+                                                .immediate = number});
                 fill(source, ~std::uint64_t{0});
                 return posted;
             };
@@ -150,7 +152,7 @@ TEST(Storm, StagedSourcesMayBeOverwrittenAtOnceWhileTheTargetDoesNotPoll) {
 
 /// Rank 1 kills itself; the others go on putting at it until the failure is said, or for a while:
 /// both are allowed. Closing must end soon.
-void outlive(std::span<const std::size_t> sizes) {
+void outlive(const std::string& provider, std::span<const std::size_t> sizes) {
     const auto body = [sizes](Member& me) {
         me.open(link::load_port, {}, kMemoryBytes);
         me.on_arrival = [](std::uint32_t) {};
@@ -160,12 +162,12 @@ void outlive(std::span<const std::size_t> sizes) {
         const auto end = Clock::now() + std::chrono::milliseconds(300);
         while (Clock::now() < end && me.port->failure() == nullptr) {
             for (const std::size_t bytes : sizes) {
-                static_cast<void>(me.port->try_put({.peer = 1,
-                                                    .data = me.memory.data(),
-                                                    .bytes = bytes,
-                                                    .target = 64,
-                                                    .immediate = 7,
-                                                    .pending = &pending}));
+                static_cast<void>(me.try_put({.peer = 1,
+                                              .data = me.memory.data(),
+                                              .bytes = bytes,
+                                              .target = 64,
+                                              .immediate = 7,
+                                              .pending = &pending}));
             }
             me.drive();
         }
@@ -179,15 +181,17 @@ void outlive(std::span<const std::size_t> sizes) {
         expect(Clock::now() - start < std::chrono::seconds(4),
                [] { return std::string("closing took too long"); });
     };
-    EXPECT_EQ(run_job(3, body, 1), "");
+    EXPECT_EQ(run_job(provider, 3, body, 1), "");
 }
 
-TEST(Storm, TinyPutsToADeadPeerNeitherBlockNorCrash) {
-    outlive(std::array{std::size_t{8}});
+TEST_P(Storm, TinyPutsToADeadPeerNeitherBlockNorCrash) {
+    outlive(GetParam(), std::array{std::size_t{8}});
 }
-TEST(Storm, LargeAndTinyPutsToADeadPeerNeitherBlockNorCrash) {
-    outlive(std::array{kLargeBytes, std::size_t{8}});
+TEST_P(Storm, LargeAndTinyPutsToADeadPeerNeitherBlockNorCrash) {
+    outlive(GetParam(), std::array{kLargeBytes, std::size_t{8}});
 }
+
+WEFT_FOR_EACH_PROVIDER(Storm);
 
 }  // namespace
 }  // namespace weft::test

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// provider_test.hpp - a test that is instantiated for every provider with a profile and skipped, with
+// libfabric's reason, where the provider is not here.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/providers/fabric_job.hpp"
+
+namespace weft::test {
+
+class ProviderTest : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        if (const std::string why = why_not_here(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    }
+    [[nodiscard]] static const link::Profile& profile() { return link::profile_of(GetParam()); }
+};
+
+}  // namespace weft::test
+
+/// Instantiates a suite derived from ProviderTest.
+#define WEFT_FOR_EACH_PROVIDER(Suite)                                                \
+    INSTANTIATE_TEST_SUITE_P(Providers, Suite, testing::ValuesIn(known_providers()), \
+                             [](const auto& chosen) { return provider_as_name(chosen.param); })
