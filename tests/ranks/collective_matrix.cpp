@@ -2,18 +2,23 @@
 // collective_matrix.cpp - a program of real ranks that runs collectives in many shapes and checks each.
 //
 // Idea     One launch per layout; schedules, types, operations, sizes, alignment and in-place vary in
-//          loops inside. The expected value is folded serially (reference.hpp). Random floating-point
+//          loops inside, and so does the way to notify over the network (--notify a,b,c: a runtime
+//          for each, one after the other). --sample pairs each schedule with a few shapes only, so that all
+//          pairs of shapes come together over the schedules. The expected value is folded serially (reference.hpp). Random floating-point
 //          inputs have no exact reference: there all ranks must hold the same bits. Rank 0 prints what
-//          was covered as one JSON object, so that the test can see that nothing was left out.
+//          was covered as one JSON object a line, so that the test can see that nothing was left out.
 // Holds    Every rank makes the same calls in the same order. Exit status 1 and a line on stderr for a
 //          wrong result.
 #include <fmt/format.h>
+#include <pmix.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,12 +63,16 @@ struct Candidate {
     std::string spec;
 };
 
+enum class Depth { sample, usual, full };
+
 class Matrixer {
   public:
-    explicit Matrixer(Runtime& runtime, bool full)
-        : world_(runtime.world()),
+    explicit Matrixer(Runtime& runtime, Depth depth)
+        : runtime_(runtime),
+          world_(runtime.world()),
           nodes_(runtime.nodes()),
-          full_(full),
+          depth_(depth),
+          full_(depth == Depth::full),
           product_(&multiply_matrices, nullptr, sizeof(Matrix), false) {}
 
     int run() {
@@ -75,6 +84,7 @@ class Matrixer {
             world_.set_algorithm("allreduce", candidate.spec);
             small_calls(candidate.spec);
             if (first || full_) large_calls(candidate.spec);
+            if (depth_ == Depth::sample) continue;
             if (candidate.kind == "default" || (first && (full_ || world_.size() <= 5)) ||
                 (full_ && world_.size() <= 6))
                 largest_call(candidate.spec);
@@ -85,7 +95,8 @@ class Matrixer {
         splits();
         teams_that_follow_each_other();
         operations_that_come_and_go();
-        if (world_.rank() == 0) print_report();
+        const auto writes = world_.allreduce(runtime_.network_writes(), Op::sum);
+        if (world_.rank() == 0) print_report(writes);
         return wrong_ == 0 ? 0 : 1;
     }
 
@@ -96,7 +107,7 @@ class Matrixer {
     std::vector<Candidate> candidates() {
         using collectives::ScheduleFamily;
         const Rank n = world_.size();
-        const std::size_t most = full_ ? 24 : 4;
+        const std::size_t most = full_ ? 24 : depth_ == Depth::sample ? 2 : 4;
         std::vector<Candidate> found{{"default", ""}, {"doubling", "recursive-doubling"}};
         const auto add = [&](const std::string& kind, const std::vector<std::string>& specs) {
             for (const std::string& spec : specs) {
@@ -119,7 +130,11 @@ class Matrixer {
     }
 
     void small_calls(const std::string& schedule) {
-        for (const std::size_t count : {0, 1, 2, 5, 6, 7, 13}) {
+        constexpr std::array<std::size_t, 7> kCounts{0, 1, 2, 5, 6, 7, 13};
+        ++turn_;
+        for (std::size_t i = 0; i < kCounts.size(); ++i) {
+            if (depth_ == Depth::sample && i % 3 != turn_ % 3) continue;
+            const std::size_t count = kCounts[i];
             allreduce<double>(schedule, count, Op::sum, {});
             allreduce<std::int32_t>(schedule, count, Op::max, {.in_place = true});
             allreduce<std::uint8_t>(schedule, count, Op::bxor, {.shift = 1});
@@ -128,6 +143,9 @@ class Matrixer {
         allreduce<float>(schedule, 3, Op::prod, {.in_place = true, .shift = 2});
         allreduce<std::int64_t>(schedule, 6, Op::min, {});
         allreduce<std::int16_t>(schedule, 9, Op::lor, {});
+        allreduce<std::int8_t>(schedule, kCounts[turn_ % 7], Op::band, {.in_place = true});
+        allreduce<std::uint32_t>(schedule, kCounts[(turn_ + 3) % 7], Op::bor, {.shift = 3});
+        allreduce<std::uint64_t>(schedule, kCounts[(turn_ + 5) % 7], Op::sum, {.shift = 8});
         same_bits<double>(schedule, 6);
         same_bits<float>(schedule, 100);
     }
@@ -137,6 +155,9 @@ class Matrixer {
         allreduce<double>(schedule, 4097, Op::sum, {.shift = 4});
         same_bits<double>(schedule, 8192);
         allreduce<std::uint16_t>(schedule, 100'003, Op::sum, {.in_place = true, .shift = 1});
+        allreduce<std::int8_t>(schedule, 5000, Op::lxor, {});
+        allreduce<std::uint32_t>(schedule, 3001, Op::max, {.in_place = true});
+        allreduce<std::uint64_t>(schedule, 2049, Op::prod, {});
     }
 
     void largest_call(const std::string& schedule) {
@@ -208,7 +229,7 @@ class Matrixer {
         }
         for (const char* barrier : {"", "dissemination:k=1", "dissemination:k=2", "central"}) {
             world_.set_algorithm("barrier", barrier);
-            for (int i = 0; i < 300; ++i) world_.barrier();
+            for (int i = 0; i < (depth_ == Depth::sample ? 40 : 300); ++i) world_.barrier();
         }
         world_.set_algorithm("barrier", "");
     }
@@ -241,7 +262,7 @@ class Matrixer {
 
     /// Overlapping teams, used in opposite orders.
     void splits() {
-        for (int repeat = 0; repeat < 40; ++repeat) {
+        for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 40); ++repeat) {
             const Rank me = world_.rank();
             auto halves = world_.split(me % 2, -me);
             auto some = world_.split(me % 3 == 0 ? 7 : -1, me);
@@ -294,8 +315,12 @@ class Matrixer {
     }
 
     /// What was run, for whoever wants to know that nothing was left out.
-    void print_report() const {
-        nlohmann::ordered_json report{{"ranks", world_.size()}, {"nodes", nodes_}};
+    void print_report(std::uint64_t writes) const {
+        nlohmann::ordered_json report{{"ranks", world_.size()},
+                                      {"nodes", nodes_},
+                                      {"provider", runtime_.provider()},
+                                      {"notify", runtime_.notify()},
+                                      {"writes", writes}};
         for (const auto& [what, counts] : covered_) report[what] = counts;
         report["bytes_min"] = bytes_min_;
         report["bytes_max"] = bytes_max_;
@@ -310,7 +335,7 @@ class Matrixer {
         if (world_.size() < 3) return;
         const Rank me = world_.rank();
         auto rest = world_.split(me != 1 ? 0 : -1, me);
-        for (int repeat = 0; repeat < 60; ++repeat) {
+        for (int repeat = 0; repeat < (depth_ == Depth::sample ? 8 : 60); ++repeat) {
             auto pair = world_.split(me < 2 ? 0 : -1, me);
             if (pair) pair->free();
             if (!rest) continue;
@@ -351,9 +376,12 @@ class Matrixer {
             fmt::print(stderr, "rank {} of {}: {}\n", world_.rank(), world_.size(), what);
     }
 
+    Runtime& runtime_;
     Team world_;
     int nodes_;
+    Depth depth_;
     bool full_;
+    std::size_t turn_ = 0;
     UserOp product_;
     std::uint64_t round_ = 0;
     std::map<std::string, std::map<std::string, int>> covered_;
@@ -366,15 +394,49 @@ class Matrixer {
 }  // namespace
 }  // namespace weft::test
 
-int main(int count, char** arguments) {
-    try {
-        weft::Runtime runtime;
-        const bool full = count > 1 && std::string_view(arguments[1]) == "--full";
-        const int status = weft::test::Matrixer(runtime, full).run();
-        runtime.finalize();
-        return status;
-    } catch (const weft::Error& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        return 3;
+namespace {
+
+/// The options after the program's name.
+struct Options {
+    weft::test::Depth depth = weft::test::Depth::usual;
+    std::vector<std::string> notifies{""};
+};
+
+Options read_options(int count, char** arguments) {
+    Options options;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word(arguments[i]);
+        if (word == "--full") options.depth = weft::test::Depth::full;
+        if (word == "--sample") options.depth = weft::test::Depth::sample;
+        if (word != "--notify" || i + 1 == count) continue;
+        options.notifies.clear();
+        std::istringstream list(arguments[++i]);
+        for (std::string notify; std::getline(list, notify, ',');)
+            options.notifies.push_back(notify);
     }
+    return options;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const Options options = read_options(count, arguments);
+    // Runtimes follow each other in a job that the process stays in: one that has left it for a moment
+    // would be taken for dead by ranks that are further.
+    pmix_proc_t self;
+    if (options.notifies.size() > 1 && PMIx_Init(&self, nullptr, 0) != PMIX_SUCCESS) return 3;
+    int status = 0;
+    for (const std::string& notify : options.notifies) {
+        if (!notify.empty()) ::setenv("WEFT_NOTIFY", notify.c_str(), 1);
+        try {
+            weft::Runtime runtime;
+            status |= weft::test::Matrixer(runtime, options.depth).run();
+            runtime.finalize();
+        } catch (const weft::Error& error) {
+            fmt::print(stderr, "{}\n", error.what());
+            return 3;
+        }
+    }
+    if (options.notifies.size() > 1) PMIx_Finalize(nullptr, 0);
+    return status;
 }

@@ -49,8 +49,9 @@ void expect_full_cover(const nlohmann::json& report, int ranks) {
                                           {"merged", 5}}) {
         EXPECT_EQ(number("schedules", kind) > 0, ranks >= ranks_min) << kind;
     }
-    for (const char* what : {"uint8", "int16", "uint16", "int32", "int64", "float", "double",
-                             "user", "in_place", "separate", "unaligned"}) {
+    for (const char* what :
+         {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float",
+          "double", "user", "in_place", "separate", "unaligned"}) {
         EXPECT_GT(number("calls", what), 0) << what;
     }
     EXPECT_EQ(report.at("bytes_min"), 0);

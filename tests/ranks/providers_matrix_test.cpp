@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: every way to notify that a provider promises gives right collectives on real ranks, and every
+// other is refused at start-up with its reason. Method: collective_matrix.cpp over each provider that is
+// here, one launch for a layout and all ways in it; the expected promises are written out by hand. The
+// ordinary run samples pairs of schedules and shapes, WEFT_TESTS_FULL=1 runs all of them on all layouts.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "link/fabric/profile.hpp"
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+struct Over {
+    std::string provider;
+    Words promised;
+    Words refused;
+    Words options;  ///< of weft run, for the ordinary run
+    int ranks;
+    int nodes;
+};
+
+const Over kProviders[] = {
+    {"tcp;ofi_rxm",
+     {"cells", "immediate", "delivery", "ordered"},
+     {"fence"},
+     {"--layout", "2,1,2"},
+     5,
+     3},
+    {"net",
+     {"cells", "immediate", "delivery", "ordered"},
+     {"fence"},
+     {"-n", "4", "--nodes", "4"},
+     4,
+     4},
+    {"shm",
+     {"cells", "immediate", "delivery", "ordered"},
+     {"fence"},
+     {"-n", "5", "--nodes", "5"},
+     5,
+     5},
+    {"udp;ofi_rxd",
+     {"cells", "immediate", "delivery"},
+     {"fence", "ordered"},
+     {"-n", "3", "--nodes", "3"},
+     3,
+     3},
+    {"sockets",
+     {"immediate", "delivery", "fence"},
+     {"cells", "ordered"},
+     {"-n", "2", "--nodes", "2"},
+     2,
+     2},
+};
+
+struct Layout {
+    Words options;
+    int ranks;
+    int nodes;
+};
+const Layout kFullLayouts[] = {
+    {{"-n", "2", "--nodes", "2"}, 2, 2},
+    {{"-n", "4", "--nodes", "2"}, 4, 2},
+    {{"-n", "5", "--nodes", "5"}, 5, 5},
+    {{"--layout", "3,1,4"}, 8, 3},
+};
+
+std::string joined(const Words& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+bool is_absent(const Outcome& outcome) {
+    return outcome.status == 3 && outcome.errors.find("offers no provider") != std::string::npos;
+}
+
+void PrintTo(const Over& over, std::ostream* out) {
+    *out << over.provider;
+}
+
+class ProviderMatrix : public testing::TestWithParam<Over> {
+  protected:
+    /// Launches the matrix on one layout; false if the provider is not here.
+    bool run(const Words& options, int ranks, int nodes, const char* depth) {
+        const Over& over = GetParam();
+        Words program{rank_program("collective_matrix"), "--notify", joined(over.promised)};
+        if (*depth != 0) program.emplace_back(depth);
+        const Outcome outcome = run_ranks(options, program, {"WEFT_PROVIDER=" + over.provider});
+        if (is_absent(outcome)) return false;
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_EQ(outcome.errors, "");
+        std::istringstream lines(outcome.output);
+        std::size_t reports = 0;
+        for (std::string line; std::getline(lines, line); ++reports) {
+            const auto report = nlohmann::json::parse(line);
+            const std::string notify = report.at("notify");
+            EXPECT_EQ(report.at("provider"), over.provider);
+            EXPECT_EQ(report.at("ranks"), ranks);
+            EXPECT_EQ(report.at("nodes"), nodes);
+            EXPECT_EQ(report.at("wrong"), 0);
+            EXPECT_GT(report.at("checked"), 100);
+            EXPECT_GT(report.at("writes"), 1000);
+            if (reports < over.promised.size()) {
+                EXPECT_EQ(notify.rfind(over.promised[reports], 0), 0U) << notify;
+            }
+            fmt::print("  {}: {} on {} ranks, {} nodes: {} writes, {} results checked\n",
+                       over.provider, notify, ranks, nodes, report.at("writes").get<int>(),
+                       report.at("checked").get<int>());
+        }
+        EXPECT_EQ(reports, over.promised.size());
+        return true;
+    }
+};
+
+TEST_P(ProviderMatrix, EveryPromisedWayGivesWhatASerialFoldGives) {
+    const Over& over = GetParam();
+    if (!run(over.options, over.ranks, over.nodes, "--sample"))
+        GTEST_SKIP() << "libfabric has no provider " << over.provider;
+    if (!long_forms() || over.provider == "sockets") return;  // that one is too slow for more
+    for (const Layout& layout : kFullLayouts) {
+        EXPECT_TRUE(run(layout.options, layout.ranks, layout.nodes, ""));
+    }
+}
+
+const link::Promise& promise_of(const link::Profile& profile, const std::string& notify) {
+    return notify == "cells"       ? profile.cells
+           : notify == "immediate" ? profile.immediate
+           : notify == "delivery"  ? profile.delivery
+           : notify == "fence"     ? profile.fence
+                                   : profile.ordered;
+}
+
+TEST_P(ProviderMatrix, AWayThatIsNotPromisedIsRefusedAtStartUpWithItsReason) {
+    const Over& over = GetParam();
+    for (const std::string& notify : over.refused) {
+        const Outcome outcome =
+            run_ranks({"-n", "2", "--nodes", "2"}, {rank_program("hello")},
+                      {"WEFT_PROVIDER=" + over.provider, "WEFT_NOTIFY=" + notify});
+        if (is_absent(outcome)) GTEST_SKIP() << "libfabric has no provider " << over.provider;
+        EXPECT_NE(outcome.status, 0);
+        const link::Promise& promise = promise_of(link::profile_of(over.provider), notify);
+        EXPECT_FALSE(promise.holds);
+        for (const std::string& word :
+             {"WEFT_NOTIFY=" + notify, over.provider, std::string(promise.why)}) {
+            EXPECT_NE(outcome.errors.find(word), std::string::npos)
+                << "no \"" << word << "\" in: " << outcome.errors;
+        }
+        if (!long_forms()) break;
+    }
+}
+
+/// Names in /dev/shm.
+std::set<std::string> shared_files() {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+        names.insert(entry.path().filename().string());
+    return names;
+}
+
+TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNothing) {
+    const auto before = shared_files();
+    const Outcome outcome = run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("rank_dies")},
+                                      {"WEFT_PROVIDER=" + GetParam().provider});
+    if (is_absent(outcome)) GTEST_SKIP() << "libfabric has no provider " << GetParam().provider;
+    EXPECT_EQ(outcome.status, 128 + SIGKILL) << outcome.errors;
+    EXPECT_NE(outcome.errors.find("rank 2"), std::string::npos) << outcome.errors;
+    EXPECT_EQ(shared_files(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, ProviderMatrix, testing::ValuesIn(kProviders),
+                         [](const auto& chosen) { return as_name(chosen.param.provider); });
+
+}  // namespace
+}  // namespace weft::test
