@@ -22,8 +22,9 @@ def compile_alone(root, compiler, flags, header, language):
     command = [compiler, "-x", language[0], f"-std={language[1]}", *STRICT,
                *(["-pedantic"] if language[0] == "c" else []),
                *[f"-I{root / folder}" for folder in ROOTS], *flags, "-"]
-    ended = subprocess.run(command, input=f'#include "{name}"\n', capture_output=True, text=True,
-                           timeout=120, check=False)
+    # A declaration behind it, since C allows no file that is empty after the preprocessor.
+    ended = subprocess.run(command, input=f'#include "{name}"\nextern int nothing_else;\n',
+                           capture_output=True, text=True, timeout=120, check=False)
     return None if ended.returncode == 0 else f"{name} as {language[1]}:\n{ended.stderr}"
 
 
