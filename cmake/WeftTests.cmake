@@ -4,7 +4,7 @@
 # Every *_test.cpp of the current folder becomes one GoogleTest program, run as one ctest entry.
 #
 # Labels say what a test needs, and so where it runs (the test presets filter by them):
-#   unit      one process, no launcher           every preset, tsan too
+#   unit      one process, no launcher           not tsan: one thread (but unit_shared: tsan's address space)
 #   virtual   many ranks in one process          every preset, tsan too
 #   property  generators against the verifier    not tsan: one thread
 #   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
@@ -33,8 +33,7 @@ function(weft_label_tests name target labels)
   endforeach()
 endfunction()
 
-# The tsan preset builds these two, whether or not a test has the label yet.
-add_custom_target(weft_tests_unit)
+# The tsan preset builds this one, whether or not a test has the label yet.
 add_custom_target(weft_tests_virtual)
 
 function(weft_test name)
