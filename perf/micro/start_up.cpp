@@ -5,10 +5,13 @@
 //          each phase and the average memory of a rank. PERF_STARTED_NS in the environment is when the
 //          launcher was started, on the monotonic clock.
 // Why      PSS divides a shared page by those who have it mapped: summed over the ranks of a node it is
-//          what the job really takes, and the part that lies in segments is what has been touched there.
+//          what the job really takes. It rounds down per mapping, which with many ranks is all there is of
+//          a segment, so the touched pages of the own segment are counted apart.
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -25,26 +28,32 @@ namespace {
 using namespace weft;
 
 struct Memory {
-    double pss = 0;           ///< bytes, all mappings
-    double rss = 0;           ///< likewise, shared pages in full
-    double segments_pss = 0;  ///< in memory that ranks share
+    double pss = 0;      ///< bytes, all mappings
+    double rss = 0;      ///< likewise, shared pages in full
+    double segment = 0;  ///< of the own segment, what somebody has touched
 };
 
-Memory read_memory() {
+/// Bytes of the pages that are there, whoever has touched them.
+double touched_bytes(std::byte* start, std::uint64_t bytes) {
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages((bytes + page - 1) / page);
+    if (::mincore(start, bytes, pages.data()) != 0) return 0;
+    return static_cast<double>(page) *
+           static_cast<double>(std::ranges::count_if(pages, [](auto p) { return (p & 1) != 0; }));
+}
+
+Memory read_memory(run::Runtime& runtime) {
+    const run::Job& job = runtime.job();
     Memory memory;
-    std::ifstream file("/proc/self/smaps");
-    bool in_segment = false;
+    memory.segment = touched_bytes(job.wire->near(job.bootstrap->rank()), runtime.layout().bytes);
+    std::ifstream file("/proc/self/smaps_rollup");
     for (std::string line; std::getline(file, line);) {
         std::istringstream words(line);
         std::string key;
         double kilobytes = 0;
-        words >> key;
-        if (!key.ends_with(':')) {  // the head of a mapping: addresses, permissions, file
-            in_segment = line.find("weft-segment") != std::string::npos;
-        } else if ((key == "Pss:" || key == "Rss:") && words >> kilobytes) {
-            (key == "Pss:" ? memory.pss : memory.rss) += 1024 * kilobytes;
-            if (in_segment && key == "Pss:") memory.segments_pss += 1024 * kilobytes;
-        }
+        words >> key >> kilobytes;
+        if (key == "Pss:") memory.pss = 1024 * kilobytes;
+        if (key == "Rss:") memory.rss = 1024 * kilobytes;
     }
     return memory;
 }
@@ -112,8 +121,8 @@ int main() {
         fmt::print(stderr, "start_up: a sum of ones over {} ranks gave {}\n", ranks, sum);
         return 1;
     }
-    const Memory memory = read_memory();
-    const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segments_pss}, Op::sum);
+    const Memory memory = read_memory(runtime);
+    const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segment}, Op::sum);
     const auto times = over_ranks(world, phases.seconds(), Op::max);
     const bool speaks = runtime.job().bootstrap->rank() == 0;
     nlohmann::ordered_json result{
