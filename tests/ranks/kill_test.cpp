@@ -84,6 +84,10 @@ void expect_last_words(const std::string& errors, const Kill& kill) {
         const std::string name = std::to_string(rank);
         const std::size_t lines =
             lines_like(errors, waiting_line(name, "[0-7]")).size() +
+            lines_like(errors, fmt::format("weft: rank {}: .*: waiting for (room to put to rank "
+                                           "[0-7]|earlier puts .*)",
+                                           name))
+                .size() +
             lines_like(errors, fmt::format("weft: rank {}: start-up: .*", name)).size() +
             lines_like(errors, fmt::format("weft: rank {}: in the application, .*", name)).size();
         EXPECT_LE(lines, 1U) << "rank " << name;
@@ -122,6 +126,7 @@ TEST(KillTest, AKilledRankIsNamedAndAllOthersSayWhatTheyWaitedFor) {
     std::mt19937 random(chosen);
     std::uniform_int_distribution<int> rank(0, kRanks - 1);
     const int kills = long_forms() ? 200 : 12;
+    int made = 0;
     double longest_s = 0;
     double sum_s = 0;
     for (int i = 0; i < kills && !HasFailure(); ++i) {
@@ -132,9 +137,10 @@ TEST(KillTest, AKilledRankIsNamedAndAllOthersSayWhatTheyWaitedFor) {
         const double took_s = run_and_kill(kill);
         longest_s = std::max(longest_s, took_s);
         sum_s += took_s;
+        ++made;
     }
-    fmt::print("{} kills: a job ended {:.2f} s after the kill at most, {:.2f} s on average\n",
-               kills, longest_s, sum_s / kills);
+    fmt::print("{} kills: a job ended {:.2f} s after the kill at most, {:.2f} s on average\n", made,
+               longest_s, sum_s / std::max(made, 1));
 }
 
 }  // namespace

@@ -191,9 +191,12 @@ class Engine {
     [[nodiscard]] std::vector<Stuck> describe_running() const {
         std::vector<Stuck> lines;
         for (const Operation* op : running_) {
+            const std::size_t before = lines.size();
             for (const LaneState& lane : op->lanes) {
                 if (lane.at < lane.end) lines.push_back(describe(*op, lane));
             }
+            // All steps are done; what was put last is still being read.
+            if (lines.size() == before) lines.push_back(describe_ending(*op));
         }
         if (also_waits_) lines.push_back({.peer = -1, .said = also_waits_()});
         return lines;
@@ -437,9 +440,23 @@ class Engine {
             stuck.have = awaited.have;
             stuck.want = awaited.want;
         } else {
+            const bool puts = step.kind == plan::StepKind::put ||
+                              step.kind == plan::StepKind::signal ||
+                              step.kind == plan::StepKind::expose;
+            if (!puts) stuck.peer = -1;
             stuck.waits_for_local = true;
         }
         return stuck;
+    }
+
+    [[nodiscard]] static Stuck describe_ending(const Operation& op) {
+        return {.team = op.team,
+                .program = op.program,
+                .epoch = op.epoch,
+                .digest = op.digest,
+                .step = static_cast<std::uint32_t>(op.program->steps.size()),
+                .peer = -1,
+                .waits_for_local = true};
     }
 
     [[nodiscard]] static Stuck describe(const FusedCall& call, const FusedWait& wait) {

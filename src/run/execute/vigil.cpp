@@ -10,10 +10,11 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
     std::string text = fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank,
                                    stuck.program->program.collective,
                                    stuck.program->program.algorithm, stuck.epoch, stuck.step);
-    if (stuck.waits_for_local || stuck.peer < 0)
-        return text + "waiting for earlier puts of its own to complete";
-    return text + fmt::format("waiting for rank {} (have {}, want {}){}",
-                              stuck.team->setup.job_ranks[static_cast<std::size_t>(stuck.peer)],
+    if (stuck.peer < 0) return text + "waiting for earlier puts of its own to complete";
+    const Rank peer = stuck.team->setup.job_ranks[static_cast<std::size_t>(stuck.peer)];
+    if (stuck.waits_for_local)
+        return text + fmt::format("waiting for room to put to rank {}", peer);
+    return text + fmt::format("waiting for rank {} (have {}, want {}){}", peer,
                               base::tick_of(stuck.have), base::tick_of(stuck.want),
                               stuck.have != stuck.want &&
                                       base::tick_of(stuck.have) == base::tick_of(stuck.want)

@@ -44,7 +44,7 @@ struct Stuck {
     Rank peer = 0;  ///< team rank; < 0 where no peer is meant
     base::FlagWord have = 0;
     base::FlagWord want = 0;
-    bool waits_for_local = false;  ///< for local completion or room, not for a signal
+    bool waits_for_local = false;  ///< for room (with a peer) or local completion (without)
     std::string said;              ///< what another wait than a lane's waits for, in words
 };
 
