@@ -391,7 +391,7 @@ class Engine {
                        base::flag_word(tick, flag_hash(digest))};
         const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
             if (patience.failures % kExternalEvery == kExternalEvery - 1) drive_external();
-            if (vigil_.endure(patience, teams_, [&] { return std::vector{describe(call, wait)}; }))
+            if (vigil_.endure(patience, teams_, [&] { return std::vector{stuck_at(call, wait)}; }))
                 return true;
             fail_all(vigil_.failure());
             return !team.failed;
@@ -457,17 +457,6 @@ class Engine {
                 .step = static_cast<std::uint32_t>(op.program->steps.size()),
                 .peer = -1,
                 .waits_for_local = true};
-    }
-
-    [[nodiscard]] static Stuck describe(const FusedCall& call, const FusedWait& wait) {
-        return {.team = &call.team,
-                .program = &call.program,
-                .epoch = call.epoch,
-                .digest = call.team.digest,
-                .step = wait.stage,
-                .peer = wait.peer,
-                .have = wait.cell->flag.load(std::memory_order_relaxed),
-                .want = call.flag};
     }
 
     // --- operations are recycled ---------------------------------------------------------------

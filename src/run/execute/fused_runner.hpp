@@ -34,6 +34,17 @@ struct FusedWait {
     const base::Cell* cell = nullptr;
 };
 
+[[nodiscard]] inline Stuck stuck_at(const FusedCall& call, const FusedWait& wait) {
+    return {.team = &call.team,
+            .program = &call.program,
+            .epoch = call.epoch,
+            .digest = call.team.digest,
+            .step = wait.stage,
+            .peer = wait.peer,
+            .have = wait.cell->flag.load(std::memory_order_relaxed),
+            .want = call.flag};
+}
+
 [[nodiscard]] inline const std::byte* own_vector(const FusedCall& call, Vector vector) {
     return vector == Vector::input ? call.registers.input : call.registers.output;
 }
