@@ -39,6 +39,9 @@ int close_region(fid* handle) {
         strict.violation(fmt::format("a region was closed under {} writes", region->users));
     std::erase(strict.regions, region);
     --strict.open;
+    for (const auto& operation : strict.under_way) {
+        if (operation->source_region == region) operation->source_region = nullptr;
+    }
     delete region;
     return 0;
 }
