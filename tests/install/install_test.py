@@ -125,7 +125,7 @@ class InstallTest(unittest.TestCase):
     def test_an_example_by_find_package(self):
         source, _, printed = next(one for one in self.examples() if one[1] == "cpp")
         folder = self.scratch / "consumer"
-        run([CMAKE, "-S", SOURCE / "tests/install/consumer", "-B", folder,
+        run([CMAKE, "-G", "Ninja", "-S", SOURCE / "tests/install/consumer", "-B", folder,
              f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DPROGRAM={source}"], env=environment())
         run([CMAKE, "--build", folder], env=environment())
         self.check_runs(folder / "consumer", printed)
