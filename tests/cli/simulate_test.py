@@ -118,6 +118,7 @@ class Simulate(unittest.TestCase):
                             (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
                             (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
                             (("--timeline", "a.png"), "--timeline"),
+                            (("--bytes", "1024G", "--ns-per-byte", "1000000"), "the simulator's clock"),
                             (("--engine", "folded", "--skew", "1:5"), "--engine folded")):
             refused = weft(*question, *more)
             self.assertEqual((refused.returncode, refused.stdout), (2, ""), more)

@@ -144,6 +144,32 @@ base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& argu
     return around;
 }
 
+/// Whether `chain` messages one after the other still are a 64-bit number of picoseconds.
+base::Result<void> check_range(const plan::MessageModel& model, const plan::VectorSize& size,
+                               double chain) {
+    const double bytes = static_cast<double>(size.elements) * size.element_bytes;
+    const double each = static_cast<double>(model.busy_base + model.latency + model.receive +
+                                            model.gap + model.reduce) +
+                        bytes * 1e-3 * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
+    if (each * chain < 4e18) return base::Done{};
+    return base::fail(Status::argument,
+                      "{:.3g} messages of up to {:.3g} ns one after the other are more than the "
+                      "simulator's clock holds (100 days)",
+                      chain, each * 1e-3);
+}
+
+/// At least as many messages as any rank handles, plus as many as it waits for others to handle.
+double chain_of(const plan::Stages& stages) {
+    double chain = 0;
+    for (const plan::Stage& stage : stages.stages) {
+        if (const auto* meeting = std::get_if<plan::Meeting>(&stage))
+            chain += 2.0 * (meeting->base + stages.riders_of(*meeting).most());
+        else
+            chain += 2.0 * static_cast<double>(std::get<plan::Circle>(stage).radix);
+    }
+    return chain * stages.header.segments;
+}
+
 struct Run {
     std::string engine;
     plan::Outcome outcome;
@@ -180,6 +206,8 @@ class Simulation {
                               stages.failure().text);
         const bool contended = around_.contention != plan::Contention::none;
         if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
+            const auto fits = check_range(around_.model, size_, chain_of(*stages_));
+            if (!fits) return fits.failure();
             generate_s_ = seconds_since(begin);
             if (engine != "structured") {
                 auto folded = timed(
@@ -215,8 +243,14 @@ class Simulation {
         if (!arguments_.timeline.empty() && question_.request.size > kTimelineRanksMax)
             return base::fail(Status::argument, "--timeline: {} ranks are more than {}",
                               question_.request.size, kTimelineRanksMax);
+        // One message must fit before it is counted in; how many there are is known afterwards.
+        if (auto fits = check_range(around_.model, size_, 1); !fits) return fits.failure();
         auto parts = generate_parts();
         if (!parts) return parts.failure();
+        double raises = 0;
+        for (const plan::ImagePart& part : *parts) raises += static_cast<double>(part.raises());
+        const auto fits = check_range(around_.model, size_, stages_ ? chain_of(*stages_) : raises);
+        if (!fits) return fits.failure();
         generate_s_ = seconds_since(begin);
         plan::Trace trace;
         if (!arguments_.timeline.empty())

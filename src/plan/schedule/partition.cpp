@@ -17,13 +17,13 @@ Partition::Partition(const std::vector<std::uint64_t>& counts)
 
 std::uint64_t Partition::begin(std::uint32_t u) const {
     if (!starts_.empty()) return starts_[u];
-    if (units_ == 0) return 0;
+    if (u == 0 || units_ == 0) return 0;
+    if (u == units_) return elements_;
     __extension__ using Wide = unsigned __int128;  // u * elements may pass 2^64
     return static_cast<std::uint64_t>(static_cast<Wide>(u) * elements_ / units_);
 }
 
 std::uint64_t Partition::unit_max() const {
-    if (units_ == 0) return 0;
     if (units_ == 0) return 0;
     if (starts_.empty()) return (elements_ + units_ - 1) / units_;
     std::uint64_t largest = 0;

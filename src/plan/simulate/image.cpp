@@ -93,13 +93,13 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
         case StepKind::put:
         case StepKind::signal:
         case StepKind::expose:
-            add_busy(step.kind == StepKind::put ? bytes_of(program, step.source, segment) : 0);
+            add_busy(program, step, segment);
             add_word(Word::send, key(program, step.signal, segment));
             words_.push_back(static_cast<std::uint32_t>(step.peer));
             ++raises_;
             break;
         case StepKind::publish:
-            add_busy(bytes_of(program, step.source, segment));
+            add_busy(program, step, segment);
             add_word(Word::publish, key(program, step.signal, segment));
             ++raises_;
             break;
@@ -128,11 +128,17 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
     ++waits_;
 }
 
-void ImagePart::add_busy(std::uint64_t bytes) {
-    if (busy_set_ && bytes == busy_bytes_) return;
+void ImagePart::add_busy(const Program& program, const Step& step, std::uint32_t segment) {
+    // An exposed block is named, not sent.
+    const BlockList source = step.kind == StepKind::expose ? BlockList{} : step.source;
+    if (busy_set_ && source == busy_source_ && segment == busy_segment_) return;
+    const std::uint64_t bytes = bytes_of(program, source, segment);
+    const bool again = busy_set_ && bytes == busy_bytes_;
     busy_set_ = true;
+    busy_source_ = source;
+    busy_segment_ = segment;
     busy_bytes_ = bytes;
-    add_word(Word::busy, index_of(model_.busy(bytes)));
+    if (!again) add_word(Word::busy, index_of(model_.busy(bytes)));
 }
 
 std::uint32_t ImagePart::index_of(Time time) {

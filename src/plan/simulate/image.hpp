@@ -63,7 +63,7 @@ class ImagePart {
     void add_word(Word word, std::uint32_t argument) {
         words_.push_back(argument << 3 | static_cast<std::uint32_t>(word));
     }
-    void add_busy(std::uint64_t bytes);
+    void add_busy(const Program& program, const Step& step, std::uint32_t segment);
     [[nodiscard]] std::uint32_t index_of(Time time);
     [[nodiscard]] std::uint32_t key(const Program& program, std::uint32_t number,
                                     std::uint32_t segment);
@@ -81,8 +81,10 @@ class ImagePart {
     std::uint64_t waits_ = 0;
     static constexpr std::size_t kNoReception = ~std::size_t{0};
     std::size_t reception_ = kNoReception;  ///< the receive word that further waits join
-    std::uint64_t busy_bytes_ = 0;          ///< of the last busy word of the lane
-    bool busy_set_ = false;
+    bool busy_set_ = false;                 ///< the lane has a busy word already,
+    std::uint64_t busy_bytes_ = 0;          ///< for so many bytes,
+    BlockList busy_source_;                 ///< and this was the source of such a message,
+    std::uint32_t busy_segment_ = 0;        ///< in this segment
 };
 
 /// Puts, signals, exposes and publishes of a program; loop bodies once for each segment.

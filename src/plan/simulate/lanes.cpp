@@ -46,6 +46,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
         }
     }
     if (several) lane_starts_.push_back(static_cast<std::uint32_t>(states_.size()));
+    missing_.assign(lanes, kNothing);
     for (const auto& [rank, start] : surroundings.starts) {
         const auto at = static_cast<std::size_t>(rank);
         for (std::uint32_t i = first_lane(at); i < first_lane(at + 1); ++i)
@@ -61,7 +62,7 @@ bool Lanes::collect(State& state, std::uint32_t index, std::uint32_t count) {
         if ((*word & 1) == 0) {
             const Time arrival = arrivals_.find(state.rank, key);
             if (arrival < 0) {
-                state.missing = key;
+                missing_[index] = key;
                 return false;
             }
             received_.push_back(arrival);
@@ -70,7 +71,7 @@ bool Lanes::collect(State& state, std::uint32_t index, std::uint32_t count) {
         const auto owner = static_cast<Rank>(*++word);
         const auto found = cells_.find(cell(owner, key));
         if (found == cells_.end()) {
-            state.missing = kCell;
+            missing_[index] = kCell;
             readers_.emplace(cell(owner, key), index);
             return false;
         }
@@ -105,7 +106,7 @@ void Lanes::publish(State& state, std::uint32_t key) {
     cells_[cell(state.rank, key)] = state.clock.now;
     const auto [first, last] = readers_.equal_range(cell(state.rank, key));
     for (auto reader = first; reader != last; ++reader) {
-        states_[reader->second].missing = kNothing;
+        missing_[reader->second] = kNothing;
         woken_.push_back(reader->second);
     }
     readers_.erase(first, last);
@@ -124,9 +125,9 @@ base::Result<Outcome> Lanes::outcome() const {
                 return base::fail(
                     Status::argument, "rank {} lane {} waits for what nobody sends{}", state.rank,
                     state.lane,
-                    state.missing == kCell
+                    missing_[i] == kCell
                         ? std::string(" (a published cell)")
-                        : fmt::format(" (entry {} of its numbers and segments)", state.missing));
+                        : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
             finish = std::max(finish, state.clock.now);
         }
         outcome.makespan = std::max(outcome.makespan, finish);

@@ -45,8 +45,8 @@ class Lanes {
         arrivals_.set(target, key, time);
         const auto rank = static_cast<std::size_t>(target);
         for (std::uint32_t lane = first_lane(rank); lane < first_lane(rank + 1); ++lane) {
-            if (states_[lane].missing != key) continue;
-            states_[lane].missing = kNothing;
+            if (missing_[lane] != key) continue;
+            missing_[lane] = kNothing;
             ready(lane);
         }
     }
@@ -68,7 +68,6 @@ class Lanes {
         Rank rank = 0;
         std::uint32_t lane = 0;
         std::uint32_t waits = 0;  ///< receptions so far
-        std::uint32_t missing = kNothing;
         bool done = false;
     };
 
@@ -87,6 +86,8 @@ class Lanes {
     const Trace& trace_;
     Time busy_base_;
     std::vector<State> states_;
+    /// Per lane: the key that it stopped at. Apart, since every message looks here.
+    std::vector<std::uint32_t> missing_;
     std::vector<std::uint32_t> lane_starts_;  ///< empty: one lane for each rank
     Rank ranks_ = 0;
     std::uint64_t raises_ = 0;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the arithmetic of stages is right in both directions, and programs read from stages are those of a
+// group. Method: every number of small numberings, groups and riders; one stage made by hand, verified.
+#include "plan/schedule/stages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
+
+namespace weft::plan {
+namespace {
+
+TEST(Numbering, OuterAndInnerNumbersAreInverse) {
+    // The last of each of four triples, then the rest; and two of every five behind the first one.
+    const Numbering last{.count = 7,
+                         .strips = {{.first = 2, .count = 4, .pitch = 3},
+                                    {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
+    const Numbering pairs{.count = 5, .strips = {{.first = 1, .count = 5, .width = 2, .pitch = 5}}};
+    EXPECT_EQ(last.outer_of(3), 11);
+    EXPECT_EQ(last.outer_of(6), 14);
+    EXPECT_EQ(pairs.outer_of(3), 7);
+    for (const Numbering& numbering : {last, pairs}) {
+        std::set<Rank> named;
+        for (Rank number = 0; number < numbering.count; ++number) {
+            const Rank outer = numbering.outer_of(number);
+            EXPECT_EQ(numbering.number_of(outer), number);
+            named.insert(outer);
+        }
+        EXPECT_EQ(named.size(), static_cast<std::size_t>(numbering.count));
+        for (Rank outer = 0; outer < 20; ++outer) {
+            EXPECT_EQ(numbering.number_of(outer) == kNobody, !named.contains(outer)) << outer;
+        }
+    }
+}
+
+TEST(Numbering, ChainsLeadToRanks) {
+    Stages stages = begin_stages({.size = 15});
+    stages.add(Numbering{
+        .outer = 0, .count = 5, .strips = {{.first = 2, .count = 5, .pitch = 3}}});  // 2 5 8 11 14
+    stages.add(Numbering{.outer = 1, .count = 2, .strips = {{.first = 1, .count = 2, .pitch = 2}}});
+    EXPECT_EQ(stages.rank_of(0, 9), 9);
+    EXPECT_EQ(stages.rank_of(1, 3), 11);
+    EXPECT_EQ(stages.rank_of(2, 0), 5);
+    EXPECT_EQ(stages.rank_of(2, 1), 11);
+}
+
+TEST(MeetingOf, GroupsAndPositionsNameEachMemberOnce) {
+    for (const Rank stride : {1, 2, 6}) {
+        const Meeting meeting{.groups = 12, .base = 3, .stride = stride};
+        std::set<Rank> members;
+        for (Rank group = 0; group < meeting.groups; ++group) {
+            for (Rank position = 0; position < meeting.base; ++position) {
+                const Rank member = meeting.member(group, position);
+                EXPECT_EQ(meeting.group_of(member), group);
+                EXPECT_EQ(meeting.position_of(member), position);
+                members.insert(member);
+            }
+        }
+        EXPECT_EQ(members.size(), 36U);
+        EXPECT_EQ(*members.rbegin(), 35);
+    }
+}
+
+TEST(RidersOf, GroupsAreEachOnesOnce) {
+    for (Rank count = 1; count <= 13; ++count) {
+        for (Rank groups = 1; groups <= 5; ++groups) {
+            for (const bool dealt : {false, true}) {
+                const Riders riders{count, groups, dealt};
+                std::set<Rank> seen;
+                for (Rank group = 0; group < groups; ++group) {
+                    EXPECT_LE(riders.of(group), riders.most());
+                    EXPECT_GE(riders.of(group), riders.most() - 1);
+                    for (Rank place = 0; place < riders.of(group); ++place) {
+                        const Rank number = riders.number(group, place);
+                        EXPECT_EQ(riders.group_of(number), group);
+                        EXPECT_EQ(riders.place_of(number), place);
+                        seen.insert(number);
+                    }
+                }
+                EXPECT_EQ(seen.size(), static_cast<std::size_t>(count));
+                EXPECT_EQ(*seen.rbegin(), count - 1);
+            }
+        }
+    }
+}
+
+/// Two groups of two members, all of whom put to all; one rider sends to the first group.
+Stages example() {
+    Stages stages = begin_stages({.size = 5});
+    stages.carries = true;
+    stages.add(Numbering{
+        .outer = 0, .count = 4, .strips = {{.first = 1, .count = 4, .width = 4, .pitch = 4}}});
+    stages.add(Numbering{.outer = 0, .count = 1, .strips = {{.count = 1, .width = 1, .pitch = 1}}});
+    stages.add(Meeting{.numbering = 1, .groups = 2, .base = 2, .riders = 2, .riders_send = true});
+    return stages;
+}
+
+TEST(Stages, AreReadAsTheProgramsOfRanks) {
+    const Stages stages = example();
+    EXPECT_EQ(raises_of(stages, stages.stages.front()), 2U * 2 + 2);
+    EXPECT_EQ(to_text(program_of(stages, 0)),
+              "ranks 5\nslots 3\nslot-units 1\nscratch 0\n\nrank 0\n"
+              "  put to 1 slot 2 from input[0+1] shared\n"
+              "  put to 2 slot 2 from input[0+1] shared\n"
+              "  copy output[0+1] = input[0+1]\n");
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < 5; ++rank) programs.push_back(program_of(stages, rank));
+    const Program& second = programs[1];
+    EXPECT_EQ(second.steps[0].peer, 2);
+    EXPECT_EQ(second.steps.back().operands, 3U);
+    const Contract contract{.collective = "groups", .expected = [](const Program& program) {
+                                const Rank rank = program.rank;
+                                const Rank first = rank == 0 ? 0 : rank < 3 ? 0 : 3;
+                                const Rank last = rank == 0 ? 0 : rank < 3 ? 2 : 4;
+                                return std::vector<Expectation>{{0, first, last, 0}};
+                            }};
+    const Verdict verdict = verify({.programs = programs, .contract = &contract});
+    EXPECT_TRUE(verdict.valid) << verdict.error;
+    EXPECT_TRUE(verdict.ordered);
+    EXPECT_EQ(verdict.messages, 6U);
+}
+
+TEST(Stages, CirclesSignalAheadAndWaitBehind) {
+    Stages stages = begin_stages({.size = 7});
+    stages.add(Circle{.reach = 2, .radix = 3});
+    EXPECT_EQ(stages.header.slots, 3U);
+    EXPECT_EQ(raises_of(stages, stages.stages.front()), 14U);
+    const Program program = program_of(stages, 5);
+    ASSERT_EQ(program.steps.size(), 4U);
+    EXPECT_EQ(program.steps[0].peer, 0);
+    EXPECT_EQ(program.steps[1].peer, 2);
+    EXPECT_EQ(program.steps[2].peer, 3);
+    EXPECT_EQ(program.steps[3].peer, 1);
+}
+
+}  // namespace
+}  // namespace weft::plan
