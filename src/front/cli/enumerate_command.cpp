@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many ranks.
 //
+// Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest, by a search
+//          that makes none of the others.
 // Holds    Schedules are printed as they are found; --count counts without making them.
-// Next     collectives/notation/enumerate.hpp for the three kinds.
+// Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
 #include "front/cli/enumerate_command.hpp"
 
 #include <fmt/format.h>
@@ -10,10 +12,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
-#include "collectives/notation/enumerate.hpp"
+#include "collectives/notation/optimum.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
+#include "plan/simulate/duration.hpp"
 
 namespace weft::front {
 
@@ -24,6 +28,9 @@ using collectives::ScheduleFamily;
 struct EnumerateArguments {
     Rank ranks = 0;
     std::string kind;
+    std::string latency = "1340";
+    std::string issue = "340";
+    bool best = false;
     bool count = false;
     bool json = false;
 };
@@ -52,10 +59,60 @@ class Output {
     std::string buffer_;
 };
 
+std::string_view name_of(ScheduleFamily family) {
+    if (family == ScheduleFamily::factored) return "factored";
+    return family == ScheduleFamily::split ? "split" : "merged";
+}
+
+/// The tables of the search take so many bytes for each rank up to the number asked for.
+constexpr Rank kBestRanksMax = 100'000'000;
+
+base::Result<collectives::StageCost> read_cost(const EnumerateArguments& arguments) {
+    const auto latency = plan::parse_nanoseconds(arguments.latency);
+    if (!latency) return latency.failure().within("--latency-ns");
+    const auto issue = plan::parse_nanoseconds(arguments.issue);
+    if (!issue) return issue.failure().within("--issue-ns");
+    // So that the sum over so many ranks stays a 64-bit number.
+    if (*issue > 10'000'000'000)
+        return base::fail(Status::argument, "--issue-ns: {} is more than 10 ms", arguments.issue);
+    return collectives::StageCost{*latency, *issue};
+}
+
+int print_best(const EnumerateArguments& arguments) {
+    if (!arguments.kind.empty() || arguments.count)
+        return report_failure(
+            base::fail(Status::argument, "--best looks at all kinds: no --kind, no --count"));
+    if (arguments.ranks > kBestRanksMax)
+        return report_failure(base::fail(Status::argument, "--ranks: {} is more than {}",
+                                         arguments.ranks, kBestRanksMax));
+    const auto cost = read_cost(arguments);
+    if (!cost) return report_failure(cost.failure());
+    const auto best = collectives::OptimumSearch(arguments.ranks, *cost).find(arguments.ranks);
+    const auto nanoseconds = [](std::int64_t picoseconds) {
+        return static_cast<double>(picoseconds) / plan::kPicosecondsPerNanosecond;
+    };
+    const std::string schedule = collectives::print(best.schedule);
+    if (!arguments.json) {
+        fmt::print("{}\n", schedule);
+        return 0;
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"ranks", arguments.ranks},
+                                              {"kind", name_of(best.family)},
+                                              {"schedule", schedule},
+                                              {"model_ns", nanoseconds(best.cost)},
+                                              {"factored_ns", nanoseconds(best.factored)}}
+                           .dump());
+    return 0;
+}
+
 int enumerate(const EnumerateArguments& arguments) {
     if (arguments.ranks < 1)
         return report_failure(
             base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks));
+    if (arguments.best) return print_best(arguments);
+    if (arguments.kind.empty())
+        return report_failure(
+            base::fail(Status::argument, "--kind is missing: factored, split or merged"));
     const ScheduleFamily family = family_of(arguments.kind);
     Output output;
     if (arguments.count) {
@@ -98,8 +155,13 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
         "enumerate", "all schedules of recursive multiplying for a number of ranks");
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
     command->add_option("--kind", arguments->kind, "factored, split or merged")
-        ->required()
         ->check(CLI::IsMember({"factored", "split", "merged"}));
+    command->add_flag("--best", arguments->best,
+                      "only the cheapest of all kinds in the pipelining postal model");
+    command->add_option("--latency-ns", arguments->latency, "of the model, for each stage")
+        ->capture_default_str();
+    command->add_option("--issue-ns", arguments->issue, "of the model, for each message")
+        ->capture_default_str();
     command->add_flag("--count", arguments->count, "only how many there are");
     command->add_flag("--json", arguments->json, "as one JSON object");
     command->callback([arguments, &exit_status] { exit_status = enumerate(*arguments); });

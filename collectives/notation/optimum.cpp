@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/notation/optimum.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::collectives {
+
+std::int64_t cost_of(const Schedule& schedule, const StageCost& cost) {
+    std::int64_t sum = 0;
+    for (const Stage& stage : schedule) {
+        std::int64_t messages = 0;
+        switch (stage.kind) {
+            case StageKind::factor:
+            case StageKind::scatter:
+                messages = stage.base - 1;
+                break;
+            case StageKind::gather:
+                messages = 1;
+                break;
+            case StageKind::merge:  // the remainders send to every member of a group
+                messages = stage.base;
+                break;
+            case StageKind::release:
+                messages = stage.base - 1 + (stage.remainders + stage.groups - 1) / stage.groups;
+                break;
+        }
+        sum += cost.latency + messages * cost.message;
+    }
+    return sum;
+}
+
+OptimumSearch::OptimumSearch(Rank size_max, const StageCost& cost) : cost_(cost) {
+    const auto end = static_cast<std::size_t>(size_max) + 1;
+    least_.assign(end, std::numeric_limits<std::int64_t>::max());
+    last_.assign(end, 1);
+    least_[1] = 0;
+    // All smaller numbers have passed on what they cost when a number's turn comes.
+    for (std::size_t n = 1; n < end; ++n) {
+        std::int64_t with = least_[n] + cost.latency;
+        for (std::size_t factor = 2, multiple = 2 * n; multiple < end; ++factor, multiple += n) {
+            with += cost.message;
+            if (with >= least_[multiple]) continue;
+            least_[multiple] = with;
+            last_[multiple] = static_cast<Rank>(factor);
+        }
+    }
+}
+
+void OptimumSearch::append_factors(Rank size, Schedule& schedule) const {
+    while (size > 1) {
+        const Rank factor = last_[static_cast<std::size_t>(size)];
+        schedule.push_back({.kind = StageKind::factor, .base = factor});
+        size /= factor;
+    }
+}
+
+Optimum OptimumSearch::find(Rank size) const {
+    Optimum best;
+    best.factored = best.cost = factored_cost(size);
+    append_factors(size, best.schedule);
+    // Merges first: they win most often, and what they reach spares splits from being looked at.
+    try_merges(size, best);
+    try_splits(size, best);
+    return best;
+}
+
+/// size - inner ranks fall silent: in groups of base there are (size - inner) / (base - 1) groups,
+/// as many as ranks are left at most. The smallest base is the cheapest.
+void OptimumSearch::try_splits(Rank size, Optimum& best) const {
+    for (Rank inner = 2; inner < size; ++inner) {
+        const Rank silent = size - inner;
+        Rank others = (silent + inner - 1) / inner;  // base - 1, at least
+        const auto cost = [&] { return stage(1) + stage(others) + factored_cost(inner); };
+        while (cost() < best.cost && silent % others != 0) ++others;
+        if (cost() >= best.cost) continue;
+        best.cost = cost();
+        best.split = best.cost;
+        best.family = ScheduleFamily::split;
+        const Rank base = others + 1;
+        const Rank grouped = silent / others * base;
+        best.schedule = {{.kind = StageKind::gather, .base = base, .grouped = grouped}};
+        append_factors(inner, best.schedule);
+        best.schedule.push_back({.kind = StageKind::scatter, .base = base, .grouped = grouped});
+    }
+}
+
+void OptimumSearch::try_merges(Rank size, Optimum& best) const {
+    for (Rank inner = size - 1; inner >= 4; --inner) {
+        // The same factors without remainders would cost two messages less.
+        if (factored_cost(inner) + 2 * cost_.message < best.cost) try_merge(size, inner, best);
+    }
+}
+
+void OptimumSearch::try_merge(Rank size, Rank inner, Optimum& best) const {
+    const Rank remainders = size - inner;
+    std::vector<Rank> divisors;
+    for (Rank d = 2; d <= inner / d; ++d) {
+        if (inner % d != 0) continue;
+        divisors.push_back(d);
+        if (d != inner / d) divisors.push_back(inner / d);
+    }
+    for (const Rank last : divisors) {
+        const Rank groups = inner / last;
+        const std::int64_t release = stage(last - 1 + (remainders + groups - 1) / groups);
+        if (release + stage(2) >= best.cost) continue;
+        for (const Rank first : divisors) {
+            if (groups % first != 0) continue;
+            const Rank middle = groups / first;
+            const std::int64_t cost = stage(first) + factored_cost(middle) + release;
+            if (cost >= best.cost) continue;
+            best.cost = cost;
+            best.merged = cost;
+            best.family = ScheduleFamily::merged;
+            best.schedule = {{.kind = StageKind::merge,
+                              .base = first,
+                              .remainders = remainders,
+                              .groups = inner / first}};
+            append_factors(middle, best.schedule);
+            best.schedule.push_back({.kind = StageKind::release,
+                                     .base = last,
+                                     .remainders = remainders,
+                                     .groups = groups});
+        }
+    }
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the pruned search finds what enumeration finds. Method: every schedule of every small size
+// under several ratios; values of Ruefenacht et al.'s machine for larger ones.
+#include "collectives/notation/optimum.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace weft::collectives {
+namespace {
+
+constexpr StageCost kArcher{.latency = 1340, .message = 340};  // in nanoseconds
+
+std::int64_t cheapest(Rank size, ScheduleFamily family, const StageCost& cost) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for_each_schedule(size, family, [&](const Schedule& schedule) {
+        least = std::min(least, cost_of(schedule, cost));
+        return true;
+    });
+    return least;
+}
+
+TEST(Optimum, IsTheCheapestOfAllSchedules) {
+    for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100},
+                                  StageCost{0, 10}, StageCost{100, 0}}) {
+        const OptimumSearch search(150, cost);
+        for (Rank size = 2; size <= 150; ++size) {
+            const Optimum optimum = search.find(size);
+            const std::int64_t factored = cheapest(size, ScheduleFamily::factored, cost);
+            const std::int64_t least =
+                std::min({factored, cheapest(size, ScheduleFamily::split, cost),
+                          cheapest(size, ScheduleFamily::merged, cost)});
+            ASSERT_EQ(optimum.factored, factored) << size;
+            ASSERT_EQ(optimum.cost, least) << size << ' ' << print(optimum.schedule);
+            ASSERT_EQ(cost_of(optimum.schedule, cost), least) << print(optimum.schedule);
+            ASSERT_TRUE(validate(optimum.schedule, size).ok()) << print(optimum.schedule);
+        }
+    }
+}
+
+TEST(Optimum, OfPrimeSizesComesFromMerges) {
+    const OptimumSearch search(65537, kArcher);
+    const auto expect = [&](Rank size, std::int64_t factored, std::int64_t merged) {
+        const Optimum optimum = search.find(size);
+        EXPECT_EQ(optimum.cost, merged) << size;
+        EXPECT_EQ(optimum.merged.value_or(0), merged) << size;
+        if (factored != 0) {
+            EXPECT_EQ(optimum.factored, factored) << size;
+        }
+    };
+    expect(13, 5420, 5060);
+    expect(17, 6780, 5400);
+    expect(31, 11540, 6420);
+    expect(97, 33980, 8100);
+    expect(127, 44180, 8780);
+    expect(65537, 0, 19240);
+    EXPECT_EQ(search.find(11).cost, 4720);
+    EXPECT_EQ(search.find(11).factored, 4740);
+}
+
+TEST(Optimum, OfSplitsAlone) {
+    const auto split = [](Rank size) { return cheapest(size, ScheduleFamily::split, kArcher); };
+    EXPECT_EQ(split(17), 6740);
+    EXPECT_EQ(split(31), 7760);
+    EXPECT_EQ(split(97), 9440);
+    EXPECT_EQ(split(127), 10440);
+}
+
+TEST(Optimum, SearchesAMillionRanks) {
+    const OptimumSearch search(1'000'000, kArcher);
+    for (const Rank size : {999'983, 1'000'000, 524'288}) {
+        const Optimum optimum = search.find(size);
+        EXPECT_TRUE(validate(optimum.schedule, size).ok());
+        EXPECT_EQ(cost_of(optimum.schedule, kArcher), optimum.cost);
+        EXPECT_LE(optimum.cost, optimum.factored);
+    }
+    const OptimumSearch four(999'983, {1000, 250});
+    EXPECT_EQ(four.find(999'983).cost, 17'500);
+}
+
+TEST(Enumeration, OfAllSizesUpTo128HasTheKnownTotals) {
+    std::uint64_t totals[3] = {0, 0, 0};
+    std::uint64_t most = 0;
+    for (Rank size = 2; size <= 128; ++size) {
+        std::uint64_t here = 0;
+        for (int family = 0; family < 3; ++family) {
+            std::uint64_t count = 0;
+            for_each_schedule(size, static_cast<ScheduleFamily>(family), [&](const Schedule&) {
+                ++count;
+                return true;
+            });
+            totals[family] += count;
+            here += count;
+        }
+        most = std::max(most, here);
+    }
+    EXPECT_EQ(totals[0], 1'441U);
+    EXPECT_EQ(totals[1], 253'458U);
+    EXPECT_EQ(totals[2], 57'456U);
+    EXPECT_EQ(most, 9'229U);
+}
+
+}  // namespace
+}  // namespace weft::collectives
