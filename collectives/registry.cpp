@@ -28,8 +28,10 @@ constexpr std::array kCollectives = {
 // One line for each algorithm.
 std::vector<Algorithm> list_algorithms() {
     return {
-        barrier_dissemination(), barrier_central(),       broadcast_binomial(),
-        broadcast_flat(),        allreduce_multiplying(), allreduce_recursive_doubling(),
+        barrier_dissemination(), barrier_central(),
+        broadcast_binomial(),    broadcast_flat(),
+        allreduce_multiplying(), allreduce_recursive_doubling(),
+        allreduce_butterfly(),   allreduce_reduce_broadcast(),
     };
 }
 

@@ -11,5 +11,7 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm allreduce_multiplying();
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
+[[nodiscard]] Algorithm allreduce_butterfly();
+[[nodiscard]] Algorithm allreduce_reduce_broadcast();
 
 }  // namespace weft::collectives

@@ -209,6 +209,15 @@ base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
     return schedule_stages(doubling_schedule(request.size), spec.position, spec, request);
 }
 
+base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
+                                            const GenerateRequest& request) {
+    if (!std::has_single_bit(static_cast<std::uint32_t>(request.size)))
+        return base::fail(Status::argument,
+                          "character {}: a butterfly needs a power of two, {} ranks are none",
+                          spec.position, request.size);
+    return schedule_stages(doubling_schedule(request.size), spec.position, spec, request);
+}
+
 }  // namespace
 
 Algorithm allreduce_multiplying() {
@@ -238,6 +247,21 @@ Algorithm allreduce_recursive_doubling() {
         .parameters = {{"segments", "1", "pieces of the vector that follow each other"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .stages = &doubling_stages,
+    };
+}
+
+Algorithm allreduce_butterfly() {
+    return {
+        .collective = "allreduce",
+        .name = "butterfly",
+        .summary = "in stage k ranks at distance 2^k exchange what they hold",
+        .source = "Hoefler and Moor, section 3.1.7",
+        .parameters = {{"segments", "1", "pieces of the vector that follow each other"}},
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = true,
+                       .power_of_two = true},
+        .stages = &butterfly_stages,
     };
 }
 
