@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "front/cli/bench_command.hpp"
+#include "front/cli/cost_command.hpp"
 #include "front/cli/enumerate_command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/list_command.hpp"
@@ -72,6 +73,8 @@ int main(int argc, char** argv) {
     weft::front::add_verify_command(app, exit_status);
     weft::front::add_enumerate_command(app, exit_status);
     weft::front::add_simulate_command(app, exit_status);
+    weft::front::add_cost_command(app, exit_status);
+    weft::front::add_formula_command(app, exit_status);
     // Called before any command runs.
     app.parse_complete_callback([&app, &program = program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
@@ -80,7 +83,8 @@ int main(int argc, char** argv) {
         app.parse(arguments);
         if (app.get_subcommands().empty()) {
             throw CLI::RequiredError(
-                "a command (run, bench, list, show, verify, enumerate, simulate) is missing",
+                "a command (run, bench, list, show, verify, enumerate, simulate, cost, formula) is "
+                "missing",
                 CLI::ExitCodes::RequiredError);
         }
     } catch (const CLI::ParseError& outcome) {

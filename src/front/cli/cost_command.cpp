@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted and by formula.
+//
+// Idea     Counted figures come from the programs; the formula beside them is what a paper says of
+//          algorithms of that shape. Without --algorithm (or with "all") every algorithm that fits the
+//          size is a candidate, schedules of the notation among them; limits strike some out, and the
+//          objective or --pareto picks.
+// Holds    Status 1: no candidate keeps the limits.
+// Next     docs/cost.md; plan/cost/cost.hpp.
+#include "front/cli/cost_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/units.hpp"
+#include "collectives/notation/optimum.hpp"
+#include "front/cli/cost_formulas.hpp"
+#include "front/cli/exit_status.hpp"
+#include "front/cli/program_options.hpp"
+#include "plan/cost/cost.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CostArguments {
+    ProgramArguments programs;
+    std::string params = "infiniband-2007";
+    std::string objective = "time";
+    std::optional<std::string> descriptor_bytes_max;
+    std::optional<double> energy_uj_max;
+    bool pareto = false;
+    bool json = false;
+};
+
+struct Candidate {
+    std::string algorithm;
+    plan::Cost cost;
+    std::optional<Figures> formula;
+};
+
+/// Candidates among the schedules of the notation, at most.
+constexpr std::size_t kSchedulesMax = 10'000;
+/// Their programs are all looked at.
+constexpr Rank kRanksMax = 1 << 22;
+
+base::Result<plan::CostParameters> read_parameters(const std::string& name) {
+    for (const plan::CostParameters& named : plan::named_parameters())
+        if (named.name == name) return named;
+    std::ifstream file(name);
+    if (!file) {
+        std::string known;
+        for (const plan::CostParameters& named : plan::named_parameters())
+            known += fmt::format("{}{}", known.empty() ? "" : ", ", named.name);
+        return base::fail(Status::argument,
+                          "--params: '{}' is neither a file that can be read nor one of {}", name,
+                          known);
+    }
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    auto parameters = plan::parse_parameters(name, text);
+    if (!parameters) return parameters.failure().within("--params");
+    return parameters;
+}
+
+base::Result<Candidate> cost_of(const ProgramQuestion& question,
+                                const plan::CostParameters& parameters) {
+    const auto stages =
+        collectives::generate_stages(question.collective, question.spec, question.request);
+    if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
+    plan::Programs programs{.size = question.request.size};
+    if (stages) programs.stages = &*stages;
+    programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
+        if (stages) return plan::program_of(*stages, rank);
+        return generate_one(question, rank);
+    };
+    const plan::VectorSize size{question.request.elements, question.request.element_bytes};
+    const auto cost = plan::cost_of(programs, size, parameters);
+    if (!cost) return cost.failure();
+    return Candidate{collectives::print(question.spec), *cost, paper_formula(question, parameters)};
+}
+
+Json to_json(const Figures& figures) {
+    Json object{{"time_us", figures.time_us},
+                {"dynamic_energy_uj", figures.dynamic_energy_uj},
+                {"total_energy_uj", figures.total_energy_uj},
+                {"descriptor_bytes", figures.descriptor_bytes},
+                {"messages", figures.messages}};
+    if (figures.time_table_us) object["time_table_us"] = *figures.time_table_us;
+    return object;
+}
+
+Json to_json(const Candidate& candidate, const ProgramQuestion& question,
+             const std::string& params) {
+    const plan::Cost& cost = candidate.cost;
+    Json object{{"algorithm", candidate.algorithm},
+                {"ranks", question.request.size},
+                {"bytes", question.request.elements * question.request.element_bytes},
+                {"params", params},
+                {"time_us", cost.time_us()},
+                {"dynamic_energy_uj", cost.dynamic_uj},
+                {"total_energy_uj", cost.total_uj},
+                {"descriptor_bytes", cost.descriptor_bytes},
+                {"messages", cost.messages},
+                {"formula", nullptr},
+                {"difference", nullptr}};
+    if (!candidate.formula) return object;
+    const Figures& formula = *candidate.formula;
+    object["formula"] = to_json(formula);
+    object["difference"] = to_json(
+        Figures{cost.time_us() - formula.time_us, cost.dynamic_uj - formula.dynamic_energy_uj,
+                cost.total_uj - formula.total_energy_uj,
+                static_cast<double>(cost.descriptor_bytes) - formula.descriptor_bytes,
+                static_cast<double>(cost.messages) - formula.messages});
+    return object;
+}
+
+class Question {
+  public:
+    explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
+
+    int run() {
+        if (auto read = read_all(); !read) return report_failure(read.failure());
+        auto candidates = find_candidates();
+        if (!candidates) return report_failure(candidates.failure());
+        std::erase_if(*candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
+        if (candidates->empty()) {
+            fmt::print(stderr, "weft: no algorithm keeps the limits\n");
+            return kAnswerIsNo;
+        }
+        if (arguments_.pareto) {
+            print_front(*candidates);
+            return 0;
+        }
+        const auto best = std::ranges::min_element(*candidates, {}, [this](const Candidate& c) {
+            return std::tuple(plan::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
+                              c.cost.descriptor_bytes);
+        });
+        print_one(to_json(*best, *question_, parameters_.name));
+        return 0;
+    }
+
+  private:
+    [[nodiscard]] bool asks_all() const {
+        return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
+    }
+
+    base::Result<void> read_all() {
+        auto parameters = read_parameters(arguments_.params);
+        if (!parameters) return parameters.failure();
+        parameters_ = *std::move(parameters);
+        const auto objective = plan::parse_objective(arguments_.objective);
+        if (!objective) return objective.failure().within("--objective");
+        objective_ = *objective;
+        if (arguments_.descriptor_bytes_max) {
+            const auto limit = base::parse_bytes(*arguments_.descriptor_bytes_max);
+            if (!limit) return limit.failure().within("--max-descriptor-bytes");
+            descriptor_bytes_max_ = *limit;
+        }
+        ProgramArguments programs = arguments_.programs;
+        if (asks_all()) {
+            const auto known = collectives::check_collective(programs.collective);
+            if (!known) return known.failure();
+            programs.algorithm = first_algorithm(programs.collective);
+        }
+        auto question = read_question(programs);
+        if (!question) return question.failure();
+        question_ = *std::move(question);
+        if (question_->request.size > kRanksMax)
+            return base::fail(Status::argument, "--ranks: {} are more than {}",
+                              question_->request.size, kRanksMax);
+        return base::Done{};
+    }
+
+    static std::string first_algorithm(const std::string& collective) {
+        for (const collectives::Algorithm& algorithm : collectives::algorithms())
+            if (algorithm.collective == collective) return std::string(algorithm.name);
+        return {};
+    }
+
+    base::Result<std::vector<Candidate>> find_candidates() {
+        std::vector<Candidate> candidates;
+        if (!asks_all()) {
+            auto candidate = cost_of(*question_, parameters_);
+            if (!candidate) return candidate.failure();
+            candidates.push_back(*std::move(candidate));
+            return candidates;
+        }
+        const auto add = [&](const collectives::AlgorithmSpec& spec) {
+            ProgramQuestion question = *question_;
+            question.spec = spec;
+            const auto candidate = cost_of(question, parameters_);
+            if (candidate) candidates.push_back(*candidate);
+        };
+        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+            if (algorithm.collective != question_->collective) continue;
+            add({.name = std::string(algorithm.name)});
+            if (algorithm.properties.notation) add_schedules(add);
+        }
+        if (candidates.empty())
+            return base::fail(Status::argument, "no algorithm of {} fits {} ranks",
+                              question_->collective, question_->request.size);
+        return candidates;
+    }
+
+    /// Up to so many of each kind, and the optimum of the model of messages.
+    template <class Add>
+    void add_schedules(Add add) {
+        const Rank size = question_->request.size;
+        const plan::MessageModel model(parameters_.wire);
+        const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
+        const collectives::OptimumSearch search(
+            size, {.latency = model.latency + model.receive,
+                   .message = model.busy(bytes) + model.combine(bytes, 2)});
+        add({.schedule = search.find(size).schedule});
+        for (const auto family :
+             {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
+              collectives::ScheduleFamily::merged}) {
+            // Programs of all ranks are counted, so fewer schedules of many ranks are looked at.
+            std::size_t left = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
+            collectives::for_each_schedule(size, family,
+                                           [&](const collectives::Schedule& schedule) {
+                                               if (left-- == 0) return false;
+                                               add({.schedule = schedule});
+                                               return true;
+                                           });
+        }
+    }
+
+    [[nodiscard]] bool keeps_limits(const plan::Cost& cost) const {
+        if (descriptor_bytes_max_ && cost.descriptor_bytes > *descriptor_bytes_max_) return false;
+        return !arguments_.energy_uj_max || cost.total_uj <= *arguments_.energy_uj_max;
+    }
+
+    void print_front(const std::vector<Candidate>& candidates) {
+        std::vector<plan::Cost> costs;
+        for (const Candidate& candidate : candidates) costs.push_back(candidate.cost);
+        Json front = Json::array();
+        for (const std::size_t i : plan::pareto_front(costs))
+            front.push_back(to_json(candidates[i], *question_, parameters_.name));
+        if (arguments_.json) {
+            fmt::print("{}\n", Json{{"front", std::move(front)}}.dump());
+            return;
+        }
+        fmt::print("{:>12} {:>14} {:>16}  {}\n", "time_us", "energy_uj", "descriptor_bytes",
+                   "algorithm");
+        for (const Json& row : front)
+            fmt::print("{:>12.3f} {:>14.4f} {:>16}  {}\n", row["time_us"].get<double>(),
+                       row["total_energy_uj"].get<double>(),
+                       row["descriptor_bytes"].get<std::uint64_t>(),
+                       row["algorithm"].get<std::string>());
+    }
+
+    void print_one(const Json& object) const {
+        if (arguments_.json) {
+            fmt::print("{}\n", object.dump());
+            return;
+        }
+        for (const auto& [name, value] : object.items())
+            fmt::print("{:18} {}\n", name,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+    }
+
+    const CostArguments& arguments_;
+    plan::CostParameters parameters_;
+    plan::Objective objective_ = plan::Objective::time;
+    std::optional<std::uint64_t> descriptor_bytes_max_;
+    std::optional<ProgramQuestion> question_;
+};
+
+}  // namespace
+
+void add_cost_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<CostArguments>();
+    CLI::App* command = app.add_subcommand("cost", "time, energy and memory of a call");
+    add_program_arguments(*command, arguments->programs);
+    command
+        ->add_option("--params", arguments->params,
+                     "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file")
+        ->capture_default_str();
+    command
+        ->add_option("--objective", arguments->objective,
+                     "which of several algorithms: least time, energy, memory or edp")
+        ->capture_default_str();
+    command->add_option("--max-descriptor-bytes", arguments->descriptor_bytes_max,
+                        "only algorithms that need no more at any rank");
+    command->add_option("--max-energy-uj", arguments->energy_uj_max,
+                        "only algorithms that take no more in all");
+    command->add_flag("--pareto", arguments->pareto,
+                      "all algorithms that no other one beats in time, energy and memory");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = Question(*arguments).run(); });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// formula_command.cpp - `weft formula`: what a paper's formula gives for some numbers.
+//
+// Holds    Without a name all formulas are listed with their arguments and usual values.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "front/cli/cost_command.hpp"
+#include "front/cli/program_options.hpp"
+#include "plan/cost/formulas.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct FormulaArguments {
+    std::string name;
+    std::vector<std::string> values;
+    bool json = false;
+};
+
+base::Result<plan::FormulaValue> read_value(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    plan::FormulaValue value{.name = text.substr(0, equals)};
+    const char* const end = text.data() + text.size();
+    if (equals == std::string::npos)
+        return base::fail(Status::argument, "'{}': expected name=number", text);
+    const auto read = std::from_chars(text.data() + equals + 1, end, value.value);
+    if (read.ec != std::errc{} || read.ptr != end)
+        return base::fail(Status::argument, "'{}': expected name=number", text);
+    return value;
+}
+
+void list(bool json) {
+    Json all = Json::array();
+    for (const plan::Formula& formula : plan::formulas()) {
+        Json arguments = Json::object();
+        std::string text;
+        for (const plan::FormulaArgument& argument : formula.arguments) {
+            arguments[std::string(argument.name)] = argument.usual;
+            text += fmt::format(" {}={}", argument.name, argument.usual);
+        }
+        if (json) {
+            all.push_back({{"formula", formula.name},
+                           {"what", formula.what},
+                           {"source", formula.source},
+                           {"arguments", std::move(arguments)}});
+        } else {
+            fmt::print("{}: {}\n   {}\n    from {}\n", formula.name, formula.what, text,
+                       formula.source);
+        }
+    }
+    if (json) fmt::print("{}\n", Json{{"formulas", std::move(all)}}.dump());
+}
+
+int formula(const FormulaArguments& arguments) {
+    if (arguments.name.empty()) {
+        list(arguments.json);
+        return 0;
+    }
+    std::vector<plan::FormulaValue> given;
+    for (const std::string& text : arguments.values) {
+        auto value = read_value(text);
+        if (!value) return report_failure(value.failure());
+        given.push_back(*std::move(value));
+    }
+    const auto results = plan::evaluate_formula(arguments.name, given);
+    if (!results) return report_failure(results.failure());
+    Json object{{"formula", arguments.name}};
+    for (const auto& [name, value] : *results) {
+        object[std::string(name)] = value;
+        if (!arguments.json) fmt::print("{:24} {}\n", name, value);
+    }
+    if (arguments.json) fmt::print("{}\n", object.dump());
+    return 0;
+}
+
+}  // namespace
+
+void add_formula_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<FormulaArguments>();
+    CLI::App* command = app.add_subcommand("formula", "what the formulas of papers give");
+    command->add_option("name", arguments->name, "which one; without it, all are listed");
+    command->add_option("values", arguments->values, "name=number of its arguments");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = formula(*arguments); });
+}
+
+}  // namespace weft::front

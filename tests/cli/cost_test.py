@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft cost and weft formula give the papers' values to the printed digits, counted and by formula,
+# and keep what is promised about fields, limits and statuses.
+# Method: the built executable, called as a person or a script would call it.
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEFT = sys.argv.pop(1)
+
+FIELDS = ("algorithm ranks bytes params time_us dynamic_energy_uj total_energy_uj descriptor_bytes messages "
+          "formula difference")
+
+
+def weft(*arguments):
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def formula(name, **values):
+    done = weft("formula", name, *(f"{key}={value}" for key, value in values.items()), "--json")
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout)
+
+
+class Formulas(unittest.TestCase):
+    def check(self, value, printed):
+        """`printed` is a string with the digits that a paper (or its correction) gives."""
+        digits = len(printed.partition(".")[2])
+        self.assertEqual(f"{value:.{digits}f}", printed)
+
+    def test_messages_optimal(self):
+        for ratio, real, whole in ((1, "1.718282", 2), (2, "2.591121", 3), (3, "3.319137", 3),
+                                   (1.34 / 0.34, "3.933857", 4), (1.51 / 0.38, "3.954198", 4),
+                                   (4, "3.970626", 4), (5, "4.572393", 5), (8, "6.193219", 6)):
+            found = formula("messages-optimal", ratio=ratio)
+            self.check(found["messages"], real)
+            self.assertEqual(found["messages_whole"], whole)
+        four = formula("messages-optimal", ratio=4)
+        self.check(four["messages_printed"], "6.767193")
+        self.check(four["cost_per_log"], "4.97068")
+
+    def test_rabenseifner(self):
+        for ranks, row in ((8, ("227.184", "125.880", "70.512", "78.512")),
+                           (13, ("302.912", "201.608", "143.144", "92.057"))):
+            for name, field, printed in zip(("tree", "doubling", "halving", "ring"),
+                                            ("time", "time_printed", "time", "time"), row):
+                self.check(formula(name, p=ranks)[field], printed)
+        self.check(formula("halving", p=13)["time_reduce"], "109.376")
+        self.assertEqual(formula("doubling", p=8)["time"], formula("doubling", p=8)["time_printed"])
+
+    def test_kolmakov(self):
+        # ranks: for r = 0, 1, ..: steps or None, vectors sent, reduced
+        table = {7: ((6, 12, 6), (5, 14, 10), (4, 18, 18), (3, 21, 28)),
+                 8: ((6, 14, 7), (5, 16, 10), (4, 20, 16), (3, 24, 24)),
+                 11: ((8, 20, 10), (7, 23, 15), (6, 26, 20), (5, 35, 35), (4, 44, 55)),
+                 127: ((14, 252, 126), (13, 258, 138), (12, 270, 162), (11, 294, 210), (10, 342, 306),
+                       (9, 438, 498), (8, 630, 882), (7, 889, 1524))}
+        for ranks, rows in table.items():
+            for r, row in enumerate(rows):
+                found = formula("cyclic", p=ranks, r=r)
+                self.assertEqual((found["steps"], found["vectors_sent"], found["vectors_reduced"]), row, (ranks, r))
+        found = formula("cyclic", p=127, bytes=9216, a=10, b=0.001, g=0.0002, r=4)
+        self.check(found["r_optimal"], "4.5648")
+        self.assertEqual(found["r_best"], 5)
+        self.check(found["time_best"], "129.01")
+        self.check(found["time"], "129.26")
+        self.check(found["time_bandwidth_optimal"], "160.12")
+        self.check(found["time_latency_optimal"], "156.63")
+
+    # ranks: T of butterfly, twice RT by the table and exact, twice BT; D of butterfly and trees; totals; memory
+    FIGURE_5 = ((8, "46.218", "92.470", "120.670", "92.435", "1.5556", "0.9074", "24.664", "61.242", "47.125",
+                 (96, 128, 192)),
+                (16, "61.623", "123.293", "160.893", "123.247", "4.1483", "1.9445", "34.960", "82.391", "63.568",
+                 (128, 128, 256)),
+                (256, "123.247", "246.587", "321.787", "246.493", "132.744", "33.056", "194.368", "193.950",
+                 "156.303", (256, 128, 512)),
+                (1024, "154.058", "308.234", "402.234", "308.117", "663.721", "132.615", "740.750", "333.731",
+                 "286.673", (320, 128, 640)),
+                (65536, "246.493", "493.174", "643.574", "492.987", "67965.0", "8495.5", "68088.3", "8817.3",
+                 "8742.0", (512, 128, 1024)))
+
+    def test_hoefler_figure_5(self):
+        for ranks, *row, memory in self.FIGURE_5:
+            butterfly = formula("butterfly", p=ranks)
+            regular = formula("kary-tree", p=ranks)
+            binomial = formula("binomial-tree", p=ranks)
+            for value, printed in zip((butterfly["time"], regular["time_table_twice"], regular["time_twice"],
+                                       binomial["time_twice"], butterfly["dynamic"], binomial["dynamic_twice"],
+                                       butterfly["total"], regular["total_twice"], binomial["total_twice"]), row):
+                self.check(value, printed)
+            self.assertEqual((butterfly["memory"], regular["memory_twice"], binomial["memory_twice"]), memory)
+
+    def test_hoefler_other_values(self):
+        for name, printed in (("flat-tree", "3320.801"), ("kary-tree", "694.695"), ("binomial-tree", "379.448"),
+                              ("pipelined-binary-tree", "387.183"), ("double-tree", "392.333"),
+                              ("split-binary-tree", "446.968")):
+            self.check(formula(name, p=64, bytes=65536)["time"], printed)
+        self.check(formula("pipelined-binary-tree", p=1024, bytes=1 << 20)["segments_optimal"], "38.29")
+        seven = formula("kary-tree", p=7)
+        self.check(seven["time"], "60.335")
+        self.check(seven["time_complete"], "40.223")
+        self.assertEqual(formula("logp-tree")["time"], 24)
+
+    def test_the_list_names_all_arguments(self):
+        listed = json.loads(weft("formula", "--json").stdout)["formulas"]
+        self.assertGreater(len(listed), 15)
+        for entry in listed:
+            formula(entry["formula"], **entry["arguments"])
+
+    def test_unusable_arguments(self):
+        for arguments, words in ((("none",), "there is no formula"), (("tree", "p"), "name=number"),
+                                 (("tree", "q=1"), "no argument 'q'"), (("tree", "p=0"), "p: 0")):
+            refused = weft("formula", *arguments)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn(words, refused.stderr)
+
+
+class Cost(unittest.TestCase):
+    def cost(self, *arguments, status=0):
+        done = weft("cost", *arguments, "--json")
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout) if status == 0 else done.stderr
+
+    # Ruefenacht et al., table 2: ranks, schedule, RM and RD in microseconds by the minimum and the median fit.
+    TABLE_2 = ((4, "a4", 2.36, 2.65, 3.36, 3.78), (6, "a6", 3.04, 3.41, 6.72, 7.56),
+               (8, "a2,a4", 4.04, 4.54, 5.04, 5.67), (12, "a3,a4", 4.38, 4.92, 8.40, 9.45),
+               (16, "a4,a4", 4.72, 5.30, 6.72, 7.56), (24, "a4,a6", 5.40, 6.06, 10.08, 11.34),
+               (32, "a8,a4", 6.08, 6.82, 8.40, 9.45), (48, "a8,a6", 6.76, 7.58, 11.76, 13.23),
+               (64, "a8,a8", 7.44, 8.34, 10.08, 11.34), (96, "a8,a3,a4", 8.10, 9.09, 13.44, 15.12),
+               (128, "a8,a4,a4", 8.44, 9.47, 11.76, 13.23))
+
+    def test_the_model_column_of_ruefenachts_table(self):
+        for ranks, schedule, least, median, doubling_least, doubling_median in self.TABLE_2:
+            for params, multiplied, doubled in (("archer-xc30-min", least, doubling_least),
+                                                ("archer-xc30-median", median, doubling_median)):
+                found = self.cost("allreduce", "--algorithm", schedule, "--ranks", str(ranks), "--params", params)
+                self.assertEqual(list(found), FIELDS.split())
+                self.assertAlmostEqual(found["formula"]["time_us"], multiplied, 9)
+                self.assertAlmostEqual(found["time_us"], multiplied, 9)
+                found = self.cost("allreduce", "--algorithm", "recursive-doubling", "--ranks", str(ranks),
+                                  "--params", params)
+                self.assertAlmostEqual(found["formula"]["time_us"], doubled, 9)
+
+    def test_counted_and_formula_agree_where_the_formula_is_exact(self):
+        for ranks, schedule in ((8, "a2,a2,a2"), (16, "a2,a2,a2,a2"), (256, ",".join(["a2"] * 8))):
+            found = self.cost("allreduce", "--algorithm", schedule, "--ranks", str(ranks))
+            self.assertEqual(found["formula"]["messages"], found["messages"])
+            for field, value in found["difference"].items():
+                self.assertAlmostEqual(value, 0, 9, field)
+        row = self.cost("allreduce", "--algorithm", "a2,a2,a2", "--ranks", "8")
+        self.assertEqual((round(row["time_us"], 3), round(row["dynamic_energy_uj"], 4),
+                          round(row["total_energy_uj"], 3), row["descriptor_bytes"], row["messages"]),
+                         (46.218, 1.5556, 24.664, 96, 24))
+        merge = self.cost("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7")
+        self.assertLess(merge["difference"]["time_us"], 0)  # the formula is an upper bound
+        self.assertEqual(merge["difference"]["messages"], 0)
+
+    def test_hoeflers_figure_5_from_programs(self):
+        # ranks: T of butterfly, two k=2 trees (exact, table), two binomial trees; memory of each by formula
+        for ranks, butterfly, regular, table, binomial, memory in (
+                (8, "46.218", "120.670", "92.470", "92.435", (96, 128, 192)),
+                (16, "61.623", "160.893", "123.293", "123.247", (128, 128, 256)),
+                (1024, "154.058", "402.234", "308.234", "308.117", (320, 128, 640))):
+            rows = [self.cost("allreduce", "--algorithm", spec, "--ranks", str(ranks))
+                    for spec in ("butterfly", "reduce-broadcast:tree=(kary:k=2)",
+                                 "reduce-broadcast:tree=(binomial)")]
+            self.assertEqual([f"{row['formula']['time_us']:.3f}" for row in rows],
+                             [butterfly, regular, binomial])
+            self.assertEqual(f"{rows[1]['formula']['time_table_us']:.3f}", table)
+            self.assertEqual(tuple(row["formula"]["descriptor_bytes"] for row in rows), memory)
+            for row in rows:
+                self.assertAlmostEqual(row["difference"]["dynamic_energy_uj"], 0, 9)
+                self.assertEqual(row["difference"]["messages"], 0)
+            for row in (rows[0], rows[2]):
+                self.assertAlmostEqual(row["difference"]["time_us"], 0, 9)
+            # One rank's part of two trees is less than twice that of one: nobody is busiest in both.
+            self.assertLess(rows[1]["difference"]["time_us"], 0)
+            self.assertEqual(rows[1]["descriptor_bytes"], 96)
+            self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))
+
+    def test_the_winners_of_1024_ranks(self):
+        found = {spec: self.cost("allreduce", "--algorithm", spec, "--ranks", "1024")
+                 for spec in ("butterfly", "reduce-broadcast:tree=(kary:k=2)", "reduce-broadcast")}
+        for field, winner in (("time_us", "butterfly"), ("total_energy_uj", "reduce-broadcast"),
+                              ("descriptor_bytes", "reduce-broadcast:tree=(kary:k=2)")):
+            self.assertEqual(min(found, key=lambda spec: found[spec][field]), winner)
+
+    def test_a_formula_that_nobody_has_given_is_null(self):
+        found = self.cost("barrier", "--algorithm", "dissemination", "--ranks", "8")
+        self.assertIsNone(found["formula"])
+        self.assertEqual(found["messages"], 24)
+
+    def test_objectives_limits_and_fronts(self):
+        question = ("allreduce", "--ranks", "16")
+        quick = self.cost(*question, "--objective", "time")
+        frugal = self.cost(*question, "--objective", "energy")
+        small = self.cost(*question, "--objective", "memory")
+        self.assertLess(quick["time_us"], small["time_us"])
+        self.assertLessEqual(frugal["total_energy_uj"], quick["total_energy_uj"])
+        self.assertLess(small["descriptor_bytes"], quick["descriptor_bytes"])
+        limited = self.cost(*question, "--max-descriptor-bytes", str(quick["descriptor_bytes"] - 1))
+        self.assertLess(limited["descriptor_bytes"], quick["descriptor_bytes"])
+        self.assertGreaterEqual(limited["time_us"], quick["time_us"])
+        self.cost(*question, "--max-energy-uj", "0.001", status=1)
+        front = self.cost(*question, "--pareto")["front"]
+        self.assertGreater(len(front), 1)
+        for row in front:
+            self.assertEqual(list(row), FIELDS.split())
+        for before, after in zip(front, front[1:]):
+            self.assertLess(before["time_us"], after["time_us"])
+            self.assertTrue(after["total_energy_uj"] < before["total_energy_uj"] or
+                            after["descriptor_bytes"] < before["descriptor_bytes"])
+        self.assertEqual(front[0]["time_us"], quick["time_us"])
+
+    def test_parameters_come_from_files_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write("model pipelined-postal\nlatency_ns 1340\nissue_ns 340\nstatic_w 2\n")
+            found = self.cost("allreduce", "--algorithm", "a4", "--ranks", "4", "--params", path)
+            self.assertAlmostEqual(found["time_us"], 2.36, 9)
+            self.assertAlmostEqual(found["total_energy_uj"], 4.72, 9)
+            self.assertEqual(found["params"], path)
+            with open(path, "w") as file:
+                file.write("latency_ns 1\nlatency 2\n")
+            self.assertIn("line 2: latency", self.cost("allreduce", "--algorithm", "a4", "--ranks", "4",
+                                                       "--params", path, status=2))
+        self.assertIn("--params", self.cost("allreduce", "--algorithm", "a4", "--ranks", "4", "--params",
+                                            "nowhere", status=2))
+
+    def test_the_best_schedule_of_any_size(self):
+        for ranks, kind, least, factored in ((13, "merged", 5060, 5420), (97, "merged", 8100, 33980),
+                                             (127, "merged", 8780, 44180), (65537, "merged", 19240, None)):
+            done = weft("enumerate", "--ranks", str(ranks), "--best", "--json")
+            best = json.loads(done.stdout)
+            self.assertEqual((best["kind"], best["model_ns"]), (kind, least))
+            if factored:
+                self.assertEqual(best["factored_ns"], factored)
+        prime = json.loads(weft("enumerate", "--ranks", "999983", "--best", "--latency-ns", "1000", "--issue-ns",
+                                "250", "--json").stdout)
+        self.assertEqual(prime["model_ns"], 17500)
+
+
+if __name__ == "__main__":
+    unittest.main()

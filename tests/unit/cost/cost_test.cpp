@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what is counted from programs is what formulas say where they are exact; fronts and limits are
+// right; parameter files are read or refused with the line. Method: small cases, and brute force.
+#include "plan/cost/cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.hpp"
+#include "collectives/registry.hpp"
+#include "plan/cost/formulas.hpp"
+
+namespace weft::plan {
+namespace {
+
+CostParameters infiniband() {
+    return named_parameters().front();
+}
+
+Cost cost(const char* collective, const std::string& text, collectives::GenerateRequest request,
+          const CostParameters& parameters) {
+    const auto spec = collectives::parse_spec(text);
+    EXPECT_TRUE(spec.ok());
+    Programs programs{.size = request.size};
+    const auto stages = collectives::generate_stages(collective, *spec, request);
+    if (stages) programs.stages = &*stages;
+    programs.program_of = [&](Rank rank) {
+        auto one = request;
+        one.rank = rank;
+        return collectives::generate(collective, *spec, one);
+    };
+    const auto result = cost_of(programs, {request.elements, request.element_bytes}, parameters);
+    EXPECT_TRUE(result.ok()) << result.failure().text;
+    return *result;
+}
+
+double value(const FormulaResults& results, std::string_view name) {
+    const auto found = std::ranges::find(results, name, &FormulaResults::value_type::first);
+    EXPECT_NE(found, results.end()) << name;
+    return found->second;
+}
+
+FormulaResults formula(std::string_view name, const std::vector<FormulaValue>& given) {
+    const auto results = evaluate_formula(name, given);
+    EXPECT_TRUE(results.ok()) << results.failure().text;
+    return *results;
+}
+
+TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
+    std::string schedule = "a2";
+    for (Rank size = 2; size <= 512; size *= 2, schedule += ",a2") {
+        const double p = size;
+        for (const std::uint64_t bytes : {8U, 4096U}) {
+            const std::vector<FormulaValue> given{{"p", p}, {"bytes", static_cast<double>(bytes)}};
+            const Cost butterfly =
+                cost("allreduce", schedule, {.size = size, .elements = bytes}, infiniband());
+            const FormulaResults expected = formula("butterfly", given);
+            EXPECT_NEAR(butterfly.time_us(), value(expected, "time"), 1e-9);
+            EXPECT_NEAR(butterfly.dynamic_uj, value(expected, "dynamic"), 1e-9);
+            EXPECT_NEAR(butterfly.total_uj, value(expected, "total"), 1e-9);
+            EXPECT_EQ(static_cast<double>(butterfly.descriptor_bytes), value(expected, "memory"));
+            const Cost tree = cost("broadcast", "binomial",
+                                   {.size = size, .root = 0, .elements = bytes}, infiniband());
+            const FormulaResults of_tree = formula("binomial-tree", given);
+            EXPECT_NEAR(tree.time_us(), value(of_tree, "time"), 1e-9);
+            EXPECT_NEAR(tree.dynamic_uj, value(of_tree, "dynamic"), 1e-9);
+            EXPECT_EQ(static_cast<double>(tree.descriptor_bytes), value(of_tree, "memory"));
+        }
+    }
+}
+
+TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
+    std::uint64_t first = 0;
+    for (const std::uint32_t segments : {2U, 16U, 128U}) {
+        const Cost piped =
+            cost("broadcast", "binomial",
+                 {.size = 8, .root = 0, .segments = segments, .elements = 1024}, infiniband());
+        if (first == 0) first = piped.descriptor_bytes;
+        EXPECT_EQ(piped.descriptor_bytes, first);
+        EXPECT_EQ(piped.bytes, 7U * 1024);
+        // Data to seven ranks, and a credit for each but the first and last two of a pair's segments.
+        EXPECT_EQ(piped.messages, 7U * segments + 7U * (segments - 2));
+    }
+}
+
+TEST(Cost, FrontKeepsWhatNothingDominates) {
+    base::Random random(3);
+    for (int trial = 0; trial < 200; ++trial) {
+        std::vector<Cost> costs(1 + random.below(30));
+        for (Cost& each : costs) {
+            each.time = static_cast<Time>(random.below(6));
+            each.total_uj = static_cast<double>(random.below(6));
+            each.descriptor_bytes = random.below(6);
+        }
+        const auto no_worse = [](const Cost& a, const Cost& b) {
+            return a.time <= b.time && a.total_uj <= b.total_uj &&
+                   a.descriptor_bytes <= b.descriptor_bytes;
+        };
+        const std::vector<std::size_t> front = pareto_front(costs);
+        for (std::size_t i = 0; i < costs.size(); ++i) {
+            const bool kept = std::ranges::find(front, i) != front.end();
+            const bool covered = std::ranges::any_of(
+                front, [&](std::size_t j) { return j != i && no_worse(costs[j], costs[i]); });
+            EXPECT_NE(kept, covered) << trial;
+        }
+    }
+}
+
+TEST(Parameters, AreReadFromLines) {
+    const auto read = parse_parameters("mine",
+                                       "# a machine\nmodel loggp\n latency_ns 6000 \n\n"
+                                       "overhead_ns 4700 # both ends\nns_per_byte 0.73\n"
+                                       "message_pj 16.5\r\nbyte_pj 8.1e3\nstatic_w .5\n"
+                                       "descriptor_bytes 32");
+    ASSERT_TRUE(read.ok()) << read.failure().text;
+    const CostParameters named = infiniband();
+    EXPECT_EQ(read->wire.latency, named.wire.latency);
+    EXPECT_EQ(read->wire.overhead, named.wire.overhead);
+    EXPECT_EQ(read->wire.byte_fs, named.wire.byte_fs);
+    EXPECT_EQ(read->message_pj, named.message_pj);
+    EXPECT_EQ(read->byte_pj, named.byte_pj);
+    EXPECT_EQ(read->static_w, named.static_w);
+    for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
+             {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: stands twice"},
+             {"speed 3", "line 1: speed: there is no such key"},
+             {"\n\nbyte_pj -1", "line 3: byte_pj: '-1'"},
+             {"model quick", "not a model"},
+             {"static_w", "static_w: ''"}}) {
+        const auto refused = parse_parameters("mine", text);
+        ASSERT_FALSE(refused.ok()) << text;
+        EXPECT_NE(refused.failure().text.find(reason), std::string::npos) << refused.failure().text;
+    }
+}
+
+TEST(Formulas, RefuseWhatTheyDoNotKnow) {
+    EXPECT_FALSE(evaluate_formula("none", {}).ok());
+    const FormulaValue strange{"q", 1};
+    EXPECT_FALSE(evaluate_formula("butterfly", {&strange, 1}).ok());
+    const FormulaValue nobody{"p", 0};
+    EXPECT_FALSE(evaluate_formula("butterfly", {&nobody, 1}).ok());
+}
+
+TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
+    for (double ratio = 1; ratio < 40; ratio += 0.37) {
+        const double best = messages_optimal(ratio, std::exp(1.0));
+        const auto at = [ratio](double b) { return (ratio + b) / std::log(b + 1); };
+        EXPECT_LE(at(best), at(best * 1.0001));
+        EXPECT_LE(at(best), at(best * 0.9999));
+    }
+}
+
+}  // namespace
+}  // namespace weft::plan
