@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// simulate.cpp - how long the simulator's engines and the search for schedules take on this machine.
+//
+// Idea     Each case runs some times; the least and the median are printed, since a shared machine only
+//          adds. Generation is part of a case where the engine needs programs.
+// Next     docs/simulator.md for the engines.
+#include "plan/simulate/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/statistics.hpp"
+#include "collectives/notation/optimum.hpp"
+#include "collectives/registry.hpp"
+
+namespace {
+
+using weft::Rank;
+namespace plan = weft::plan;
+namespace collectives = weft::collectives;
+
+struct Question {
+    std::string collective;
+    std::string spec;
+    Rank ranks;
+};
+
+const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";
+
+plan::Surroundings surroundings(plan::Time noise) {
+    plan::Surroundings around;
+    around.model = plan::MessageModel(
+        {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
+    around.network = plan::Network(500'000);
+    around.noise = plan::Noise({.distribution = plan::Distribution::uniform, .scale = noise});
+    return around;
+}
+
+plan::Stages stages_of(const Question& question) {
+    const auto spec = collectives::parse_spec(question.spec);
+    return *collectives::generate_stages(question.collective, *spec,
+                                         {.size = question.ranks, .elements = 8});
+}
+
+const plan::VectorSize kEightBytes{8, 1};
+
+/// The image of all programs, made by all processors.
+std::vector<plan::ImagePart> image_of(const plan::Stages& stages, const plan::MessageModel& model) {
+    const auto threads = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
+                                       plan::ImagePart(model, kEightBytes));
+    std::vector<std::thread> workers;
+    for (Rank t = 0; t < threads; ++t)
+        workers.emplace_back([&, t] {
+            plan::ImagePart& part = parts[static_cast<std::size_t>(t)];
+            const auto bound = [&](Rank at) {
+                return static_cast<Rank>(std::int64_t{stages.size()} * at / threads);
+            };
+            for (Rank rank = bound(t); rank < bound(t + 1); ++rank) {
+                (void)part.add(plan::program_of(stages, rank));
+                if (rank == bound(t) + 63)
+                    part.reserve(static_cast<std::size_t>(bound(t + 1) - bound(t)));
+            }
+        });
+    for (std::thread& worker : workers) worker.join();
+    return parts;
+}
+
+/// What a case has done: messages (or schedules) and a figure that must not change.
+struct Done {
+    std::uint64_t count = 0;
+    double makespan_ns = 0;
+};
+
+Done done(const weft::base::Result<plan::Outcome>& outcome) {
+    return {outcome->messages, static_cast<double>(outcome->makespan) / 1000};
+}
+
+Done structured(const Question& question, plan::Time noise) {
+    return done(plan::simulate_structured(stages_of(question), kEightBytes, surroundings(noise)));
+}
+
+Done by_programs(const Question& question, plan::Time noise, bool by_time) {
+    const plan::Surroundings around = surroundings(noise);
+    const auto parts = image_of(stages_of(question), around.model);
+    return done(by_time ? plan::simulate_events(parts, around)
+                        : plan::simulate_generic(parts, around));
+}
+
+Done folded(const Question& question) {
+    return done(plan::simulate_folded(stages_of(question), kEightBytes, surroundings(0)));
+}
+
+/// All schedules of all sizes up to 128, each with its cost.
+Done enumerate() {
+    Done all;
+    std::int64_t least = 0;
+    for (Rank size = 2; size <= 128; ++size) {
+        std::int64_t best = std::numeric_limits<std::int64_t>::max();
+        for (int family = 0; family < 3; ++family)
+            collectives::for_each_schedule(
+                size, static_cast<collectives::ScheduleFamily>(family),
+                [&](const collectives::Schedule& schedule) {
+                    ++all.count;
+                    best = std::min(best, collectives::cost_of(schedule, {1340, 340}));
+                    return true;
+                });
+        least += best;
+    }
+    all.makespan_ns = static_cast<double>(least);
+    return all;
+}
+
+Done search() {
+    const collectives::OptimumSearch search(999'983, {1340, 340});
+    return {1, static_cast<double>(search.find(999'983).cost)};
+}
+
+struct Case {
+    const char* name;
+    double goal_s;
+    std::function<Done()> run;
+};
+
+std::vector<Case> make_cases() {
+    const Question million{"allreduce", kMillion, 1'000'000};
+    return {
+        {"structured, 10^6 ranks, noise", 0.1, [=] { return structured(million, 50'000); }},
+        {"structured, 10^6 ranks", 0.1, [=] { return structured(million, 0); }},
+        {"structured, dissemination, 2^20 ranks", 0.1,
+         [] {
+             return structured({"barrier", "dissemination", 1 << 20}, 0);
+         }},
+        {"structured, 15,625,000 ranks", 2,
+         [] {
+             return structured({"allreduce", "a8,a5,a5,a5,a5,a5,a5,a5,a5,a5", 15'625'000}, 0);
+         }},
+        {"generic and generation, 10^6 ranks, noise", 1,
+         [=] { return by_programs(million, 50'000, false); }},
+        {"events and generation, 10^5 ranks", 0,
+         [] {
+             return by_programs({"allreduce", "a4,a4,a2,a5,a5,a5,a5,a5", 100'000}, 0, true);
+         }},
+        {"folded, 10^9 ranks", 0.01,
+         [] {
+             return folded({"allreduce", "a10,a10,a10,a10,a10,a10,a10,a10,a10", 1'000'000'000});
+         }},
+        {"folded, merge of 10^9+7 ranks", 0.01,
+         [] {
+             return folded({"allreduce",
+                            "m7g100000000a10,a10,a10,a10,a10,a10,a10,a10,n7g100000000a10",
+                            1'000'000'007});
+         }},
+        {"enumerate and cost, n <= 128", 0.1, [] { return enumerate(); }},
+        {"search for the best schedule, n = 999,983", 0.1, [] { return search(); }},
+    };
+}
+
+std::string processor() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown processor";
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+    int repeats = 5;
+    bool json = false;
+    CLI::App app{"Times of the simulator's engines."};
+    app.add_option("--repeats", repeats, "How often each case runs")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_flag("--json", json, "One JSON object on stdout");
+    try {
+        app.parse(argument_count, arguments);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    const std::string machine =
+        fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency());
+    if (!json) {
+        fmt::print("{}\n{:44} {:>10} {:>10} {:>8} {:>14} {:>10}\n", machine, "case", "least s",
+                   "median s", "goal s", "messages", "M/s");
+    }
+    for (const Case& each : make_cases()) {
+        std::vector<double> seconds;
+        Done result;
+        for (int i = 0; i < repeats; ++i) {
+            const std::uint64_t begin = weft::base::monotonic_ns();
+            result = each.run();
+            seconds.push_back(static_cast<double>(weft::base::monotonic_ns() - begin) * 1e-9);
+        }
+        const double least = std::ranges::min(seconds);
+        const double median = weft::base::median(seconds);
+        rows.push_back({{"case", each.name},
+                        {"least_s", least},
+                        {"median_s", median},
+                        {"goal_s", each.goal_s},
+                        {"messages", result.count},
+                        {"makespan_ns", result.makespan_ns}});
+        if (json) continue;
+        fmt::print("{:44} {:>10.4f} {:>10.4f} {:>8} {:>14} {:>10.1f}\n", each.name, least, median,
+                   each.goal_s > 0 ? fmt::format("{}", each.goal_s) : "", result.count,
+                   static_cast<double>(result.count) / least * 1e-6);
+        std::fflush(stdout);
+    }
+    if (json)
+        fmt::print("{}\n", nlohmann::ordered_json{{"machine", machine}, {"rows", rows}}.dump());
+    return 0;
+}
