@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kBytes = std::size_t{4} << 20;
 constexpr std::size_t kHalf = kBytes / 2;
+constexpr std::uint64_t kWarm = 12345;  ///< pattern of the first writes
 
 /// What both ranks and the parent see.
 struct Shared {
@@ -59,11 +60,19 @@ class Half {
         shared_.address[rank] = endpoint.address();
         meet();
         endpoint.set_peer(shared_.address[1 - rank]);
-        // Both sides connect; small, and again with a large one, which may go another way.
+        warm_up();
+    }
+    /// Both sides connect; small, and again with a large one, which may go another way. It must have
+    /// landed, not only be complete here, before a test begins: else it lands on the sources of the test.
+    void warm_up() {
+        fill({own, kHalf}, kWarm);
         for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
-            endpoint.write({.bytes = bytes});
-            endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
+            endpoint.write({.bytes = bytes, .to = kHalf});
+            endpoint.until([&] { return filled({theirs + kHalf, bytes}, kWarm); }, "warming up");
         }
+        endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "warming up");
+        meet();
+        std::memset(own, 0, kBytes);
         meet();
     }
     /// Meets the other rank outside the fabric, polling meanwhile.
@@ -317,7 +326,6 @@ std::uint64_t watch_flags(Half& half) {
     std::atomic_ref<std::uint64_t> flag(*reinterpret_cast<std::uint64_t*>(half.own + kFlagAt));
     std::uint64_t seen = 0;
     std::uint64_t wrong = 0;
-    std::mt19937_64 random(3);
     half.endpoint.until(
         [&] {
             const std::uint64_t now = flag.load(std::memory_order_acquire);
