@@ -4,7 +4,7 @@
 // Idea     Each test lets a rank see what another has put and compares it with what must be there by then.
 //          Every rank is writer and reader at the same time: rank r writes to rank r + distance and reads
 //          what rank r - distance wrote. Rank 0 prints how many values were compared, by test.
-//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N]
+//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
 // Holds    A wrong value is printed and ends the program with status 1. Waits are the library's, which
 //          reports them; whoever launches this has a deadline.
 #include <fmt/format.h>
@@ -68,6 +68,11 @@ class Litmus {
         test("fence_behind_signal", [&] { fence_behind_signal(); });
         test("nbi_storm", [&] { nbi_storm(); });
         test("words", [&] { words(); });
+    }
+    /// Nobody writes that: the library has to say what is waited for.
+    void wait_in_vain() {
+        area_.flag = 4;
+        if (world_.rank() == 0) world_.wait_until(&area_.flag, Compare::ge, 5);
     }
     [[nodiscard]] const std::map<std::string, std::uint64_t>& checked() const { return checked_; }
 
@@ -304,6 +309,7 @@ int main(int argc, char** argv) {
     try {
         Litmus litmus(runtime, option(argc, argv, "--rounds", 50),
                       option(argc, argv, "--storm", 2000), option(argc, argv, "--distance", 1));
+        if (option(argc, argv, "--stuck", 0) != 0) litmus.wait_in_vain();
         litmus.run();
         if (runtime.world().rank() == 0) {
             const nlohmann::json report{{"ranks", runtime.world().size()},

@@ -79,6 +79,15 @@ TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
         EXPECT_GT(compared, 0) << test;
 }
 
+TEST(LitmusReportTest, AWaitThatTakesLongIsReported) {
+    const Outcome outcome = run_ranks({"-n", "2", "--timeout", "4"},
+                                      {rank_program("litmus"), "--stuck", "1"}, {"WEFT_TIMEOUT=1"});
+    EXPECT_EQ(outcome.status, 124);
+    EXPECT_NE(outcome.errors.find("weft: rank 0: wait_until word 0x"), std::string::npos)
+        << outcome.errors;
+    EXPECT_NE(outcome.errors.find(">= 5 (is 4)"), std::string::npos) << outcome.errors;
+}
+
 INSTANTIATE_TEST_SUITE_P(Launches, LitmusTest, testing::ValuesIn(launches()),
                          [](const auto& chosen) { return chosen.param.name; });
 
