@@ -10,6 +10,10 @@
 //   and 0 of 448 before the data.
 // - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
 //   ascending order by the thread that looks, so a tag, in the upper half, is never there before its data.
+// - Cells are better than immediates for small payloads: 6.8 us against 7.8 for an allreduce of 8 or 48
+//   bytes between two ranks, 6.6 against 7.7 for a barrier (medians of 9 interleaved rounds on loopback):
+//   the target takes no completion. Ordered flags gain as much above 48 bytes (11.5 us against 12.8 for
+//   4 KiB), but there immediates, which libfabric itself promises, stay the default.
 // - No fence.
 // - Writes without a byte carry their immediate.
 // - Registration costs nothing and no source needs it.
@@ -32,6 +36,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},
+        .prefers_cells = true,
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -41,8 +41,8 @@ struct Row {
 constexpr int kBasic = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 
 const Row kRows[] = {
-    {"tcp;ofi_rxm", "recorded, 1.17", 0, 8, 8, 64, true, false, true, 0, "immediate",
-     "immediate cells delivery ordered"},
+    {"tcp;ofi_rxm", "recorded, 1.17", 0, 8, 8, 64, true, false, true, 0,
+     "cells up to 48 bytes, immediate above", "immediate cells delivery ordered"},
     {"net", "recorded, 1.17", 0, 8, 8, 128, true, false, true, 0, "immediate",
      "immediate cells delivery"},
     {"shm", "recorded, 1.17", 0, 8, 8, 4096, true, false, true, 0, "immediate",
