@@ -18,7 +18,7 @@ const link::Profile& tcp_profile() {
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored (xnet)"},
         .fence = {false, "it has none"},
-        .ordered = {false, "not known; what it grew from, net, has failed"},
+        .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},
         .asks_write_order = true,
         .target_must_progress = true,
     };
