@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cg.cpp - solves A x = b by conjugate gradients; A is a Matrix Market file, spread over the ranks by rows.
+//
+// Idea     What a solver needs of a communication library: dot products (allreduce) and, in each product
+//          with the matrix, the neighbours' elements (puts with a signal, distributed_matrix.hpp).
+// Holds    Every rank reads the file and keeps its rows. With --check rank 0 solves the same system alone
+//          and compares: the solutions may differ by what rounding in another order makes.
+// Next     README.md for how to run it.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "perf/apps/cg/conjugate_gradient.hpp"
+#include "perf/apps/common/application.hpp"
+#include "perf/apps/common/differences.hpp"
+
+namespace {
+
+using apps::Blocks;
+using apps::Check;
+using apps::Solution;
+using apps::SparseRows;
+
+struct Options {
+    std::string file;
+    std::vector<std::int64_t> blocks;  ///< rows of each rank; none: evenly
+    apps::SolverOptions solver;
+    double check_tolerance = 1e-6;
+    bool check = false;
+    bool json = false;
+};
+
+void declare(CLI::App& line, Options& options) {
+    line.add_option("matrix", options.file, "Matrix Market file of a symmetric positive matrix")
+        ->required();
+    line.add_option("--blocks", options.blocks,
+                    "Rows of each rank, as in 100,0,200; default: evenly")
+        ->delimiter(',')
+        ->check(CLI::Range(0, 2'147'483'647));
+    line.add_option("--tolerance", options.solver.tolerance,
+                    "Residual to reach, relative to the right side")
+        ->check(CLI::Range(1e-15, 1.0))
+        ->capture_default_str();
+    line.add_option("--iterations", options.solver.iterations_max, "At most so many")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->capture_default_str();
+    line.add_flag("--check", options.check, "Compare with a run in one process");
+    line.add_option("--check-tolerance", options.check_tolerance,
+                    "How far the solutions may differ, relative to the largest element")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    line.add_flag("--json", options.json, "One JSON object on stdout");
+}
+
+Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {
+    if (options.blocks.empty()) return {rows, ranks};
+    const Blocks blocks(options.blocks);
+    if (blocks.count() != ranks)
+        throw apps::Unusable(fmt::format("--blocks: {} numbers, expected one for each of {} ranks",
+                                         blocks.count(), ranks));
+    if (blocks.items() != rows)
+        throw apps::Unusable(fmt::format("--blocks: {} rows in all, expected the {} rows of {}",
+                                         blocks.items(), rows, options.file));
+    return blocks;
+}
+
+/// What the file holds for one rank.
+struct Part {
+    Blocks blocks{0, 1};
+    SparseRows rows;
+};
+
+Part read_part(const Options& options, int rank, int ranks) {
+    std::ifstream file(options.file);
+    if (!file)
+        throw apps::Unusable(
+            fmt::format("{}: cannot be opened: {}", options.file, std::strerror(errno)));
+    apps::MatrixMarketReader reader(file, options.file);
+    Part part{.blocks = make_blocks(options, reader.rows(), ranks)};
+    part.rows = read_symmetric_rows(reader, part.blocks.begin(rank), part.blocks.end(rank));
+    return part;
+}
+
+/// Collective. The ranks' files may be on different machines, so what one rank finds all must learn.
+Part read_part_of_all(const Options& options, weft::Team team) {
+    Part part;
+    std::string problem;
+    try {
+        part = read_part(options, team.rank(), team.size());
+    } catch (const std::runtime_error& error) {
+        problem = error.what();
+    }
+    apps::all_or_none(team, problem);
+    return part;
+}
+
+/// Elements [begin, end) of the right side: not all alike, and the same for any number of ranks.
+std::vector<double> right_side(std::int64_t begin, std::int64_t end) {
+    std::vector<double> b;
+    for (std::int64_t row = begin; row < end; ++row) b.push_back(static_cast<double>(1 + row % 7));
+    return b;
+}
+
+/// Collective: the whole vector on rank 0, nothing elsewhere. Rank 0 gets, the others stay in the barrier.
+std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<const double> mine) {
+    const auto largest = static_cast<std::size_t>(std::max<std::int64_t>(blocks.largest(), 1));
+    const weft::Memory memory(team, largest * sizeof(double));
+    const std::span<double> block = memory.as<double>();
+    std::ranges::copy(mine, block.begin());
+    team.barrier();
+    std::vector<double> whole(team.rank() == 0 ? static_cast<std::size_t>(blocks.items()) : 0);
+    if (team.rank() == 0) {
+        for (weft::Rank rank = 0; rank < team.size(); ++rank)
+            team.get(whole.data() + blocks.begin(rank), block.data(),
+                     static_cast<std::size_t>(blocks.size(rank)) * sizeof(double), rank);
+    }
+    team.barrier();
+    return whole;
+}
+
+/// On rank 0: how far the solution is from that of one process.
+Check compare(const Options& options, std::span<const double> x, apps::Report& report) {
+    const Part whole = read_part({.file = options.file}, 0, 1);
+    const Solution serial =
+        solve_serially(whole.rows, right_side(0, whole.blocks.items()), options.solver);
+    const double difference = apps::relative_difference(x, serial.x);
+    report["serial_iterations"] = serial.iterations;
+    report["serial_residual"] = serial.residual;
+    report["difference"] = difference;
+    return serial.converged && difference <= options.check_tolerance ? Check::right : Check::wrong;
+}
+
+Check work(weft::Runtime& runtime, const Options& options) {
+    weft::Team world = runtime.world();
+    const Part part = read_part_of_all(options, world);
+    const Blocks& blocks = part.blocks;
+    apps::DistributedMatrix matrix(world, part.rows, blocks);
+    const auto b = right_side(blocks.begin(world.rank()), blocks.end(world.rank()));
+
+    world.barrier();
+    const apps::Stopwatch watch;
+    const Solution solution = solve(world, matrix, b, options.solver);
+    const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
+    if (!solution.definite)
+        throw apps::Unusable(fmt::format("{}: not positive definite, found in iteration {}",
+                                         options.file, solution.iterations + 1));
+
+    apps::Report report = apps::start_report("cg", runtime);
+    report["matrix"] = options.file;
+    report["rows"] = blocks.items();
+    report["entries"] = world.allreduce(part.rows.values.size(), weft::Op::sum);
+    report["halo_elements_max"] = world.allreduce(matrix.halo_elements(), weft::Op::max);
+    report["sources_max"] = world.allreduce(matrix.sources(), weft::Op::max);
+    report["iterations"] = solution.iterations;
+    report["converged"] = solution.converged;
+    report["residual"] = solution.residual;
+    report["seconds"] = seconds;
+    Check check = Check::none;
+    if (options.check) {
+        const std::vector<double> x = gather(world, blocks, solution.x);
+        if (world.rank() == 0) check = compare(options, x, report);
+        check = apps::shared(world, check);
+    }
+    report["check"] = apps::name_of(check);
+    apps::print_report(world, report, options.json);
+    return solution.converged ? check : Check::wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App line("Solves A x = b by conjugate gradients, A from a Matrix Market file.", "cg");
+    declare(line, options);
+    return apps::run(line, argc, argv,
+                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+}

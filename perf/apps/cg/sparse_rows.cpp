@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/apps/cg/sparse_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+namespace apps {
+
+namespace {
+
+/// A word that leaves no pattern of its three (the finisher of Steele, Lea and Flood's SplitMix).
+std::uint64_t mixed(std::int64_t row, std::int64_t column, double value) {
+    const auto mix = [](std::uint64_t word) {
+        word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
+        word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
+        return word ^ (word >> 31);
+    };
+    const double no_sign_of_zero = value + 0.0;
+    return mix(std::bit_cast<std::uint64_t>(no_sign_of_zero) +
+               mix(static_cast<std::uint64_t>(row) + mix(static_cast<std::uint64_t>(column) + 1)));
+}
+
+SparseRows compress(const MatrixMarketReader& reader, std::vector<Entry>& entries,
+                    std::int64_t begin, std::int64_t end) {
+    std::ranges::sort(entries, {}, [](const Entry& entry) {
+        return std::tuple(entry.row, entry.column, entry.line);
+    });
+    SparseRows rows;
+    std::size_t at = 0;
+    for (std::int64_t row = begin; row < end; ++row) {
+        for (; at < entries.size() && entries[at].row == row; ++at) {
+            const Entry& entry = entries[at];
+            if (at > 0 && entries[at - 1].row == row && entries[at - 1].column == entry.column)
+                throw reader.error(
+                    entry.line, fmt::format("this entry stands already in line {}; expected once",
+                                            entries[at - 1].line));
+            rows.add(entry.column, entry.value);
+        }
+        rows.end_row();
+    }
+    return rows;
+}
+
+}  // namespace
+
+SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, std::int64_t end) {
+    if (reader.rows() != reader.columns())
+        throw reader.error(0, fmt::format("{} rows and {} columns, expected as many of each",
+                                          reader.rows(), reader.columns()));
+    std::vector<Entry> entries;
+    const auto take = [&](const Entry& entry) {
+        if (entry.row >= begin && entry.row < end) entries.push_back(entry);
+    };
+    // Each entry goes in and its mirror image out: of a symmetric matrix nothing is left. This needs no
+    // memory, where looking for the mirror images would need all entries.
+    std::uint64_t left = 0;
+    while (const auto entry = reader.next()) {
+        take(*entry);
+        const Entry mirrored{entry->column, entry->row, entry->value, entry->line};
+        if (reader.symmetric()) {
+            if (entry->row != entry->column) take(mirrored);
+        } else {
+            left += mixed(entry->row, entry->column, entry->value) -
+                    mixed(mirrored.row, mirrored.column, mirrored.value);
+        }
+    }
+    if (left != 0) throw reader.error(0, "the matrix is not symmetric; expected one that is");
+    return compress(reader, entries, begin, end);
+}
+
+}  // namespace apps

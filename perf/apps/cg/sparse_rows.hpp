@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sparse_rows.hpp - consecutive rows of a sparse matrix, entries by row, and their product with a vector.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "perf/apps/cg/matrix_market.hpp"
+
+namespace apps {
+
+/// Columns are whatever the owner of the rows counts in: those of the matrix, or places of a vector.
+struct SparseRows {
+    std::vector<std::size_t> starts{0};  ///< of each row in the two below, and the end of the last
+    std::vector<std::int64_t> columns;   ///< ascending in each row
+    std::vector<double> values;
+
+    [[nodiscard]] std::size_t count() const { return starts.size() - 1; }
+    void add(std::int64_t column, double value) {
+        columns.push_back(column);
+        values.push_back(value);
+    }
+    void end_row() { starts.push_back(columns.size()); }
+
+    /// y = y + A x
+    void multiply_add(std::span<const double> x, std::span<double> y) const {
+        for (std::size_t row = 0; row < count(); ++row) {
+            double sum = 0;
+            for (std::size_t at = starts[row]; at < starts[row + 1]; ++at)
+                sum += values[at] * x[static_cast<std::size_t>(columns[at])];
+            y[row] += sum;
+        }
+    }
+};
+
+/// The rows [begin, end) of a symmetric matrix; reads all of it. A file of a general matrix may be given if
+/// what it lists is symmetric. FormatError if not, or if an entry of these rows is listed twice.
+[[nodiscard]] SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin,
+                                             std::int64_t end);
+
+}  // namespace apps

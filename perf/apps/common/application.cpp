@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/apps/common/application.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <span>
+
+namespace apps {
+
+namespace {
+
+constexpr int kRight = 0;
+constexpr int kWrong = 1;
+constexpr int kUnusable = 2;
+constexpr int kEnvironmentFailed = 3;
+
+int work_as_told(CLI::App& line, int argc, char** argv, weft::Runtime& runtime,
+                 const std::function<Check(weft::Runtime&)>& work) {
+    const bool speaks = runtime.world().rank() == 0;
+    try {
+        line.parse(argc, argv);
+        return work(runtime) == Check::wrong ? kWrong : kRight;
+    } catch (const CLI::Success& answer) {  // --help
+        if (speaks) line.exit(answer);
+        return kRight;
+    } catch (const CLI::ParseError& refusal) {
+        if (speaks)
+            fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", line.get_name(), refusal.what());
+    } catch (const Unusable& problem) {
+        if (speaks) fmt::print(stderr, "{}: {}\n", line.get_name(), problem.what());
+    }
+    return kUnusable;
+}
+
+std::string to_text(const Report& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+    return value.dump();
+}
+
+}  // namespace
+
+int run(CLI::App& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work) {
+    try {
+        weft::Runtime runtime;
+        const int status = work_as_told(line, argc, argv, runtime, work);
+        runtime.finalize();  // rank 0 has spoken before any rank leaves
+        return status;
+    } catch (const weft::Error& error) {
+        // Perhaps of this rank alone. Leaving without finalize() makes the launcher end the others.
+        fmt::print(stderr, "{}: {}\n", line.get_name(), error.what());
+        return error.status() == weft::Status::argument ? kUnusable : kEnvironmentFailed;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}: {}\n", line.get_name(), error.what());
+        return kEnvironmentFailed;
+    }
+}
+
+void all_or_none(weft::Team team, const std::string& problem) {
+    const weft::Rank mine = problem.empty() ? team.size() : team.rank();
+    const weft::Rank first = team.allreduce(mine, weft::Op::min);
+    if (first == team.size()) return;
+    std::uint64_t length = problem.size();
+    team.broadcast(std::span(&length, 1), first);
+    std::string text = problem;
+    text.resize(length);
+    team.broadcast(std::span(text), first);
+    throw Unusable(text);
+}
+
+Check shared(weft::Team team, Check of_rank_0) {
+    auto word = static_cast<std::int32_t>(of_rank_0);
+    team.broadcast(std::span(&word, 1), 0);
+    return static_cast<Check>(word);
+}
+
+Report start_report(const std::string& application, weft::Runtime& runtime) {
+    return {{"application", application},
+            {"ranks", runtime.world().size()},
+            {"nodes", runtime.nodes()},
+            {"provider", runtime.provider()}};
+}
+
+std::string name_of(Check check) {
+    switch (check) {
+        case Check::none:
+            return "none";
+        case Check::right:
+            return "right";
+        case Check::wrong:
+            break;
+    }
+    return "wrong";
+}
+
+void print_report(weft::Team team, const Report& report, bool json) {
+    if (team.rank() != 0) return;
+    if (json) {
+        fmt::print("{}\n", report.dump());
+    } else {
+        for (const auto& [name, value] : report.items())
+            fmt::print("{:<24} {}\n", name, to_text(value));
+    }
+    std::fflush(stdout);
+}
+
+}  // namespace apps

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// differences.hpp - how what the ranks have computed differs from what one process computes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+
+namespace apps {
+
+namespace detail {
+inline void require_same_length(std::span<const double> have, std::span<const double> want) {
+    if (have.size() != want.size()) throw std::invalid_argument("vectors of different lengths");
+}
+}  // namespace detail
+
+/// Elements that have not the same bits.
+[[nodiscard]] inline std::size_t count_different(std::span<const double> have,
+                                                 std::span<const double> want) {
+    detail::require_same_length(have, want);
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < have.size(); ++i)
+        different += std::bit_cast<std::uint64_t>(have[i]) != std::bit_cast<std::uint64_t>(want[i]);
+    return different;
+}
+
+/// The largest distance of two elements, relative to the largest element that is wanted. Infinite where
+/// something is not a number, so that it is larger than any tolerance.
+[[nodiscard]] inline double relative_difference(std::span<const double> have,
+                                                std::span<const double> want) {
+    detail::require_same_length(have, want);
+    double distance = 0;
+    double scale = 0;
+    for (std::size_t i = 0; i < have.size(); ++i) {
+        const double apart = std::abs(have[i] - want[i]);
+        if (!std::isfinite(apart)) return std::numeric_limits<double>::infinity();
+        distance = std::max(distance, apart);
+        scale = std::max(scale, std::abs(want[i]));
+    }
+    return distance == 0 ? 0 : distance / scale;
+}
+
+}  // namespace apps

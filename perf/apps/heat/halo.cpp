@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "perf/apps/heat/halo.hpp"
+
+#include <algorithm>
+
+namespace apps {
+
+namespace {
+
+constexpr std::size_t kBoxes = 2 * kSides.size();
+
+Side opposite(Side side) {
+    switch (side) {
+        case Side::north:
+            return Side::south;
+        case Side::south:
+            return Side::north;
+        case Side::west:
+            return Side::east;
+        case Side::east:
+            break;
+    }
+    return Side::west;
+}
+
+std::int64_t edge_cells(const Area& area, Side side) {
+    return side == Side::north || side == Side::south ? area.width : area.height;
+}
+
+/// Cell `index` of the edge on that side; of the frame beyond it if out is 1.
+double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_t out) {
+    switch (side) {
+        case Side::north:
+            return field.at(-out, index);
+        case Side::south:
+            return field.at(field.area().height - 1 + out, index);
+        case Side::west:
+            return field.at(index, -out);
+        case Side::east:
+            break;
+    }
+    return field.at(index, field.area().width - 1 + out);
+}
+
+}  // namespace
+
+Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max)
+    : team_(team),
+      neighbours_(neighbours),
+      edge_cells_max_(edge_cells_max),
+      packed_(edge_cells_max),
+      memory_(team, kBoxes * edge_cells_max * sizeof(double)),
+      signal_memory_(team, kBoxes * sizeof(Signal)),
+      signals_(signal_memory_.as<Signal>()) {
+    std::ranges::fill(signals_, Signal{0});
+    team_.barrier();  // nobody puts before all signals are clear
+}
+
+void Halo::put_edges(const Field& field, std::uint64_t step) {
+    for (const Side side : kSides) {
+        const weft::Rank neighbour = neighbours_[static_cast<std::size_t>(side)];
+        if (neighbour < 0) continue;
+        const std::int64_t count = edge_cells(field.area(), side);
+        for (std::int64_t i = 0; i < count; ++i)
+            packed_[static_cast<std::size_t>(i)] = edge_cell(field, side, i, 0);
+        const std::size_t there = box(opposite(side), step);
+        team_.put_signal(cells_of(there).data(), packed_.data(),
+                         static_cast<std::size_t>(count) * sizeof(double), &signals_[there].steps,
+                         step + 1, weft::SignalOp::set, neighbour);
+    }
+}
+
+void Halo::take_edges(const Field& field, std::uint64_t step) {
+    for (const Side side : kSides) {
+        if (neighbours_[static_cast<std::size_t>(side)] < 0) continue;
+        const std::size_t here = box(side, step);
+        team_.wait_until(&signals_[here].steps, weft::Compare::eq, step + 1);
+        const std::int64_t count = edge_cells(field.area(), side);
+        for (std::int64_t i = 0; i < count; ++i)
+            edge_cell(field, side, i, 1) = cells_of(here)[static_cast<std::size_t>(i)];
+    }
+}
+
+}  // namespace apps

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// heat.cpp - heat spreads over a plate that is cut into a grid of pieces, one for each rank.
+//
+// Idea     Each step puts the edges, computes what needs no neighbour, waits for the neighbours' edges, and
+//          computes the rest. Ranks run apart by a step at most, and no barrier holds them together.
+// Holds    With --check rank 0 computes the whole plate alone: the temperatures must have the same bits.
+// Next     halo.hpp for why no barrier is needed; README.md for how to run it.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "perf/apps/common/application.hpp"
+#include "perf/apps/common/blocks.hpp"
+#include "perf/apps/common/differences.hpp"
+#include "perf/apps/heat/halo.hpp"
+
+namespace {
+
+using apps::Area;
+using apps::Blocks;
+using apps::Check;
+using apps::Field;
+
+struct Options {
+    std::int64_t rows = 480;
+    std::int64_t columns = 640;
+    std::uint64_t steps = 500;
+    std::string grid;  ///< as in 3x2; none: the one with the shortest edges
+    bool check = false;
+    bool json = false;
+};
+
+void declare(CLI::App& line, Options& options) {
+    const CLI::Range cells(1, 1'000'000);
+    line.add_option("--rows", options.rows, "Cells from north to south")
+        ->check(cells)
+        ->capture_default_str();
+    line.add_option("--columns", options.columns, "Cells from west to east")
+        ->check(cells)
+        ->capture_default_str();
+    line.add_option("--steps", options.steps, "Steps in time")
+        ->check(CLI::Range(0, 1'000'000'000))
+        ->capture_default_str();
+    line.add_option("--grid", options.grid,
+                    "Ranks from north to south and from west to east, as in 3x2; default: the "
+                    "shortest edges");
+    line.add_flag("--check", options.check, "Compare with a run in one process");
+    line.add_flag("--json", options.json, "One JSON object on stdout");
+}
+
+/// How the plate is cut: rank = row of the grid x columns of the grid + column of the grid.
+struct Grid {
+    Blocks rows{0, 1};
+    Blocks columns{0, 1};
+
+    [[nodiscard]] int row_of(int rank) const { return rank / columns.count(); }
+    [[nodiscard]] int column_of(int rank) const { return rank % columns.count(); }
+    [[nodiscard]] Area area(int rank) const {
+        const int row = row_of(rank);
+        const int column = column_of(rank);
+        return {rows.begin(row), columns.begin(column), rows.size(row), columns.size(column)};
+    }
+    /// At each side, or -1.
+    [[nodiscard]] std::array<weft::Rank, 4> neighbours(int rank) const {
+        const int row = row_of(rank);
+        const int column = column_of(rank);
+        return {row > 0 ? rank - columns.count() : -1,
+                row + 1 < rows.count() ? rank + columns.count() : -1, column > 0 ? rank - 1 : -1,
+                column + 1 < columns.count() ? rank + 1 : -1};
+    }
+};
+
+std::pair<int, int> read_grid(const std::string& text, int ranks) {
+    std::pair<int, int> grid;
+    const char* const end = text.data() + text.size();
+    const auto rows = std::from_chars(text.data(), end, grid.first);
+    const bool has_rows = rows.ec == std::errc() && rows.ptr != end && *rows.ptr == 'x';
+    const auto columns = std::from_chars(has_rows ? rows.ptr + 1 : end, end, grid.second);
+    if (columns.ec != std::errc() || columns.ptr != end || grid.first < 1 || grid.second < 1)
+        throw apps::Unusable(fmt::format("--grid: \"{}\" is no grid, expected one as 3x2", text));
+    if (std::int64_t{grid.first} * grid.second != ranks)
+        throw apps::Unusable(
+            fmt::format("--grid: {} has {} pieces, expected one for each of {} ranks", text,
+                        std::int64_t{grid.first} * grid.second, ranks));
+    return grid;
+}
+
+/// The divisors of the ranks that make the sum of a piece's edges shortest.
+std::pair<int, int> best_grid(const Options& options, int ranks) {
+    std::pair<int, int> best{ranks, 1};
+    auto shortest = std::numeric_limits<std::int64_t>::max();
+    for (int rows = 1; rows <= ranks; ++rows) {
+        if (ranks % rows != 0) continue;
+        const int columns = ranks / rows;
+        if (rows > options.rows || columns > options.columns) continue;
+        const std::int64_t edges = options.rows / rows + options.columns / columns;
+        if (edges < shortest) {
+            shortest = edges;
+            best = {rows, columns};
+        }
+    }
+    return best;
+}
+
+Grid make_grid(const Options& options, int ranks) {
+    const auto [rows, columns] =
+        options.grid.empty() ? best_grid(options, ranks) : read_grid(options.grid, ranks);
+    if (rows > options.rows || columns > options.columns)
+        throw apps::Unusable(
+            fmt::format("{} x {} cells cannot be cut into {} x {} pieces, expected a cell in each "
+                        "at least",
+                        options.rows, options.columns, rows, columns));
+    return {Blocks(options.rows, rows), Blocks(options.columns, columns)};
+}
+
+/// All but the outermost cells, which need the neighbours' edges.
+void step_inside(const Field& before, const Field& after) {
+    const Area& area = after.area();
+    after.step(before, 1, area.height - 1, 1, area.width - 1);
+}
+
+void step_outermost(const Field& before, const Field& after) {
+    const Area& area = after.area();
+    after.step(before, 0, 1, 0, area.width);
+    if (area.height > 1) after.step(before, area.height - 1, area.height, 0, area.width);
+    after.step(before, 1, area.height - 1, 0, 1);
+    if (area.width > 1) after.step(before, 1, area.height - 1, area.width - 1, area.width);
+}
+
+/// The plate as it is in the end, computed by this process alone.
+std::vector<double> compute_serially(const Options& options) {
+    const Area whole{0, 0, options.rows, options.columns};
+    std::vector<double> memory(whole.framed_cells());
+    std::vector<double> other(whole.framed_cells());
+    Field now(whole, memory);
+    Field next(whole, other);
+    now.begin();
+    next.begin();  // for the frame
+    for (std::uint64_t step = 0; step < options.steps; ++step) {
+        next.step(now, 0, options.rows, 0, options.columns);
+        std::swap(now, next);
+    }
+    std::vector<double> cells;
+    for (std::int64_t row = 0; row < options.rows; ++row)
+        cells.insert(cells.end(), &now.at(row, 0), &now.at(row, 0) + options.columns);
+    return cells;
+}
+
+/// Collective: the whole plate on rank 0, nothing elsewhere. mine: the symmetric memory of the pieces.
+std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> mine) {
+    team.barrier();  // all are done
+    std::vector<double> cells;
+    if (team.rank() == 0) {
+        cells.resize(static_cast<std::size_t>(grid.rows.items() * grid.columns.items()));
+        std::vector<double> piece(mine.size());
+        for (weft::Rank rank = 0; rank < team.size(); ++rank) {
+            const Area area = grid.area(rank);
+            team.get(piece.data(), mine.data(), area.framed_cells() * sizeof(double), rank);
+            const Field field(area, piece);
+            for (std::int64_t row = 0; row < area.height; ++row)
+                std::copy_n(&field.at(row, 0), area.width,
+                            cells.begin() + (area.row + row) * grid.columns.items() + area.column);
+        }
+    }
+    team.barrier();  // nobody's memory goes before it was read
+    return cells;
+}
+
+Check work(weft::Runtime& runtime, const Options& options) {
+    weft::Team world = runtime.world();
+    const Grid grid = make_grid(options, world.size());
+    const Area area = grid.area(world.rank());
+    const Area largest{0, 0, grid.rows.largest(), grid.columns.largest()};
+    apps::Halo halo(world, grid.neighbours(world.rank()),
+                    static_cast<std::size_t>(std::max(largest.height, largest.width)));
+    // Symmetric, so that rank 0 can get the pieces in the end.
+    const weft::Memory memory(world, largest.framed_cells() * sizeof(double));
+    std::vector<double> other(area.framed_cells());
+    const std::span<double> cells = memory.as<double>();
+    Field now(area, cells);
+    Field next(area, other);
+    now.begin();
+    next.begin();
+
+    world.barrier();
+    const apps::Stopwatch watch;
+    for (std::uint64_t step = 0; step < options.steps; ++step) {
+        halo.put_edges(now, step);
+        step_inside(now, next);
+        halo.take_edges(now, step);
+        step_outermost(now, next);
+        std::swap(now, next);
+    }
+    const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
+    if (options.steps % 2 == 1) std::ranges::copy(other, cells.begin());
+
+    apps::Report report = apps::start_report("heat", runtime);
+    report["rows"] = options.rows;
+    report["columns"] = options.columns;
+    report["grid"] = fmt::format("{}x{}", grid.rows.count(), grid.columns.count());
+    report["steps"] = options.steps;
+    report["seconds"] = seconds;
+    report["cell_steps_per_s"] = static_cast<double>(options.rows * options.columns) *
+                                 static_cast<double>(options.steps) / seconds;
+    const std::vector<double> plate = gather(world, grid, cells);
+    Check check = Check::none;
+    if (world.rank() == 0) {
+        report["mean_temperature"] =
+            std::accumulate(plate.begin(), plate.end(), 0.0) / static_cast<double>(plate.size());
+        if (options.check) {
+            const std::size_t different = apps::count_different(plate, compute_serially(options));
+            report["cells_compared"] = plate.size();
+            report["cells_different"] = different;
+            check = different == 0 ? Check::right : Check::wrong;
+        }
+    }
+    check = apps::shared(world, check);
+    report["check"] = apps::name_of(check);
+    apps::print_report(world, report, options.json);
+    return check;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App line("Spreads heat over a plate that is cut into a piece for each rank.", "heat");
+    declare(line, options);
+    return apps::run(line, argc, argv,
+                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// table.cpp - all ranks count keys in one hash table that is spread over them.
+//
+// Idea     The keys are draws of a counter-based generator: draw k is a function of seed and k, so rank r
+//          of n takes the draws r, r + n, r + 2n, ... and any number of ranks counts the same keys. Small
+//          ones of the distinct keys are drawn most, so some slots are wanted by all ranks at once.
+// Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot, then looks
+//          up each key, and as many that were never added.
+// Next     distributed_table.hpp for the table; README.md for how to run it.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "perf/apps/common/application.hpp"
+#include "perf/apps/table/counts.hpp"
+#include "perf/apps/table/distributed_table.hpp"
+
+namespace {
+
+using apps::Check;
+using apps::DistributedTable;
+
+struct Options {
+    std::uint64_t draws = 20'000;
+    std::uint64_t distinct = 5'000;
+    std::uint64_t slots = 0;  ///< 0: twice the distinct keys
+    std::uint64_t seed = 1;
+    bool check = false;
+    bool json = false;
+};
+
+void declare(CLI::App& line, Options& options) {
+    const CLI::Range counts(1, 1'000'000'000);
+    line.add_option("--draws", options.draws, "Keys to count, of all ranks together")
+        ->check(counts)
+        ->capture_default_str();
+    line.add_option("--distinct", options.distinct, "Different keys to draw from")
+        ->check(counts)
+        ->capture_default_str();
+    line.add_option("--slots", options.slots,
+                    "Slots of all ranks together, rounded up to a multiple of the ranks; default: "
+                    "twice the different keys")
+        ->check(counts);
+    line.add_option("--seed", options.seed, "Of the generator")->capture_default_str();
+    line.add_flag("--check", options.check, "Compare with a count in one process");
+    line.add_flag("--json", options.json, "One JSON object on stdout");
+}
+
+/// Key number `index` of a seed, odd and so never kNoKey.
+std::uint64_t key_at(std::uint64_t seed, std::uint64_t index) {
+    return apps::mix(apps::mix(seed) + index) | 1U;
+}
+
+std::uint64_t draw(const Options& options, std::uint64_t number) {
+    const std::uint64_t word = apps::mix(apps::mix(~options.seed) + number);
+    const double unit = static_cast<double>(word >> 11) * 0x1.0p-53;
+    return key_at(options.seed,
+                  static_cast<std::uint64_t>(unit * unit * static_cast<double>(options.distinct)));
+}
+
+apps::Counts count_serially(const Options& options) {
+    apps::Counts counts;
+    for (std::uint64_t number = 0; number < options.draws; ++number)
+        ++counts[draw(options, number)];
+    return counts;
+}
+
+/// On rank 0, while nobody adds: slots and searches against the serial count.
+Check compare(const Options& options, DistributedTable& table, int ranks, apps::Report& report) {
+    const apps::Counts expected = count_serially(options);
+    std::vector<apps::Slot> slots;
+    for (weft::Rank rank = 0; rank < ranks; ++rank) {
+        const std::vector<apps::Slot> part = table.slots_of(rank);
+        slots.insert(slots.end(), part.begin(), part.end());
+    }
+    const apps::CountFaults faults = apps::compare_counts(slots, expected);
+    std::uint64_t wrong_searches = 0;
+    for (const auto& [key, count] : expected) {
+        wrong_searches += table.count_of(key) != count;
+        wrong_searches += table.count_of(key ^ 1U).has_value();  // keys are odd: never added
+    }
+    report["keys_found"] = expected.size() - faults.missing;
+    report["keys_missing"] = faults.missing;
+    report["keys_unexpected"] = faults.unexpected;
+    report["keys_repeated"] = faults.repeated;
+    report["counts_wrong"] = faults.wrong;
+    report["searches_wrong"] = wrong_searches;
+    return faults.all() == 0 && wrong_searches == 0 ? Check::right : Check::wrong;
+}
+
+/// Collective: calls work(key) for each of this rank's draws; the seconds of the slowest rank.
+template <class Work>
+double for_own_draws(weft::Team team, const Options& options, Work work) {
+    team.barrier();
+    const apps::Stopwatch watch;
+    const auto ranks = static_cast<std::uint64_t>(team.size());
+    for (auto number = static_cast<std::uint64_t>(team.rank()); number < options.draws;
+         number += ranks)
+        work(draw(options, number));
+    return team.allreduce(watch.seconds(), weft::Op::max);
+}
+
+Check work(weft::Runtime& runtime, const Options& options) {
+    weft::Team world = runtime.world();
+    const auto ranks = static_cast<std::uint64_t>(world.size());
+    const std::uint64_t slots = options.slots == 0 ? 2 * options.distinct : options.slots;
+    DistributedTable table(world, (slots + ranks - 1) / ranks);
+
+    std::uint64_t homeless = 0;
+    const double add_s =
+        for_own_draws(world, options, [&](std::uint64_t key) { homeless += !table.add(key); });
+    homeless = world.allreduce(homeless, weft::Op::sum);
+    if (homeless != 0)
+        throw apps::Unusable(
+            fmt::format("--slots: {} were all taken before {} of {} draws could "
+                        "be counted; expected more slots than different keys",
+                        table.slots(), homeless, options.draws));
+    const std::uint64_t probes = world.allreduce(table.probes(), weft::Op::sum);
+
+    // The reduction above was also the barrier behind which all counts are there.
+    std::uint64_t lost = 0;
+    const double search_s = for_own_draws(
+        world, options, [&](std::uint64_t key) { lost += table.count_of(key).value_or(0) == 0; });
+    lost = world.allreduce(lost, weft::Op::sum);
+
+    apps::Report report = apps::start_report("table", runtime);
+    report["draws"] = options.draws;
+    report["slots"] = table.slots();
+    report["probes_per_add"] = static_cast<double>(probes) / static_cast<double>(options.draws);
+    report["adds_per_s"] = static_cast<double>(options.draws) / add_s;
+    report["searches_per_s"] = static_cast<double>(options.draws) / search_s;
+    Check check = Check::none;
+    if (options.check) {
+        if (world.rank() == 0) check = compare(options, table, world.size(), report);
+        check = apps::shared(world, check);  // the others serve rank 0's gets meanwhile
+    }
+    report["searches_lost"] = lost;
+    report["check"] = apps::name_of(check);
+    apps::print_report(world, report, options.json);
+    return lost == 0 ? check : Check::wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App line("Counts keys in a hash table that is spread over the ranks.", "table");
+    declare(line, options);
+    return apps::run(line, argc, argv,
+                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+}
