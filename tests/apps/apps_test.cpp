@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the applications give the serial answers on 1..9 ranks in every layout, over each way that the
+// network tells what has landed, and under a foreign launcher. Method: launch them with --check, and read
+// from their reports that something was compared. That a check can say no is tried here where an
+// option allows it, and on the comparing functions in tests/unit/apps.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* kMesh = SOURCE_FOLDER "/perf/apps/matrices/mesh_300.mtx";
+
+/// An application with arguments that make a short run of real work.
+struct App {
+    std::string name;
+    Words arguments;
+    const char* compared;  ///< entry of the report that is not 0 if something was compared
+};
+
+const std::vector<App>& apps() {
+    static const std::vector<App> all{
+        {"cg", {kMesh}, "serial_iterations"},
+        {"heat", {"--rows", "37", "--columns", "53", "--steps", "61"}, "cells_compared"},
+        {"table", {"--draws", "1500", "--distinct", "300"}, "keys_found"},
+    };
+    return all;
+}
+
+Words command_of(const App& app, const Words& more) {
+    Words words{std::string(RANK_PROGRAMS) + "/" + app.name};
+    words.insert(words.end(), app.arguments.begin(), app.arguments.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+struct Launch {
+    std::string name;
+    int ranks = 1;
+    int nodes = 1;
+    Words options;  ///< of weft run; none: mpirun
+    Words settings = {};
+    bool ordinary = false;
+};
+
+/// Ranks of each node: as even as it goes, or one node with a single rank.
+std::vector<Launch> launches() {
+    std::vector<Launch> all;
+    for (int n = 1; n <= 9; ++n) {
+        const std::string ranks = std::to_string(n);
+        for (int nodes = 1; nodes <= n; ++nodes) {
+            const bool ordinary = (nodes == 1 && (n == 1 || n == 4 || n == 9)) ||
+                                  (nodes == n && n == 3) || (nodes == 2 && n == 5) ||
+                                  (nodes == 3 && n == 7);
+            all.push_back({fmt::format("n{}_nodes{}", n, nodes),
+                           n,
+                           nodes,
+                           {"-n", ranks, "--nodes", std::to_string(nodes)},
+                           {},
+                           ordinary});
+        }
+    }
+    all.push_back({"layout_1_6_2", 9, 3, {"--layout", "1,6,2"}});
+    all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}});
+    all.push_back({"layout_1_1_4", 6, 3, {"--layout", "1,1,4"}});
+    for (const char* provider : {"tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"})
+        all.push_back({"provider_" + as_name(provider),
+                       5,
+                       3,
+                       {"-n", "5", "--nodes", "3"},
+                       {std::string("WEFT_PROVIDER=") + provider}});
+    for (const char* notify : {"immediate", "ordered", "delivery", "cells"})
+        all.push_back({std::string("notify_") + notify,
+                       5,
+                       3,
+                       {"-n", "5", "--nodes", "3"},
+                       {"WEFT_PROVIDER=tcp;ofi_rxm", std::string("WEFT_NOTIFY=") + notify}});
+    all.push_back({"progress_thread", 4, 2, {"-n", "4", "--nodes", "2"}, {"WEFT_PROGRESS=thread"}});
+    all.push_back({"mpirun", 4, 1, {}, {}, true});
+    all.push_back({"mpirun_regrouped", 4, 2, {}, {"WEFT_NODES=2"}});
+    return all;
+}
+
+using Case = std::tuple<App, Launch>;
+class AppsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(AppsTest, GivesTheSerialAnswer) {
+    const auto& [app, launch] = GetParam();
+    if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
+    const Words program = command_of(app, {"--check", "--json"});
+    Outcome outcome;
+    if (launch.options.empty()) {
+        if (std::system("mpirun --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun here";
+        Words command{"mpirun", "--allow-run-as-root", "--oversubscribe", "-n",
+                      std::to_string(launch.ranks)};
+        command.insert(command.end(), program.begin(), program.end());
+        outcome = run_command(command, launch.settings);
+    } else {
+        outcome = run_ranks(launch.options, program, launch.settings);
+    }
+    if (outcome.errors.find("offers no provider") != std::string::npos ||
+        outcome.errors.find("does not promise") != std::string::npos)
+        GTEST_SKIP() << outcome.errors;
+    ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_EQ(report.at("application"), app.name);
+    EXPECT_EQ(report.at("ranks"), launch.ranks);
+    EXPECT_EQ(report.at("nodes"), launch.nodes);
+    EXPECT_EQ(report.at("check"), "right");
+    EXPECT_GT(report.at(app.compared), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Launches, AppsTest,
+                         testing::Combine(testing::ValuesIn(apps()), testing::ValuesIn(launches())),
+                         [](const auto& chosen) {
+                             return std::get<0>(chosen.param).name + "_" +
+                                    std::get<1>(chosen.param).name;
+                         });
+
+/// A shape that is not the usual one, and the layout to try it in.
+struct Shape {
+    std::string name;
+    Words options;
+    App app;
+    Words more;
+};
+
+class ShapesTest : public testing::TestWithParam<Shape> {};
+
+TEST_P(ShapesTest, GivesTheSerialAnswer) {
+    const Shape& shape = GetParam();
+    const Outcome outcome = run_ranks(shape.options, command_of(shape.app, shape.more));
+    EXPECT_EQ(outcome.errors, "");
+    ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
+    const auto report = nlohmann::json::parse(outcome.output);
+    EXPECT_EQ(report.at("check"), "right");
+    EXPECT_GT(report.at(shape.app.compared), 0);
+}
+
+std::vector<Shape> shapes() {
+    const auto with = [](std::size_t app, Words more) {
+        more.insert(more.end(), {"--check", "--json"});
+        return std::pair(App{apps()[app].name, {}, apps()[app].compared}, more);
+    };
+    std::vector<Shape> all;
+    const auto add = [&](const char* name, Words options, std::pair<App, Words> what) {
+        all.push_back({name, std::move(options), what.first, what.second});
+    };
+    add("cg_ranks_without_rows", {"-n", "5", "--nodes", "2"},
+        with(0, {kMesh, "--blocks", "0,100,0,199,1"}));
+    add("heat_one_row_each", {"-n", "5", "--nodes", "2"},
+        with(1, {"--rows", "5", "--columns", "1", "--steps", "20"}));
+    add("heat_one_cell_each", {"--layout", "1,5"},
+        with(1, {"--grid", "2x3", "--rows", "2", "--columns", "3", "--steps", "33"}));
+    add("heat_no_step", {"-n", "3"}, with(1, {"--steps", "0"}));
+    add("table_full_to_the_last_slot", {"--layout", "2,1"},
+        with(2, {"--draws", "3000", "--distinct", "60", "--slots", "60", "--seed", "5"}));
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ShapesTest, testing::ValuesIn(shapes()),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
+    // Other ranks, another order of sums: the last bits differ, which this tolerance forbids.
+    const Outcome outcome = run_ranks(
+        {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
+    EXPECT_EQ(outcome.status, 1) << outcome.errors;
+    EXPECT_EQ(nlohmann::json::parse(outcome.output).at("check"), "wrong");
+}
+
+TEST(Check, ASolverThatDoesNotConvergeFails) {
+    const Outcome outcome =
+        run_ranks({"-n", "2"}, command_of(apps()[0], {"--iterations", "5", "--json"}));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(nlohmann::json::parse(outcome.output).at("converged"), false);
+}
+
+TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
+    const std::string cg = std::string(RANK_PROGRAMS) + "/cg";
+    const std::string heat = std::string(RANK_PROGRAMS) + "/heat";
+    const std::string table = std::string(RANK_PROGRAMS) + "/table";
+    const std::pair<Words, std::string> cases[] = {
+        {{cg}, "cg: matrix is required"},
+        {{cg, "/does/not/exist"}, "/does/not/exist: cannot be opened"},
+        {{cg, kMesh, "--blocks", "1,2"}, "--blocks: 2 numbers, expected one for each of 3 ranks"},
+        {{cg, kMesh, "--blocks", "1,2,3"}, "--blocks: 6 rows in all, expected the 300 rows"},
+        {{cg, SOURCE_FOLDER "/README.md"}, "README.md:1: this is no banner"},
+        {{heat, "--grid", "2x2"}, "--grid: 2x2 has 4 pieces, expected one for each of 3 ranks"},
+        {{heat, "--grid", "3"}, "--grid: \"3\" is no grid"},
+        {{heat, "--grid", "3x1", "--rows", "2"}, "2 x 640 cells cannot be cut into 3 x 1 pieces"},
+        {{table, "--slots", "30", "--distinct", "100"}, "--slots: 30 were all taken before"},
+        {{table, "--draws", "0"}, "--draws"},
+    };
+    for (const auto& [program, text] : cases) {
+        const Outcome outcome = run_ranks({"-n", "3"}, program);
+        EXPECT_EQ(outcome.status, 2) << text;
+        EXPECT_EQ(outcome.output, "");
+        const std::size_t first = outcome.errors.find(text);
+        ASSERT_NE(first, std::string::npos) << outcome.errors;
+        EXPECT_EQ(outcome.errors.find(text, first + 1), std::string::npos) << outcome.errors;
+    }
+}
+
+TEST(Help, IsAnAnswer) {
+    for (const App& app : apps()) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {std::string(RANK_PROGRAMS) + "/" + app.name, "--help"});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_NE(outcome.output.find("--check"), std::string::npos);
+        EXPECT_EQ(outcome.output.find("Usage"), outcome.output.rfind("Usage"));
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: the matrix in the repository is what its script writes, and is symmetric positive definite.
+# Method: write it anew and compare; factor it (Cholesky) with exact fractions rounded to doubles.
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "perf/apps/matrices"
+
+
+def write(*arguments):
+    return subprocess.run([sys.executable, FOLDER / "make_mesh.py", *arguments], check=True,
+                          capture_output=True, text=True, timeout=30).stdout
+
+
+def lower_triangle(text):
+    lines = [line.split() for line in text.splitlines() if not line.startswith("%")]
+    rows = [[0.0] * (i + 1) for i in range(int(lines[0][0]))]
+    for i, j, value in lines[1:]:
+        rows[int(i) - 1][int(j) - 1] = float(value)
+    return rows
+
+
+def smallest_pivot(rows):
+    """Of the Cholesky factor; not positive if the matrix is not."""
+    smallest = float("inf")
+    for j, row in enumerate(rows):
+        for k in range(j):
+            row[k] = (row[k] - sum(a * b for a, b in zip(row[:k], rows[k]))) / rows[k][k]
+        row[j] -= sum(a * a for a in row[:j])
+        smallest = min(smallest, row[j])
+        if smallest <= 0:
+            break
+        row[j] **= 0.5
+    return smallest
+
+
+class Mesh(unittest.TestCase):
+    def test_the_file_is_what_the_script_writes(self):
+        self.assertEqual((FOLDER / "mesh_300.mtx").read_text(encoding="utf-8"), write("300", "7"))
+        self.assertNotEqual(write("40", "1"), write("40", "2"))
+
+    def test_it_is_positive_definite(self):
+        rows = lower_triangle(write("300", "7"))
+        self.assertGreater(smallest_pivot(rows), 0)
+        rows = lower_triangle(write("40"))
+        rows[20][20] = -rows[20][20]
+        self.assertLessEqual(smallest_pivot(rows), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

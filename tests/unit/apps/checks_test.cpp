@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what the applications compare with shows every fault that it is meant for. Method: right answers
+// with one thing changed; for heat, pieces that exchange edges not at all, or a step late.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+#include "perf/apps/cg/conjugate_gradient.hpp"
+#include "perf/apps/common/blocks.hpp"
+#include "perf/apps/common/differences.hpp"
+#include "perf/apps/heat/plate.hpp"
+#include "perf/apps/table/counts.hpp"
+
+namespace apps {
+namespace {
+
+TEST(Differences, OneElementIsFound) {
+    const std::vector<double> want{1, -4, 0.5};
+    EXPECT_EQ(count_different(want, want), 0U);
+    EXPECT_EQ(relative_difference(want, want), 0);
+    std::vector<double> have = want;
+    have[2] += 1e-9;
+    EXPECT_EQ(count_different(have, want), 1U);
+    EXPECT_NEAR(relative_difference(have, want), 0.25e-9, 1e-12);
+    have[2] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(count_different(have, want), 1U);
+    EXPECT_EQ(relative_difference(have, want), std::numeric_limits<double>::infinity());
+    EXPECT_THROW((void)relative_difference(std::span(have).first(2), want), std::invalid_argument);
+    const std::vector<double> zero{0};
+    EXPECT_EQ(count_different(zero, std::vector<double>{-0.0}), 1U);
+    EXPECT_EQ(relative_difference(std::vector<double>{1e-300}, zero),
+              std::numeric_limits<double>::infinity());
+}
+
+TEST(Blocks, EachItemHasTheOwnerWhoseBlockItIsIn) {
+    const std::vector<std::int64_t> sizes{0, 3, 0, 0, 4, 1, 0};
+    for (const Blocks& blocks : {Blocks(8, 3), Blocks(2, 5), Blocks(0, 4), Blocks(sizes)}) {
+        std::int64_t next = 0;
+        for (int block = 0; block < blocks.count(); ++block) {
+            EXPECT_EQ(blocks.begin(block), next);
+            for (; next < blocks.end(block); ++next) EXPECT_EQ(blocks.owner(next), block);
+            EXPECT_LE(blocks.size(block), blocks.largest());
+        }
+        EXPECT_EQ(next, blocks.items());
+    }
+    EXPECT_EQ(Blocks(8, 3).largest(), 3);
+    EXPECT_EQ(Blocks(sizes).largest(), 4);
+}
+
+TEST(SerialSolver, GivesASolutionThatIsKnown) {
+    // 4 1     1     x = 1/11
+    // 1 3 x = 2         7/11
+    SparseRows matrix;
+    matrix.add(0, 4);
+    matrix.add(1, 1);
+    matrix.end_row();
+    matrix.add(0, 1);
+    matrix.add(1, 3);
+    matrix.end_row();
+    const Solution solution = solve_serially(matrix, std::vector<double>{1, 2}, {});
+    EXPECT_TRUE(solution.converged);
+    EXPECT_LE(solution.iterations, 3);
+    EXPECT_NEAR(solution.x[0], 1.0 / 11, 1e-12);
+    EXPECT_NEAR(solution.x[1], 7.0 / 11, 1e-12);
+    matrix.values[0] = -4;
+    EXPECT_FALSE(solve_serially(matrix, std::vector<double>{1, 0}, {}).definite);
+}
+
+enum class Exchange { right, none, late };
+
+/// Two halves of a plate, one above the other, that exchange edges as told; the plate in the end.
+std::vector<double> heat_in_halves(Exchange exchange, int steps) {
+    constexpr std::int64_t kRows = 6;
+    constexpr std::int64_t kColumns = 5;
+    std::vector<std::vector<double>> memory;
+    std::vector<Field> now, next;
+    for (int half = 0; half < 2; ++half) {
+        const Area area{half * kRows / 2, 0, kRows / 2, kColumns};
+        for (std::vector<Field>* fields : {&now, &next}) {
+            memory.emplace_back(area.framed_cells());
+            fields->emplace_back(area, memory.back());
+            fields->back().begin();
+        }
+    }
+    for (int step = 0; step < steps; ++step) {
+        // `next` still holds the step before.
+        const std::vector<Field>& from = exchange == Exchange::late && step > 0 ? next : now;
+        for (std::int64_t column = 0; column < kColumns && exchange != Exchange::none; ++column) {
+            now[0].at(kRows / 2, column) = from[1].at(0, column);
+            now[1].at(-1, column) = from[0].at(kRows / 2 - 1, column);
+        }
+        for (std::size_t half = 0; half < 2; ++half)
+            next[half].step(now[half], 0, kRows / 2, 0, kColumns);
+        std::swap(now, next);
+    }
+    std::vector<double> cells;
+    for (const Field& field : now) {
+        for (std::int64_t row = 0; row < kRows / 2; ++row)
+            cells.insert(cells.end(), &field.at(row, 0), &field.at(row, 0) + kColumns);
+    }
+    return cells;
+}
+
+std::vector<double> heat_in_one(int steps) {
+    const Area area{0, 0, 6, 5};
+    std::vector<double> memory(area.framed_cells());
+    std::vector<double> other(area.framed_cells());
+    Field now(area, memory);
+    Field next(area, other);
+    now.begin();
+    next.begin();
+    for (int step = 0; step < steps; ++step) {
+        next.step(now, 0, 6, 0, 5);
+        std::swap(now, next);
+    }
+    std::vector<double> cells;
+    for (std::int64_t row = 0; row < 6; ++row)
+        cells.insert(cells.end(), &now.at(row, 0), &now.at(row, 0) + 5);
+    return cells;
+}
+
+TEST(Plate, EdgesThatAreMissingOrLateAreSeen) {
+    for (const int steps : {2, 3, 10}) {
+        const std::vector<double> want = heat_in_one(steps);
+        EXPECT_EQ(count_different(heat_in_halves(Exchange::right, steps), want), 0U);
+        EXPECT_GE(count_different(heat_in_halves(Exchange::none, steps), want), 10U);
+        EXPECT_GE(count_different(heat_in_halves(Exchange::late, steps), want), 10U);
+    }
+}
+
+TEST(Counts, EachFaultIsFound) {
+    const Counts expected{{11, 1}, {13, 5}};
+    const std::vector<Slot> right{{kNoKey, 0}, {13, 5}, {11, 1}, {kNoKey, 0}};
+    EXPECT_EQ(compare_counts(right, expected).all(), 0U);
+    const auto with = [&](std::size_t at, Slot slot) {
+        std::vector<Slot> slots = right;
+        slots[at] = slot;
+        return compare_counts(slots, expected);
+    };
+    EXPECT_EQ(with(1, {13, 4}).wrong, 1U);
+    EXPECT_EQ(with(0, {kNoKey, 1}).wrong, 1U);
+    EXPECT_EQ(with(0, {17, 1}).unexpected, 1U);
+    EXPECT_EQ(with(0, {13, 5}).repeated, 1U);
+    EXPECT_EQ(with(2, {kNoKey, 0}).missing, 1U);
+    EXPECT_EQ(with(2, {13, 5}).all(), 2U);  // one missing, one repeated
+}
+
+}  // namespace
+}  // namespace apps
