@@ -252,7 +252,7 @@ class Ways {
     [[nodiscard]] const link::FabricFacts& facts() const { return port_->facts(); }
 
     double port(std::size_t bytes) {
-        std::array<std::uint32_t, 16> immediates;
+        std::array<std::uint64_t, 16> immediates;
         const auto send = [&] {
             const link::FabricPut put{.peer = 1 - me_,
                                       .data = payload_.data(),

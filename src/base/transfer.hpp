@@ -12,7 +12,7 @@
 
 namespace weft::base {
 
-/// Bytes into a peer's segment. Nothing at the peer says that they are there.
+/// Bytes into a peer's segment. Nothing at the peer says that they are there, unless it is told.
 struct Write {
     Rank peer = 0;  ///< rank in the job
     const std::byte* data = nullptr;
@@ -21,6 +21,9 @@ struct Write {
     /// Raised by one for each transfer that still reads `data`, lowered on its local completion; under
     /// RemoteCompletion::delivered that is when the bytes have landed, and each transfer counts.
     std::uint32_t* pending = nullptr;
+    /// What the peer is told once the bytes are there, by what it has set for that; 0: nothing. Below
+    /// 2^63, and only on wires with signals. `bytes` may then be 0.
+    std::uint64_t tell = 0;
 };
 
 /// Bytes out of a peer's segment.

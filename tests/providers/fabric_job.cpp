@@ -129,9 +129,10 @@ base::Post Member::try_put(const link::FabricPut& put) {
 }
 
 void Member::drive() {
-    std::array<std::uint32_t, 16> immediates{};
+    std::array<std::uint64_t, 16> immediates{};
     const std::size_t arrived = port->poll(immediates);
-    early_.insert(early_.end(), immediates.begin(), immediates.begin() + arrived);
+    for (std::size_t i = 0; i < arrived; ++i)
+        early_.push_back(static_cast<std::uint32_t>(immediates[i]));
     if (on_arrival != nullptr) {
         for (const std::uint32_t immediate : std::exchange(early_, {})) on_arrival(immediate);
     }

@@ -47,12 +47,17 @@ std::vector<Launch> launches() {
     }
     for (const char* provider : {"tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"}) {
         const bool slow = std::string_view(provider) == "sockets";
+        const bool ordinary = std::string_view(provider) == "shm";
+        const std::string storm = slow ? "100" : long_forms() ? "100000" : "2000";
+        const Words program{"--rounds", slow ? "7" : "20", "--storm", storm};
         all.push_back({"provider_" + as_name(provider),
                        {"-n", "2", "--nodes", "2"},
-                       {"--rounds", slow ? "7" : "20", "--storm", slow ? "100" : "2000"},
+                       program,
                        {},
-                       std::string_view(provider) == "shm",
+                       ordinary,
                        provider});
+        all.push_back(
+            {"mixed_" + as_name(provider), {"--layout", "2,1"}, program, {}, false, provider});
     }
     return all;
 }

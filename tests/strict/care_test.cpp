@@ -164,7 +164,7 @@ class Traffic {
     }
 
     void poll(Rank rank) {
-        std::array<std::uint32_t, 8> immediates{};
+        std::array<std::uint64_t, 8> immediates{};
         const std::size_t got = ports_[index(rank)]->poll(immediates);
         for (std::size_t i = 0; i < got; ++i) {
             const auto from = static_cast<Rank>(immediates[i] >> 24);

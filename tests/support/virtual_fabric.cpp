@@ -28,7 +28,7 @@ class VirtualPort final : public link::FabricPort {
     base::Post try_get(const link::FabricGet& get) noexcept override {
         return fabric_.try_get(rank_, get);
     }
-    std::size_t poll(std::span<std::uint32_t> immediates) noexcept override {
+    std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         return fabric_.progress(rank_, immediates);
     }
     std::size_t in_flight() const noexcept override { return fabric_.in_flight_of(rank_); }
@@ -63,6 +63,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.completion = options_.completion;
     facts.whole_words = options_.whole_words;
     facts.reads = options_.reads;
+    facts.signals = options_.signals;
     return std::make_unique<VirtualPort>(*this, rank, std::move(facts));
 }
 
@@ -101,6 +102,7 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
     const FabricConduct& conduct = options_.conduct;
     std::vector<Chunk> chunks;
     std::size_t at = 0;
+    if (put.bytes == 0) chunks.push_back({0, 0, due()});
     while (at < put.bytes) {
         std::size_t end = at + kWord - (put.target + at) % kWord;
         if (conduct.keeps_order) {
@@ -123,7 +125,8 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
 
 base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     const FabricConduct& conduct = options_.conduct;
-    WEFT_CHECK(put.bytes <= conduct.message_bytes_max && put.bytes > 0, put.bytes, options_.seed);
+    WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
+    WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::announced, options_.seed);
     WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
@@ -182,7 +185,7 @@ void VirtualFabric::read_source(Write& write) {
     write.read = true;
 }
 
-std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint32_t> immediates) {
+std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediates) {
     ++clock_;
     if (chance(options_.conduct.idle_percent)) return 0;
     land_some(rank);
@@ -190,6 +193,11 @@ std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint32_t> immediat
     read_some(rank);
     auto& waiting = immediates_[static_cast<std::size_t>(rank)];
     std::size_t count = 0;
+    for (; options_.signals && !waiting.empty() && count < immediates.size(); ++count) {
+        immediates[count] = waiting.front();
+        waiting.pop_front();
+        moved_ = true;
+    }
     while (!waiting.empty() && count < immediates.size() && chance(60)) {
         std::swap(waiting[random_.below(waiting.size())], waiting.back());
         immediates[count++] = waiting.back();
@@ -233,9 +241,10 @@ void VirtualFabric::land_some(Rank rank) {
 void VirtualFabric::land(Write& write, std::size_t number) {
     const Chunk chunk = write.chunks[number];
     const std::byte* source = write.read ? write.copy.data() : write.put.data;
-    std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.target +
-                    chunk.offset,
-                source + chunk.offset, chunk.bytes);
+    if (chunk.bytes != 0)
+        std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.target +
+                        chunk.offset,
+                    source + chunk.offset, chunk.bytes);
     write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
     if (write.chunks.empty() && write.put.kind == link::PutKind::announced &&
         options_.conduct.keeps_immediates)

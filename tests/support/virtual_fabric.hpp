@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct VirtualFabricOptions {
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     bool whole_words = true;
     bool reads = true;
+    bool signals = false;
 };
 
 class VirtualFabric {
@@ -60,7 +62,7 @@ class VirtualFabric {
 
     base::Post try_put(Rank origin, const link::FabricPut& put);
     base::Post try_get(Rank origin, const link::FabricGet& get);
-    std::size_t progress(Rank rank, std::span<std::uint32_t> immediates);
+    std::size_t progress(Rank rank, std::span<std::uint64_t> immediates);
     [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
     [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }
 
@@ -99,7 +101,7 @@ class VirtualFabric {
     VirtualFabricOptions options_;
     base::Random random_;
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
-    std::vector<std::vector<std::uint32_t>> immediates_;       ///< by target
+    std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of landing
     std::vector<Read> reads_;
     std::uint64_t clock_ = 0;
     bool moved_ = false;

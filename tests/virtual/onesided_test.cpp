@@ -39,6 +39,7 @@ struct Setting {
     RemoteCompletion completion = RemoteCompletion::counted;
     bool whole_words = true;
     bool reads = true;
+    bool signals = false;
 };
 
 constexpr FabricConduct kFaithless{.keeps_order = false,
@@ -77,6 +78,13 @@ Setting ordered_cells() {
     Setting setting = ordered();
     setting.notify.small = Notify::cells;
     setting.conduct.keeps_words = true;
+    return setting;
+}
+/// Signals travel with their data.
+Setting telling() {
+    Setting setting = ordered();
+    setting.conduct.keeps_immediates = true;
+    setting.signals = true;
     return setting;
 }
 Setting counted_torn() {
@@ -128,7 +136,8 @@ class Ranks {
                 link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& calls = calls_.emplace_back(wire, drive, area, rank);
-            if (calls.service().has_origins()) wire.set_service(&Calls::serve, &calls);
+            if (calls.service().has_origins())
+                wire.set_service(&Calls::serve, &Calls::hear, &calls);
         }
     }
 
@@ -161,7 +170,8 @@ class Ranks {
                                      .notify = setting.notify,
                                      .completion = setting.completion,
                                      .whole_words = setting.whole_words,
-                                     .reads = setting.reads};
+                                     .reads = setting.reads,
+                                     .signals = setting.signals};
         constexpr std::size_t kInject[] = {0, 8, 64, 256};
         constexpr std::size_t kMessage[] = {128, 256, 4096};
         options.conduct.inject_bytes = kInject[random_.below(4)];
@@ -316,11 +326,11 @@ TEST(OneSided, FenceOrdersWhereWordsAreTorn) {
     expect_right(counted_torn(), Way::fence);
 }
 TEST(OneSided, QuietMeansLanded) {
-    for (const Setting& setting : {counted(), delivered(), ordered(), counted_torn()})
+    for (const Setting& setting : {counted(), delivered(), ordered(), counted_torn(), telling()})
         expect_right(setting, Way::quiet);
 }
 TEST(OneSided, SignalsComeAfterTheirData) {
-    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells()})
+    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells(), telling()})
         expect_right(setting, Way::signal);
 }
 
@@ -342,6 +352,11 @@ TEST(OneSidedControls, ImmediatesBeforeTheirDataBreakQuiet) {
     Setting setting = delivered();  // requests arrive whole; only the counting is wrong
     setting.completion = RemoteCompletion::counted;
     expect_caught(setting, Way::quiet);
+}
+TEST(OneSidedControls, SignalsThatAreHeardBeforeTheirDataAreCaught) {
+    Setting setting = telling();
+    setting.conduct.keeps_immediates = false;
+    expect_caught(setting, Way::signal);
 }
 TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
     Setting setting = ordered();

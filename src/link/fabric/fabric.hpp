@@ -58,7 +58,10 @@ struct FabricFacts {
     /// How one-sided calls learn that what they wrote has landed.
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     bool whole_words = false;  ///< a put of an aligned word is never seen in part
-    bool reads = true;         ///< try_get() works
+    /// Immediates have 64 bits, and poll() hands one over before anything that was put later to this
+    /// rank, by the same peer, can be seen here.
+    bool signals = false;
+    bool reads = true;  ///< try_get() works
     bool target_must_progress = true;
     bool stages_sources = false;     ///< sources outside the registered memory are copied first
     bool registers_sources = false;  ///< large ones of these are registered for their put instead
@@ -81,7 +84,7 @@ struct FabricPut {
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only if announced
     std::uint64_t target = 0;  ///< behind the start of the peer's memory
     PutKind kind = PutKind::announced;
-    std::uint32_t immediate = 0;  ///< if announced
+    std::uint64_t immediate = 0;  ///< if announced; of more than 32 bits only where facts().signals
     /// See base::Put. Not touched by plain and announced puts of up to inject_bytes, nor by those
     /// whose source was copied.
     std::uint32_t* pending = nullptr;
@@ -118,8 +121,9 @@ class FabricPort {
     /// Posts one read. Not ordered with writes. Only where facts().reads.
     [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;
 
-    /// Drives progress; stores immediates of puts that have landed here; returns how many.
-    [[nodiscard]] virtual std::size_t poll(std::span<std::uint32_t> immediates) noexcept = 0;
+    /// Drives progress; stores immediates of puts that have landed here; returns how many. Less than there
+    /// is room for: these are all.
+    [[nodiscard]] virtual std::size_t poll(std::span<std::uint64_t> immediates) noexcept = 0;
 
     /// Writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }

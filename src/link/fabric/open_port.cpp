@@ -55,6 +55,10 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
                               ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                               : found.grant.message_bytes_max;
     facts.immediate_bytes = found.grant.immediate_bytes;
+    // Where data lands while the target polls, completions are in the order of what has landed.
+    facts.signals = completion == base::RemoteCompletion::ordered &&
+                    found.profile.target_must_progress && found.profile.immediate.holds &&
+                    found.grant.immediate_bytes >= sizeof(std::uint64_t);
     facts.ordered_bytes = found.grant.ordered_bytes;
     facts.target_must_progress = found.profile.target_must_progress;
     return facts;

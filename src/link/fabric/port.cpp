@@ -34,7 +34,7 @@ Port::~Port() {
     // Completions release what libfabric still reads. Peers may be gone, so not for ever; what is
     // left then is cancelled by closing the endpoint.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
-    std::array<std::uint32_t, kBatch> ignored{};
+    std::array<std::uint64_t, kBatch> ignored{};
     while (in_flight_ > 0 && failure_ == std::nullopt &&
            std::chrono::steady_clock::now() < deadline) {
         static_cast<void>(poll(ignored));
@@ -338,20 +338,31 @@ void Port::finish(Operation& operation) noexcept {
     --in_flight_;
 }
 
-std::size_t Port::poll(std::span<std::uint32_t> immediates) noexcept {
+std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
     if (receives_missing_ != 0) [[unlikely]]
         renew_receives();
-    std::array<fi_cq_data_entry, kBatch> entries;
-    const ssize_t got =
-        fi_cq_read(completions_.get(), entries.data(), std::min(kBatch, immediates.size()));
-    if (got == -FI_EAGAIN) return 0;
-    if (got < 0) [[unlikely]] {
-        take_error(got);
-        return 0;
-    }
     std::size_t arrived = 0;
-    for (ssize_t index = 0; index < got; ++index) {
-        const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(index)];
+    while (arrived < immediates.size()) {
+        std::array<fi_cq_data_entry, kBatch> entries;
+        const std::size_t room = std::min(kBatch, immediates.size() - arrived);
+        const ssize_t got = fi_cq_read(completions_.get(), entries.data(), room);
+        if (got == -FI_EAGAIN) break;
+        if (got < 0) [[unlikely]] {
+            take_error(got);
+            break;
+        }
+        const auto taken = static_cast<std::size_t>(got);
+        arrived += take_entries({entries.data(), taken}, immediates.subspan(arrived));
+        if (taken < room) break;
+    }
+    return arrived;
+}
+
+/// Ends operations of this rank, and stores the immediates of peers'; returns how many.
+std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
+                               std::span<std::uint64_t> immediates) noexcept {
+    std::size_t arrived = 0;
+    for (const fi_cq_data_entry& entry : entries) {
         // Some providers flag the origin's completion with FI_REMOTE_CQ_DATA, too: FI_REMOTE_WRITE
         // is what only arrivals have, and only completions have one of our contexts.
         Operation* operation =
@@ -359,7 +370,7 @@ std::size_t Port::poll(std::span<std::uint32_t> immediates) noexcept {
         if (operation != nullptr) {
             finish(*operation);
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
-            immediates[arrived++] = static_cast<std::uint32_t>(entry.data);
+            immediates[arrived++] = entry.data;
             if (!receives_.empty()) renew_receive(entry.op_context);
         }
     }

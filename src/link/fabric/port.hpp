@@ -25,6 +25,7 @@
 #pragma once
 
 #include <rdma/fi_domain.h>
+#include <rdma/fi_eq.h>
 
 #include <memory>
 #include <optional>
@@ -57,7 +58,7 @@ class Port final : public FabricPort {
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
-    [[nodiscard]] std::size_t poll(std::span<std::uint32_t> immediates) noexcept override;
+    [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
     [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
@@ -99,7 +100,7 @@ class Port final : public FabricPort {
         std::uint64_t target = 0;
         std::uint64_t key = 0;
         std::uint64_t flags = 0;
-        std::uint32_t immediate = 0;
+        std::uint64_t immediate = 0;
         void* desc = nullptr;
         std::byte* staged = nullptr;
         std::size_t registered = kNoSource;
@@ -141,6 +142,8 @@ class Port final : public FabricPort {
     [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
     [[nodiscard]] Operation* operation_of(void* context) noexcept;
     void finish(Operation& operation) noexcept;
+    std::size_t take_entries(std::span<const fi_cq_data_entry> entries,
+                             std::span<std::uint64_t> immediates) noexcept;
     void take_error(ssize_t code) noexcept;
     void fail(base::Failure failure) noexcept;
 

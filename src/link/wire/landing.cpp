@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/check.hpp"
 #include "link/wire/wire.hpp"
 #include "link/wire/word_tag.hpp"
 
@@ -18,8 +19,13 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 
 }  // namespace
 
-void Wire::land(std::uint32_t immediate) noexcept {
-    const std::size_t line = immediate >> 2;
+void Wire::land(std::uint64_t immediate) noexcept {
+    if ((immediate & kTold) != 0) {
+        WEFT_CHECK(hear_ != nullptr, immediate);
+        hear_(service_, immediate & ~kTold);
+        return;
+    }
+    const auto line = static_cast<std::size_t>(immediate >> 2);
     if (static_cast<Landed>(immediate & 3U) == Landed::write) {
         ++batch_landed_[line];
         return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.cpp - bytes without a flag, between far ranks.
 //
-// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. Counted
+// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. The last piece
+//          carries what the peer is told: earlier ones land before it. Counted
 //          writes announce each piece by the rank of its origin and the batch, so the target counts
 //          without knowing what for. A batch is closed when something that follows it is sent; not
 //          more than kBatches may be under way, which the user of the wire sees to.
@@ -22,13 +23,18 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
         piece.immediate = (static_cast<std::uint32_t>(options_.rank) * kBatches + batch) << 2 |
                           static_cast<std::uint32_t>(Landed::write);
     }
-    while (resume < write.bytes) {
+    const bool tells = write.tell != 0;
+    while (resume < write.bytes || (tells && piece.kind != PutKind::announced)) {
         piece.data = write.data + resume;
         piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, write.bytes - resume);
         piece.target = write.target + resume;
+        if (tells && resume + piece.bytes == write.bytes) {
+            piece.kind = PutKind::announced;
+            piece.immediate = write.tell | kTold;
+        }
         if (port_->try_put(piece) == base::Post::again) return base::Post::again;
         ++written_to_[static_cast<std::size_t>(write.peer)];
-        if (piece.kind == PutKind::announced)
+        if (completion_ == base::RemoteCompletion::counted)
             ++batches_[static_cast<std::size_t>(write.peer)].open_written;
         resume += piece.bytes;
     }

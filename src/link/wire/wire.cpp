@@ -46,6 +46,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     completion_ = facts.completion;
     whole_words_ = facts.whole_words;
     reads_ = facts.reads;
+    signals_ = facts.signals;
     written_to_.resize(near_.size());
     if (completion_ == base::RemoteCompletion::counted) {
         WEFT_CHECK(near_.size() < (std::size_t{1} << 30) / kBatches, near_.size());
@@ -87,13 +88,16 @@ base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
 }
 
 void Wire::poll_port() noexcept {
-    std::array<std::uint32_t, 32> immediates;
-    const std::size_t count = port_->poll(immediates);
+    std::array<std::uint64_t, 32> immediates;
+    std::size_t count = 0;
+    do {  // all of them: a request follows what was told before it
+        count = port_->poll(immediates);
+        for (std::size_t i = 0; i < count; ++i) land(immediates[i]);
+    } while (count == immediates.size());
     if (!cold_.empty() && ++polls_ % kWarmEvery == 0) [[unlikely]]
         warm_one();
-    for (std::size_t i = 0; i < count; ++i) land(immediates[i]);
     if (!deferred_open_.empty()) post_deferred_flags();
-    if (serve_ != nullptr) serve_(serve_argument_);
+    if (serve_ != nullptr) serve_(service_);
 }
 
 /// Tries the next peer that is not connected yet. One that is outside the library is simply tried again

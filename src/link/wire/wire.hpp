@@ -68,11 +68,17 @@ class Wire {
     /// Whether a write of an aligned word is never seen in part.
     [[nodiscard]] bool whole_words() const noexcept { return whole_words_; }
     [[nodiscard]] bool reads() const noexcept { return reads_; }
-    /// Called at the end of each progress() of a wire with a network: what peers have asked for. It may
-    /// put, and must not call progress().
-    void set_service(void (*serve)(void* argument), void* argument) noexcept {
+    /// Whether writes may tell the peer something, which it hears before anything that this rank has
+    /// put there later can be seen, and before serve() is called.
+    [[nodiscard]] bool signals() const noexcept { return signals_; }
+    /// What peers want of this rank, on a wire with a network. `serve` is called at the end of each
+    /// progress(), for what they have asked for; it may put. `hear` is called with each word that a write
+    /// has told. Neither may call progress().
+    void set_service(void (*serve)(void* argument),
+                     void (*hear)(void* argument, std::uint64_t told), void* argument) noexcept {
         serve_ = serve;
-        serve_argument_ = argument;
+        hear_ = hear;
+        service_ = argument;
     }
 
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
@@ -140,9 +146,11 @@ class Wire {
 
     void poll_port() noexcept;
     void warm_one() noexcept;
-    void land(std::uint32_t immediate) noexcept;
+    void land(std::uint64_t immediate) noexcept;
     void take_words(std::uint64_t cell) noexcept;
     void take_landed(std::uint64_t cell) noexcept;
+    static constexpr std::uint64_t kTold = std::uint64_t{1}
+                                           << 63;  ///< an immediate with a word for hear_
     static std::uint32_t immediate_for(std::uint64_t cell, Landed landed) noexcept {
         return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << 2 |
                static_cast<std::uint32_t>(landed);
@@ -167,6 +175,7 @@ class Wire {
     base::RemoteCompletion completion_ = base::RemoteCompletion::counted;
     bool whole_words_ = true;
     bool reads_ = true;
+    bool signals_ = false;
     std::vector<std::uint32_t> written_to_;
     struct Batch {
         std::uint32_t open_written = 0;  ///< transfers to the peer in the batch that is open
@@ -177,7 +186,8 @@ class Wire {
     std::vector<std::uint32_t>
         batch_landed_;  ///< by peer and batch: transfers that have landed here
     void (*serve_)(void* argument) = nullptr;
-    void* serve_argument_ = nullptr;
+    void (*hear_)(void* argument, std::uint64_t told) = nullptr;
+    void* service_ = nullptr;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells
 };
 

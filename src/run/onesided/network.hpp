@@ -37,6 +37,7 @@ concept Network = requires(T wire, const base::Put& put, const base::Write& writ
     { wire.take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     { wire.whole_words() } noexcept -> std::same_as<bool>;
     { wire.reads() } noexcept -> std::same_as<bool>;
+    { wire.signals() } noexcept -> std::same_as<bool>;
 };
 
 /// Drives everything of this rank until `ended` holds, and asks `waits` what for if that takes long.

@@ -17,18 +17,12 @@
 
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
+#include "run/onesided/signal.hpp"
 
 namespace weft::run {
 
 /// When a put or get returns: once the caller's memory is its own again, or at once.
 enum class Return : std::uint8_t { reusable, at_once };
-
-/// What a signal does to its word.
-struct Signal {
-    std::uint64_t offset = 0;
-    std::uint64_t value = 0;
-    bool adds = false;
-};
 
 /// One atomic operation: add, swap or compare_swap.
 struct Atomic {
@@ -53,6 +47,9 @@ class OneSided {
 
     /// What peers have asked this rank for; see Wire::set_service().
     static void serve(void* self) noexcept { static_cast<OneSided*>(self)->service_.serve(); }
+    static void hear(void* self, std::uint64_t told) noexcept {
+        static_cast<OneSided*>(self)->service_.hear(told);
+    }
     [[nodiscard]] Service<Wire>& service() { return service_; }
 
     bool put(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when) {
@@ -91,6 +88,10 @@ class OneSided {
             onesided::copy_near(near + to, from, bytes, true);
             onesided::change(kind, near + signal.offset, sizeof signal.value, signal.value, 0);
             return true;
+        }
+        if (wire_.signals() && bytes <= onesided::kTellingBytesMax) {
+            if (const auto told = onesided::told_of(signal))
+                return put_telling(rank, to, from, bytes, *told, when);
         }
         Request request{.kind = kind, .offset = signal.offset, .operand = signal.value};
         if (bytes <= Request::kInlineMax) {
@@ -158,6 +159,8 @@ class OneSided {
         std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
         bool fenced = false;           ///< what is put next must land after all before
         bool dirty = false;            ///< in dirty_
+        bool told =
+            false;  ///< something that a flush would have to follow: it is done later than it lands
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -181,12 +184,20 @@ class OneSided {
         return wire_.completion() == base::RemoteCompletion::delivered;
     }
 
-    bool write(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when) {
+    bool put_telling(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+                     std::uint64_t told, Return when) {
+        if (peer(rank).fenced && !flush(rank)) return false;
+        peer(rank).told = true;
+        return write(rank, to, from, bytes, when, told);
+    }
+
+    bool write(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
+               std::uint64_t tell = 0) {
         mark_dirty(rank);
         std::uint32_t& pending = delivers()                ? peer(rank).delivering
                                  : when == Return::at_once ? outstanding_
                                                            : blocking_;
-        const base::Write write{rank, from, bytes, to, &pending};
+        const base::Write write{rank, from, bytes, to, &pending, tell};
         std::uint64_t resume = 0;
         if (wire_.try_write(write, resume) == base::Post::again &&
             !until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
@@ -219,7 +230,7 @@ class OneSided {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.completion()) {
             case base::RemoteCompletion::ordered:
-                return false;  // what is written next lands after it
+                return peer(rank).told;  // else what is written next lands after it
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
             case base::RemoteCompletion::counted:
@@ -247,6 +258,7 @@ class OneSided {
         if (delivers() && !until([&] { return at.delivering == 0; }, rank, "flush")) return false;
         at.landed = at.flush_writes;
         at.fenced = false;
+        at.told = false;
         return true;
     }
 

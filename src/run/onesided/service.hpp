@@ -17,6 +17,7 @@
 #include "run/onesided/area.hpp"
 #include "run/onesided/network.hpp"
 #include "run/onesided/request.hpp"
+#include "run/onesided/signal.hpp"
 
 namespace weft::run {
 
@@ -46,6 +47,14 @@ class Service {
             if (++turn_ >= origins_.size()) turn_ = 0;
             while (serve_next(origins_[turn_])) continue;
         }
+    }
+
+    /// A write has landed, and this is what it told.
+    void hear(std::uint64_t told) noexcept {
+        const Signal signal = onesided::signal_of(told);
+        WEFT_CHECK(signal.offset + sizeof signal.value <= wire_.segment_bytes(), signal.offset);
+        onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + signal.offset,
+                         sizeof signal.value, signal.value, 0);
     }
 
   private:

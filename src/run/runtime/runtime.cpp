@@ -59,7 +59,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
     onesided_ = std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
                                                job_.bootstrap->rank());
     if (onesided_->service().has_origins())
-        job_.wire->set_service(&RealOneSided::serve, onesided_.get());
+        job_.wire->set_service(&RealOneSided::serve, &RealOneSided::hear, onesided_.get());
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1, 0);
