@@ -334,6 +334,22 @@ TEST(OneSided, SignalsComeAfterTheirData) {
         expect_right(setting, Way::signal);
 }
 
+TEST(OneSided, SignalsThatFitAreToldAsTheyAre) {
+    constexpr std::uint64_t kValueEnd = std::uint64_t{1} << run::onesided::kToldValueBits;
+    constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kToldOffsetBits;
+    for (const run::Signal& signal : {run::Signal{0, 0, false}, run::Signal{8, 1, true},
+                                      run::Signal{kOffsetEnd - 8, kValueEnd - 1, false}}) {
+        const auto told = run::onesided::told_of(signal);
+        ASSERT_TRUE(told && *told != 0 && *told >> 63 == 0) << signal.value;
+        const run::Signal heard = run::onesided::signal_of(*told);
+        EXPECT_EQ(heard.offset, signal.offset);
+        EXPECT_EQ(heard.value, signal.value);
+        EXPECT_EQ(heard.adds, signal.adds);
+    }
+    EXPECT_FALSE(run::onesided::told_of({8, kValueEnd, false}));
+    EXPECT_FALSE(run::onesided::told_of({kOffsetEnd, 1, true}));
+}
+
 TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
     expect_caught(counted(), Way::nothing);
 }

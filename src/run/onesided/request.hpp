@@ -38,6 +38,13 @@ struct Request {
     std::uint64_t operand = 0;
     std::uint64_t other = 0;  ///< the value to compare with, or an offset
     std::byte data[kInlineMax] = {};
+
+    /// How much of it says something; the rest need not travel.
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        if (inline_bytes != 0) return sizeof(Request);
+        const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get;
+        return takes_other ? offsetof(Request, data) : offsetof(Request, other);
+    }
 };
 static_assert(sizeof(Request) == base::kCellPayload);
 

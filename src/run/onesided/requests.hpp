@@ -40,10 +40,10 @@ class Requests {
             return 0;
         request.asks = asks || number % kAskEvery == 0 ? 1 : 0;
         slot.request = request;
-        slot.part = {reinterpret_cast<const std::byte*>(&slot.request), sizeof slot.request};
+        slot.part = {reinterpret_cast<const std::byte*>(&slot.request), slot.request.bytes()};
         const base::Put put{.peer = rank,
                             .parts = {&slot.part, 1},
-                            .bytes = sizeof slot.request,
+                            .bytes = slot.part.bytes,
                             .cell = area_.request(rank_, number),
                             .flag = base::flag_word(number, 0),
                             .pending = &slot.pending};
@@ -74,7 +74,7 @@ class Requests {
     }
 
   private:
-    static constexpr std::uint64_t kAskEvery = OneSidedArea::kSlots / 4;
+    static constexpr std::uint64_t kAskEvery = OneSidedArea::kSlots / 2;
 
     struct Slot {
         Request request;
