@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "collectives/notation/optimum.hpp"
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/program.hpp"
 #include "plan/schedule/stages.hpp"
@@ -51,6 +52,13 @@ struct Properties {
     bool power_of_two = false;   ///< for power-of-two sizes only
 };
 
+/// What all ranks know alike where an algorithm is to be chosen.
+struct CandidateRequest {
+    Rank size = 1;
+    Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
+    StageCost stage;          ///< what a stage and a message in it cost, roughly
+};
+
 struct Algorithm {
     std::string_view collective;
     std::string_view name;
@@ -61,6 +69,8 @@ struct Algorithm {
     /// One of the two. The value for all ranks, where there is one; its rank does not count.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
+    /// Specs besides the plain name that are worth a prediction, a few.
+    std::vector<std::string> (*variants)(const CandidateRequest&) = nullptr;
 };
 
 /// The header that the programs of a call start from.

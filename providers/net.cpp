@@ -30,6 +30,11 @@ const link::Profile& net_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .cost = {.latency_ns = 500,
+                 .issue_ns = 3500,
+                 .receive_ns = 2000,
+                 .byte_fs = 127000,
+                 .turn_ns = 4500},
     };
     return kProfile;
 }

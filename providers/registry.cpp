@@ -27,4 +27,8 @@ const Profile& profile_of(std::string_view provider) {
     return providers::default_profile();
 }
 
+const Profile& usual_profile() {
+    return providers::tcp_ofi_rxm_profile();
+}
+
 }  // namespace weft::link

@@ -38,6 +38,8 @@ const link::Profile& shm_profile() {
         .silent_small_puts = true,
         .one_host = true,
         .ranks_max = 256,
+        .cost =
+            {.latency_ns = 130, .issue_ns = 80, .receive_ns = 50, .byte_fs = 64000, .turn_ns = 900},
     };
     return kProfile;
 }

@@ -25,6 +25,11 @@ const link::Profile& sockets_profile() {
         .asks_fence = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .cost = {.latency_ns = 10000,
+                 .issue_ns = 3500,
+                 .receive_ns = 3000,
+                 .byte_fs = 1000000,
+                 .turn_ns = 4500},
     };
     return kProfile;
 }

@@ -40,6 +40,11 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .cost = {.latency_ns = 1950,
+                 .issue_ns = 3450,
+                 .receive_ns = 3000,
+                 .byte_fs = 143000,
+                 .turn_ns = 4500},
         .environment = kEnvironment,
     };
     return kProfile;

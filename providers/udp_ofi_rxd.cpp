@@ -27,6 +27,11 @@ const link::Profile& udp_ofi_rxd_profile() {
         .whole_words = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .cost = {.latency_ns = 5700,
+                 .issue_ns = 2900,
+                 .receive_ns = 2900,
+                 .byte_fs = 2380000,
+                 .turn_ns = 4500},
     };
     return kProfile;
 }

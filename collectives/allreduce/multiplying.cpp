@@ -191,6 +191,30 @@ base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
     return schedule_stages(schedule->nested.front().schedule, schedule->position, spec, request);
 }
 
+/// The cheapest schedule by the model; all at once and all through one, where rounds cost much; and
+/// those that finish on the nodes before they go to others.
+std::vector<std::string> multiplying_variants(const CandidateRequest& request) {
+    constexpr Rank kAllAtOnceMax = 128;
+    constexpr Rank kThroughOneMax = 4096;
+    const Rank n = request.size;
+    std::vector<std::string> specs;
+    if (n < 2) return specs;
+    const OptimumSearch search(n, request.stage);
+    specs.push_back(print(search.find(n).schedule));
+    if (n <= kAllAtOnceMax) specs.push_back(fmt::format("a{}", n));
+    if (n > 2 && n <= kThroughOneMax) specs.push_back(fmt::format("c{0}m{0},e{0}m{0}", n));
+    const Rank q = request.ranks_per_node;
+    if (q > 1 && q < n && n % q == 0) {
+        const Optimum between = search.find(n / q);
+        const std::string nodes = print(between.schedule);
+        specs.push_back(fmt::format("c{0}m{1},{2},e{0}m{1}", n, q, nodes));
+        // Nested levels do not follow a factor.
+        if (between.family == ScheduleFamily::factored)
+            specs.push_back(fmt::format("a{},{}", q, nodes));
+    }
+    return specs;
+}
+
 /// Pairs fold first until a power of two is left; then distance 1, 2, 4, ...
 Schedule doubling_schedule(Rank size) {
     const Rank power = static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(size)));
@@ -235,6 +259,7 @@ Algorithm allreduce_multiplying() {
                        .synchronizing = true,
                        .notation = true},
         .stages = &multiplying_stages,
+        .variants = &multiplying_variants,
     };
 }
 

@@ -140,6 +140,10 @@ base::Result<plan::Program> generate_reduce_broadcast(const AlgorithmSpec& spec,
     return std::move(builder).finish();
 }
 
+std::vector<std::string> tree_variants(const CandidateRequest&) {
+    return {"reduce-broadcast:tree=(kary:k=2)", "reduce-broadcast:tree=(kary:k=4)"};
+}
+
 }  // namespace
 
 Algorithm allreduce_reduce_broadcast() {
@@ -152,6 +156,7 @@ Algorithm allreduce_reduce_broadcast() {
                        {"segments", "1", "pieces of the vector that follow each other"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_reduce_broadcast,
+        .variants = &tree_variants,
     };
 }
 

@@ -2,7 +2,8 @@
 // dissemination.cpp - barrier by k-way dissemination.
 //
 // Idea     In round i every rank signals the ranks j*(k+1)^i behind it, j = 1..k, and waits for the
-//          k in front. After the round it has heard, directly or not, from (k+1)^(i+1) ranks.
+//          k in front. After the round it has heard, directly or not, from (k+1)^(i+1) ranks. With
+//          rounds=(a3,a2) the radix k + 1 is 3 in the first round and 2 in the second.
 // Source   Hensgen, Finkel and Manber's dissemination barrier; Hoefler et al., n-way dissemination.
 // Rounds   ceil(log_{k+1} n). Signals: at most k a round and rank; distances of n and more are
 //          skipped (whoever is that far away has been heard from already).
@@ -14,6 +15,7 @@
 //          number is j - 1 and differs from receiver to receiver. The single round of k = n - 1 is
 //          aligned, and its number is the sender's rank.
 #include <algorithm>
+#include <limits>
 
 #include "collectives/barrier/barrier.hpp"
 #include "plan/schedule/stages.hpp"
@@ -22,20 +24,71 @@ namespace weft::collectives {
 
 namespace {
 
-base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
-                                                const GenerateRequest& request) {
+/// Radices of the rounds, whose product is at least the number of ranks.
+base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Rank size) {
+    std::vector<std::int64_t> radices;
+    std::int64_t reach = 1;
+    if (const SpecParameter* rounds = spec.find("rounds"); rounds != nullptr) {
+        const auto refuse = [&](std::string_view why) {
+            return base::fail(Status::argument, "character {}: rounds {}, as in rounds=(a3,a2)",
+                              rounds->position, why);
+        };
+        if (spec.find("k") != nullptr) return refuse("and k exclude each other");
+        if (rounds->nested.empty() || !rounds->nested.front().is_schedule())
+            return refuse("must be stages of the notation in parentheses");
+        for (const Stage& stage : rounds->nested.front().schedule) {
+            if (stage.kind != StageKind::factor) return refuse("must be a-stages");
+            radices.push_back(stage.base);
+            reach = std::min<std::int64_t>(reach * stage.base, std::numeric_limits<Rank>::max());
+        }
+        if (reach < size) return refuse(fmt::format("reach {} ranks of {}", reach, size));
+        return radices;
+    }
     const base::Result<std::int64_t> k = number_parameter(
         spec, "k", {.fallback = 1, .least = 1, .most = std::numeric_limits<Rank>::max() - 1});
     if (!k) return k.failure();
-    const std::int64_t radix = std::min<std::int64_t>(*k, std::max(1, request.size - 1)) + 1;
+    const std::int64_t radix = std::min<std::int64_t>(*k, std::max(1, size - 1)) + 1;
+    for (; reach < size; reach *= radix) radices.push_back(radix);
+    return radices;
+}
+
+base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
+                                                const GenerateRequest& request) {
+    const auto radices = radices_of(spec, request.size);
+    if (!radices) return radices.failure();
     plan::Program header = program_header("barrier", spec, request);
     header.root = plan::kNoRank;
     header.synchronizing = true;
     plan::Stages stages = plan::begin_stages(std::move(header));
-    for (std::int64_t reach = 1; reach < request.size; reach *= radix)
+    std::int64_t reach = 1;
+    for (const std::int64_t radix : *radices) {
+        if (reach >= request.size) break;
         stages.add(plan::Circle{
             .reach = reach, .radix = radix, .aligned = request.size % (reach * radix) == 0});
+        reach *= radix;
+    }
     return stages;
+}
+
+/// The fewest signals for each number of rounds, and the radices that a model finds cheapest.
+std::vector<std::string> dissemination_variants(const CandidateRequest& request) {
+    constexpr std::int64_t kMost = 1024;
+    const auto reach = [](std::int64_t radix, int rounds) {
+        std::int64_t ranks = 1;
+        for (int i = 0; i < rounds && ranks < std::numeric_limits<Rank>::max(); ++i) ranks *= radix;
+        return ranks;
+    };
+    std::vector<std::string> specs;
+    for (int rounds = 1; reach(2, rounds) < request.size; ++rounds) {
+        std::int64_t k = 2;
+        while (k <= kMost && reach(k + 1, rounds) < request.size) ++k;
+        if (k <= kMost) specs.push_back(fmt::format("dissemination:k={}", k));
+    }
+    std::string cheapest;
+    for (const Rank factor : cheapest_cover(request.size, request.stage))
+        cheapest += fmt::format("{}a{}", cheapest.empty() ? "" : ",", factor);
+    if (!cheapest.empty()) specs.push_back(fmt::format("dissemination:rounds=({})", cheapest));
+    return specs;
 }
 
 }  // namespace
@@ -46,9 +99,11 @@ Algorithm barrier_dissemination() {
         .name = "dissemination",
         .summary = "k signals a round, ceil(log n) rounds in base k + 1",
         .source = "Hoefler et al., n-way dissemination",
-        .parameters = {{"k", "1", "signals a round; n - 1 gives one round"}},
+        .parameters = {{"k", "1", "signals a round; n - 1 gives one round"},
+                       {"rounds", "(k)", "radices of the rounds instead, as in (a3,a2)"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .stages = &dissemination_stages,
+        .variants = &dissemination_variants,
     };
 }
 

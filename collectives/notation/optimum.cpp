@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 namespace weft::collectives {
 
@@ -28,6 +29,53 @@ std::int64_t cost_of(const Schedule& schedule, const StageCost& cost) {
         sum += cost.latency + messages * cost.message;
     }
     return sum;
+}
+
+namespace {
+
+/// The cheapest factors for `size` and, in passing, for all that is left after some first factors.
+class CoverSearch {
+  public:
+    explicit CoverSearch(const StageCost& cost) : cost_(cost) {}
+
+    struct Best {
+        std::int64_t cost = 0;
+        Rank factor = 1;
+    };
+    Best find(Rank size) {
+        if (size <= 1) return {};
+        if (const auto known = known_.find(size); known != known_.end()) return known->second;
+        Best best{std::numeric_limits<std::int64_t>::max(), size};
+        Rank left_before = 0;
+        for (Rank factor = 2; factor <= size; ++factor) {
+            const std::int64_t stage = cost_.latency + (factor - 1) * cost_.message;
+            if (stage >= best.cost) break;
+            // A larger factor that leaves as much as a smaller one only costs more.
+            const Rank left = (size - 1) / factor + 1;
+            if (left == left_before) continue;
+            left_before = left;
+            const std::int64_t all = stage + find(left).cost;
+            if (all < best.cost) best = {all, factor};
+        }
+        known_[size] = best;
+        return best;
+    }
+
+  private:
+    StageCost cost_;
+    std::map<Rank, Best> known_;
+};
+
+}  // namespace
+
+std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost) {
+    CoverSearch search(cost);
+    std::vector<Rank> factors;
+    while (size > 1) {
+        factors.push_back(search.find(size).factor);
+        size = (size - 1) / factors.back() + 1;
+    }
+    return factors;
 }
 
 OptimumSearch::OptimumSearch(Rank size_max, const StageCost& cost) : cost_(cost) {

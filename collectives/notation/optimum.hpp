@@ -35,6 +35,10 @@ struct Optimum {
     std::optional<std::int64_t> merged;
 };
 
+/// Factors whose product is at least `size`, with the stages that cost least: for algorithms to which it
+/// does no harm to hear of a rank twice. Never more than a schedule of any kind costs.
+[[nodiscard]] std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost);
+
 /// Answers for all sizes up to the one it was made for.
 class OptimumSearch {
   public:

@@ -234,16 +234,18 @@ class Cost(unittest.TestCase):
                                             "nowhere", status=2))
 
     def test_the_best_schedule_of_any_size(self):
-        for ranks, kind, least, factored in ((13, "merged", 5060, 5420), (97, "merged", 8100, 33980),
-                                             (127, "merged", 8780, 44180), (65537, "merged", 19240, None)):
+        for ranks, kind, least, factored, cover in (
+                (11, "merged", 4720, 4740, 4380), (13, "merged", 5060, 5420, 4720), (17, "merged", 5400, 6780, 5060),
+                (31, "merged", 6420, 11540, 6080), (97, "merged", 8100, 33980, 7760),
+                (127, "merged", 8780, 44180, 8440), (65537, "merged", 19240, None, 18900)):
             done = weft("enumerate", "--ranks", str(ranks), "--best", "--json")
             best = json.loads(done.stdout)
-            self.assertEqual((best["kind"], best["model_ns"]), (kind, least))
+            self.assertEqual((best["kind"], best["model_ns"], best["cover_ns"]), (kind, least, cover))
             if factored:
                 self.assertEqual(best["factored_ns"], factored)
         prime = json.loads(weft("enumerate", "--ranks", "999983", "--best", "--latency-ns", "1000", "--issue-ns",
                                 "250", "--json").stdout)
-        self.assertEqual(prime["model_ns"], 17500)
+        self.assertEqual((prime["model_ns"], prime["cover_ns"]), (17500, 17250))
 
 
 if __name__ == "__main__":

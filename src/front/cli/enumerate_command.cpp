@@ -92,6 +92,12 @@ int print_best(const EnumerateArguments& arguments) {
         return static_cast<double>(picoseconds) / plan::kPicosecondsPerNanosecond;
     };
     const std::string schedule = collectives::print(best.schedule);
+    std::int64_t cover_cost = 0;
+    std::string cover;
+    for (const Rank factor : collectives::cheapest_cover(arguments.ranks, *cost)) {
+        cover_cost += cost->latency + (factor - 1) * cost->message;
+        cover += fmt::format("{}a{}", cover.empty() ? "" : ",", factor);
+    }
     if (!arguments.json) {
         fmt::print("{}\n", schedule);
         return 0;
@@ -100,7 +106,9 @@ int print_best(const EnumerateArguments& arguments) {
                                               {"kind", name_of(best.family)},
                                               {"schedule", schedule},
                                               {"model_ns", nanoseconds(best.cost)},
-                                              {"factored_ns", nanoseconds(best.factored)}}
+                                              {"factored_ns", nanoseconds(best.factored)},
+                                              {"cover", cover},
+                                              {"cover_ns", nanoseconds(cover_cost)}}
                            .dump());
     return 0;
 }

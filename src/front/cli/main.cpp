@@ -21,6 +21,7 @@
 #include "front/cli/cost_command.hpp"
 #include "front/cli/enumerate_command.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/explain_command.hpp"
 #include "front/cli/list_command.hpp"
 #include "front/cli/run_command.hpp"
 #include "front/cli/show_command.hpp"
@@ -75,6 +76,7 @@ int main(int argc, char** argv) {
     weft::front::add_simulate_command(app, exit_status);
     weft::front::add_cost_command(app, exit_status);
     weft::front::add_formula_command(app, exit_status);
+    weft::front::add_explain_command(app, exit_status);
     // Called before any command runs.
     app.parse_complete_callback([&app, &program = program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
@@ -83,8 +85,8 @@ int main(int argc, char** argv) {
         app.parse(arguments);
         if (app.get_subcommands().empty()) {
             throw CLI::RequiredError(
-                "a command (run, bench, list, show, verify, enumerate, simulate, cost, formula) is "
-                "missing",
+                "a command (run, bench, list, show, verify, enumerate, simulate, cost, formula, "
+                "explain) is missing",
                 CLI::ExitCodes::RequiredError);
         }
     } catch (const CLI::ParseError& outcome) {

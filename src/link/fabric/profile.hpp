@@ -36,6 +36,16 @@ enum class Registration : std::uint8_t {
     expensive,  ///< pages are pinned at each: small sources are better copied
 };
 
+/// What a put costs, for predictions: the choice of algorithms follows it until a job is measured itself.
+/// The default is a network of its own, as published for one (no measurement of ours).
+struct ProfiledCost {
+    std::int64_t latency_ns = 1340;
+    std::int64_t issue_ns = 340;     ///< of the sender, for each put
+    std::int64_t receive_ns = 100;   ///< of the receiver, for each put
+    std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
+    std::int64_t turn_ns = 1000;     ///< of a rank that polls, where ranks share a processor
+};
+
 struct Profile {
     /// Which provider is this, as libfabric names it? Empty: any.
     std::string_view provider;
@@ -96,6 +106,9 @@ struct Profile {
     /// How many ranks can it address? 0: no known limit.
     std::size_t ranks_max = 0;
 
+    /// How long does a put take? By half a round trip of 8 bytes, the rate of puts and their bandwidth.
+    ProfiledCost cost = {};
+
     // --- Sources outside the segment
 
     /// Is it better to copy them even where FI_MR_LOCAL does not force it?
@@ -116,5 +129,9 @@ struct Profile {
 
 /// The profiles to try, best first, when no provider is asked for. In providers/registry.cpp.
 [[nodiscard]] std::span<const Profile* const> preferred_profiles();
+
+/// The profile of what runs wherever there is a network at all, for predictions without a job. In
+/// providers/registry.cpp.
+[[nodiscard]] const Profile& usual_profile();
 
 }  // namespace weft::link

@@ -7,49 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "plan/schedule/canonical.hpp"
-
 namespace weft::plan {
 
 namespace {
-
-/// Counts what the programs of all ranks put.
-class Tally {
-  public:
-    Tally(const VectorSize& size, Cost& cost) : size_(size), cost_(cost) {}
-
-    void add(const Program& program) {
-        const Partition partition = program.partition(size_.elements);
-        cost_.messages += raises_of(program);
-        cost_.descriptors = std::max<std::uint64_t>(cost_.descriptors, program.descriptors());
-        for (const Lane& lane : program.lanes) {
-            std::uint32_t body_end = 0;
-            for (std::uint32_t i = lane.first; i < lane.first + lane.count; ++i) {
-                const Step& step = program.steps[i];
-                if (step.kind == StepKind::loop) body_end = i + 1 + step.signal;
-                if (step.kind != StepKind::put && step.kind != StepKind::publish) continue;
-                const std::uint32_t times = i < body_end ? program.segments : 1;
-                for (std::uint32_t segment = 0; segment < times; ++segment)
-                    for (const Block& block : blocks_of(program, step.source))
-                        cost_.bytes += elements(partition, block, segment) * size_.element_bytes;
-            }
-        }
-    }
-
-  private:
-    static std::uint64_t elements(const Partition& partition, const Block& block,
-                                  std::uint32_t segment) {
-        const std::uint32_t first = block.first + block.advance * segment;
-        if (block.stride == 1) return partition.size(first, block.count);
-        std::uint64_t sum = 0;
-        for (std::uint32_t i = 0; i < block.count; ++i)
-            sum += partition.size(first + i * block.stride);
-        return sum;
-    }
-
-    const VectorSize& size_;
-    Cost& cost_;
-};
 
 base::Result<Outcome> time_of(const Programs& programs, const VectorSize& size,
                               const Surroundings& around) {
@@ -77,11 +37,14 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
     const auto outcome = time_of(programs, size, around);
     if (!outcome) return outcome.failure();
     Cost cost{.time = outcome->makespan};
-    Tally tally(size, cost);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
-        tally.add(*program);
+        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
+        for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
+            ++cost.messages;
+            cost.bytes += bytes;
+        });
     }
     const double picojoules = parameters.message_pj * static_cast<double>(cost.messages) +
                               parameters.byte_pj * static_cast<double>(cost.bytes);

@@ -42,6 +42,27 @@ void for_each_step(const Program& program, const Lane& lane, Visit visit) {
     }
 }
 
+/// Bytes of a list of blocks, or of one share of it.
+std::uint64_t bytes_in(const Program& program, const Partition& partition, BlockList list,
+                       std::uint32_t segment, std::uint32_t share) {
+    std::uint64_t elements = 0;
+    for (const Block& block : blocks_of(program, {list.start, list.count / share})) {
+        const std::uint32_t first = block.first + block.advance * segment;
+        if (block.stride == 1) {
+            elements += partition.size(first, block.count);
+            continue;
+        }
+        for (std::uint32_t i = 0; i < block.count; ++i)
+            elements += partition.size(first + i * block.stride);
+    }
+    return elements;
+}
+
+/// What a message carries. An exposed block is named, not sent.
+BlockList sent_by(const Step& step) {
+    return step.kind == StepKind::expose ? BlockList{} : step.source;
+}
+
 }  // namespace
 
 std::uint64_t raises_of(const Program& program) {
@@ -50,6 +71,30 @@ std::uint64_t raises_of(const Program& program) {
         for_each_step(program, lane,
                       [&](const Step& step, std::uint32_t) { raises += is_raise(step.kind); });
     return raises;
+}
+
+void for_each_message(const Program& program, const VectorSize& size,
+                      const std::function<void(Rank peer, std::uint64_t bytes)>& visit) {
+    const Partition partition = program.partition(size.elements);
+    for (const Lane& lane : program.lanes)
+        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+            if (!is_raise(step.kind)) return;
+            visit(step.kind == StepKind::publish ? kNoRank : step.peer,
+                  bytes_in(program, partition, sent_by(step), segment, 1) * size.element_bytes);
+        });
+}
+
+void for_each_reduction(
+    const Program& program, const VectorSize& size,
+    const std::function<void(std::uint64_t bytes, std::uint32_t operands)>& visit) {
+    const Partition partition = program.partition(size.elements);
+    for (const Lane& lane : program.lanes)
+        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+            if (step.kind != StepKind::reduce) return;
+            visit(bytes_in(program, partition, step.source, segment, step.operands) *
+                      size.element_bytes,
+                  step.operands);
+        });
 }
 
 void ImagePart::reserve(std::size_t ranks) {
@@ -129,16 +174,17 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
 }
 
 void ImagePart::add_busy(const Program& program, const Step& step, std::uint32_t segment) {
-    // An exposed block is named, not sent.
-    const BlockList source = step.kind == StepKind::expose ? BlockList{} : step.source;
-    if (busy_set_ && source == busy_source_ && segment == busy_segment_) return;
+    const BlockList source = sent_by(step);
+    const bool far = far_ && step.kind != StepKind::publish && is_far(program.rank, step.peer);
+    if (busy_set_ && far == busy_far_ && source == busy_source_ && segment == busy_segment_) return;
     const std::uint64_t bytes = bytes_of(program, source, segment);
-    const bool again = busy_set_ && bytes == busy_bytes_;
+    const bool again = busy_set_ && far == busy_far_ && bytes == busy_bytes_;
     busy_set_ = true;
+    busy_far_ = far;
     busy_source_ = source;
     busy_segment_ = segment;
     busy_bytes_ = bytes;
-    if (!again) add_word(Word::busy, index_of(model_.busy(bytes)));
+    if (!again) add_word(Word::busy, index_of(far ? far_->model.busy(bytes) : model_.busy(bytes)));
 }
 
 std::uint32_t ImagePart::index_of(Time time) {
@@ -151,20 +197,9 @@ std::uint32_t ImagePart::key(const Program& program, std::uint32_t number, std::
     return number * program.segments + segment;
 }
 
-/// Bytes of a list of blocks, or of one share of it.
 std::uint64_t ImagePart::bytes_of(const Program& program, BlockList list, std::uint32_t segment,
                                   std::uint32_t share) const {
-    std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, {list.start, list.count / share})) {
-        const std::uint32_t first = block.first + block.advance * segment;
-        if (block.stride == 1) {
-            elements += partition_.size(first, block.count);
-            continue;
-        }
-        for (std::uint32_t i = 0; i < block.count; ++i)
-            elements += partition_.size(first + i * block.stride);
-    }
-    return elements * size_.element_bytes;
+    return bytes_in(program, partition_, list, segment, share) * size_.element_bytes;
 }
 
 }  // namespace weft::plan

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,9 +43,16 @@ struct ImageLane {
     std::size_t first = 0;   ///< its first word in the part
 };
 
+/// Messages between ranks of different nodes keep their sender busy for another time.
+struct FarPuts {
+    MessageModel model;
+    const std::vector<Rank>* node_of = nullptr;  ///< by rank; outlives the parts
+};
+
 class ImagePart {
   public:
-    ImagePart(const MessageModel& model, const VectorSize& size) : model_(model), size_(size) {}
+    ImagePart(const MessageModel& model, const VectorSize& size, std::optional<FarPuts> far = {})
+        : model_(model), size_(size), far_(far) {}
 
     /// The programs of consecutive ranks, in order.
     [[nodiscard]] base::Result<void> add(const Program& program);
@@ -63,6 +72,10 @@ class ImagePart {
     void add_word(Word word, std::uint32_t argument) {
         words_.push_back(argument << 3 | static_cast<std::uint32_t>(word));
     }
+    [[nodiscard]] bool is_far(Rank a, Rank b) const {
+        const std::vector<Rank>& node_of = *far_->node_of;
+        return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
+    }
     void add_busy(const Program& program, const Step& step, std::uint32_t segment);
     [[nodiscard]] std::uint32_t index_of(Time time);
     [[nodiscard]] std::uint32_t key(const Program& program, std::uint32_t number,
@@ -72,6 +85,7 @@ class ImagePart {
 
     MessageModel model_;
     VectorSize size_;
+    std::optional<FarPuts> far_;
     Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     std::vector<std::uint32_t> words_;
@@ -82,6 +96,7 @@ class ImagePart {
     static constexpr std::size_t kNoReception = ~std::size_t{0};
     std::size_t reception_ = kNoReception;  ///< the receive word that further waits join
     bool busy_set_ = false;                 ///< the lane has a busy word already,
+    bool busy_far_ = false;                 ///< to another node or not,
     std::uint64_t busy_bytes_ = 0;          ///< for so many bytes,
     BlockList busy_source_;                 ///< and this was the source of such a message,
     std::uint32_t busy_segment_ = 0;        ///< in this segment
@@ -89,5 +104,12 @@ class ImagePart {
 
 /// Puts, signals, exposes and publishes of a program; loop bodies once for each segment.
 [[nodiscard]] std::uint64_t raises_of(const Program& program);
+/// Each of them, with whom it is for (kNoRank if it is published) and its bytes.
+void for_each_message(const Program& program, const VectorSize& size,
+                      const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
+/// Each reduction, with the bytes of an operand and the number of operands.
+void for_each_reduction(
+    const Program& program, const VectorSize& size,
+    const std::function<void(std::uint64_t bytes, std::uint32_t operands)>& visit);
 
 }  // namespace weft::plan

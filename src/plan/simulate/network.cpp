@@ -62,6 +62,14 @@ base::Result<Network> Network::parse(std::string_view text, Time latency, Rank r
     return network;
 }
 
+Network Network::of_nodes(std::vector<Rank> node_of, Time near, Time far) {
+    Network network(far);
+    network.kind_ = Kind::nodes;
+    network.near_ = near;
+    network.node_of_ = std::move(node_of);
+    return network;
+}
+
 base::Result<void> Network::set(std::string_view key, std::string_view value) {
     const auto keep_count = [value](Rank& field) -> base::Result<void> {
         const auto count = parse_rank_count(value);
@@ -125,6 +133,7 @@ Time Network::between_nodes(Rank a, Rank b) const {
     switch (kind_) {
         case Kind::uniform:
         case Kind::two_level:
+        case Kind::nodes:
             return 0;
         case Kind::fat_tree:
             return 2 * tree_levels(a, b) * hop_;
@@ -157,8 +166,8 @@ Time Network::between_nodes(Rank a, Rank b) const {
 
 Time Network::latency(Rank source, Rank target) const {
     if (kind_ == Kind::uniform) return latency_;
-    const Rank a = source / ranks_per_node_;
-    const Rank b = target / ranks_per_node_;
+    const Rank a = node(source);
+    const Rank b = node(target);
     return a == b ? near_ : latency_ + between_nodes(a, b);
 }
 
@@ -181,8 +190,8 @@ void Network::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) con
 }
 
 void Network::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
-    const Rank a = source / ranks_per_node_;
-    const Rank b = target / ranks_per_node_;
+    const Rank a = node(source);
+    const Rank b = node(target);
     if (a == b && !uniform()) return;  // over the node's memory
     links.push_back(port(source, true));
     const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };

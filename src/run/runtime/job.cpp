@@ -207,8 +207,14 @@ class Joiner {
             CPU_OR(&cpus, &cpus, &card.cpus);
         }
         job_.nodes = static_cast<int>(nodes.size());
-        for (auto& [host, counted] : hosts)
-            job_.crowded = job_.crowded || counted.first > CPU_COUNT(&counted.second);
+        for (auto& [host, counted] : hosts) {
+            const int processors = std::max(1, CPU_COUNT(&counted.second));
+            if (std::int64_t{counted.first} * job_.crowd_processors <=
+                std::int64_t{job_.crowd_ranks} * processors)
+                continue;
+            job_.crowd_ranks = counted.first;
+            job_.crowd_processors = processors;
+        }
         auto& [ranks, cpus] = hosts[cards_[static_cast<std::size_t>(me_)].segment.boot];
         job_.host_ranks = ranks;
         job_.host_cpus = std::max(1, CPU_COUNT(&cpus));

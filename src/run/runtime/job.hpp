@@ -36,7 +36,9 @@ struct Job {
     int host_cpus = 1;              ///< processors that these ranks may use
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
     std::string notify = "none";    ///< how far ranks learn of puts, in words; likewise
-    bool crowded = false;  ///< some host has more ranks than processors; alike on all ranks
+    /// Ranks and processors of the host where most ranks share one; alike on all ranks.
+    int crowd_ranks = 1;
+    int crowd_processors = 1;
 
     struct Phase {
         const char* name;

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/element_types.hpp"
-#include "collectives/defaults.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
 #include "run/execute/inquiry.hpp"
@@ -62,6 +61,13 @@ base::Result<void> check_words(const CallShape& shape) {
     return {};
 }
 
+/// Whether the result is the same in any order of the operands.
+bool is_exact(const CallShape& shape) {
+    if (shape.user != nullptr) return false;  // nobody knows
+    const bool floating = shape.type == Type::float32 || shape.type == Type::float64;
+    return !floating || (shape.op != Op::sum && shape.op != Op::prod);
+}
+
 base::Result<void> check(const CallShape& shape, Rank size) {
     if (auto checked = check_words(shape); !checked) return checked;
     const std::uint64_t bytes = element_bytes(shape);
@@ -76,6 +82,17 @@ base::Result<void> check(const CallShape& shape, Rank size) {
 
 }  // namespace
 
+CallClass class_of(const CallShape& shape, std::string_view collective) {
+    CallClass call{.collective = collective};
+    if (collective == name_of(Kind::barrier)) return call;
+    call.elements = shape.elements;
+    call.element_bytes = element_bytes(shape);
+    if (collective == name_of(Kind::broadcast)) return call;
+    call.ordered = shape.user != nullptr && !shape.user->commutative;
+    call.bit_identical = !is_exact(shape);
+    return call;
+}
+
 std::uint64_t next_operation_serial() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -83,7 +100,7 @@ std::uint64_t next_operation_serial() {
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
-    : context_(std::move(context)), kernels_(kernels) {
+    : context_(std::move(context)), chooser_(context_.machine, context_.size), kernels_(kernels) {
     for (const base::ForcedAlgorithm& one : forced) {
         for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
             if (kKindNames[kind] == one.name) environment_[kind] = one.spec;
@@ -112,11 +129,7 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
 }
 
 base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
-    return collectives::default_spec(name_of(shape.kind),
-                                     {.size = context_.size,
-                                      .nodes = context_.nodes,
-                                      .bytes = shape.elements * element_bytes(shape),
-                                      .crowded = context_.crowded});
+    return chooser_.choose(class_of(shape, name_of(shape.kind)));
 }
 
 base::Result<const Plan*> PlanCache::inserted_barrier() {

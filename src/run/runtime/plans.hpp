@@ -20,6 +20,7 @@
 #include "run/bind/bind.hpp"
 #include "run/execute/operation.hpp"
 #include "run/reduce/reduce.hpp"
+#include "run/runtime/choice.hpp"
 
 namespace weft::run {
 
@@ -45,6 +46,9 @@ struct CallShape {
     friend auto operator<=>(const CallShape&, const CallShape&) = default;
 };
 
+/// What the choice of an algorithm depends on. `collective` is the name of the shape's kind.
+[[nodiscard]] CallClass class_of(const CallShape& shape, std::string_view collective);
+
 /// A number that no user's operation of this process had before, whichever interface it came by. Not
 /// state of a runtime: operations are made without one.
 [[nodiscard]] std::uint64_t next_operation_serial();
@@ -60,7 +64,7 @@ struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
     int nodes = 1;           ///< over which the team is spread
-    bool crowded = false;    ///< more ranks on this host than processors
+    plan::Machine machine;   ///< what puts cost here; alike on all ranks
     std::vector<bool> near;  ///< by team rank: shares memory with this rank
     base::RegionShape region;
 };
@@ -100,6 +104,7 @@ class PlanCache {
                                                        const BindOptions& options) const;
 
     PlanContext context_;
+    Chooser chooser_;
     ReduceTable kernels_;
     std::array<std::string, kKindNames.size()> environment_;  ///< specs of WEFT_<COLLECTIVE>
     std::array<std::string, kKindNames.size()> forced_;

@@ -84,13 +84,22 @@ int Runtime::nodes_of(const std::vector<Rank>& job_ranks) const {
     return static_cast<int>(nodes.size());
 }
 
+plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
+    plan::Machine machine = machine_over(job_.provider);
+    machine.host_ranks = job_.crowd_ranks;
+    machine.host_processors = job_.crowd_processors;
+    for (const Rank rank : job_ranks)
+        machine.node_of.push_back(job_.node_of_rank[static_cast<std::size_t>(rank)]);
+    return machine;
+}
+
 Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
                         std::uint64_t parent) {
     const auto me = std::ranges::find(job_ranks, job_.bootstrap->rank());
     PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
                         .size = static_cast<Rank>(job_ranks.size()),
                         .nodes = nodes_of(job_ranks),
-                        .crowded = job_.crowded,
+                        .machine = machine_of(job_ranks),
                         .region = layout_.shape};
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
     used_regions_ |= std::uint64_t{1} << id;

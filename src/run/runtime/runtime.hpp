@@ -97,6 +97,7 @@ class Runtime {
     void abort_job(const std::string& why);
     [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
+    [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
 
     base::Settings settings_;
     SegmentLayout layout_;

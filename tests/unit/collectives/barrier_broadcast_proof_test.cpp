@@ -29,6 +29,24 @@ TEST(BarrierProof, DisseminationSynchronizesInEveryRadix) {
     }
 }
 
+TEST(BarrierProof, RoundsMayHaveARadixEach) {
+    for (const auto& [rounds, covers] :
+         std::vector<std::pair<const char*, int>>{{"a3,a2", 6}, {"a2,a3", 6}, {"a4,a2,a3", 24}}) {
+        for (int size = 1; size <= covers; ++size) {
+            const auto verdict = prove("barrier", fmt::format("dissemination:rounds=({})", rounds),
+                                       {.size = size, .elements = 0});
+            EXPECT_TRUE(verdict.valid && verdict.synchronizing) << rounds << ' ' << size;
+        }
+        const auto more =
+            generate("barrier", *parse_spec(fmt::format("dissemination:rounds=({})", rounds)),
+                     {.size = covers + 1});
+        EXPECT_FALSE(more.ok());
+    }
+    for (const char* spec : {"dissemination:k=1,rounds=(a2)", "dissemination:rounds=2",
+                             "dissemination:rounds=(c2m2,a2,e2m2)", "dissemination:rounds=(up)"})
+        EXPECT_FALSE(generate("barrier", *parse_spec(spec), {.size = 2}).ok()) << spec;
+}
+
 TEST(BarrierProof, OneRoundUsesOneSharedNumberForEachSender) {
     const auto programs =
         generate_all("barrier", *parse_spec("dissemination:k=100"), {.size = 7, .elements = 0});

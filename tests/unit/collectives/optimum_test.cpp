@@ -40,6 +40,22 @@ TEST(Optimum, IsTheCheapestOfAllSchedules) {
     }
 }
 
+TEST(Optimum, CoversAreNeverDearerThanSchedules) {
+    for (const StageCost& cost : {kArcher, StageCost{1000, 1000}, StageCost{1000, 100}}) {
+        const OptimumSearch search(150, cost);
+        for (Rank size = 1; size <= 150; ++size) {
+            std::int64_t product = 1;
+            std::int64_t sum = 0;
+            for (const Rank factor : cheapest_cover(size, cost)) {
+                product *= factor;
+                sum += cost.latency + (factor - 1) * cost.message;
+            }
+            EXPECT_GE(product, size);
+            EXPECT_LE(sum, search.find(size).cost) << size;
+        }
+    }
+}
+
 TEST(Optimum, OfPrimeSizesComesFromMerges) {
     const OptimumSearch search(65537, kArcher);
     const auto expect = [&](Rank size, std::int64_t factored, std::int64_t merged) {

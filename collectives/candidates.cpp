@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/candidates.hpp"
+
+#include <algorithm>
+
+#include "collectives/registry.hpp"
+
+namespace weft::collectives {
+
+std::vector<std::string> candidate_specs(std::string_view collective,
+                                         const CandidateRequest& request) {
+    std::vector<std::string> specs;
+    const auto add = [&specs](std::string spec) {
+        if (std::ranges::find(specs, spec) == specs.end()) specs.push_back(std::move(spec));
+    };
+    for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.collective != collective) continue;
+        const bool needs_parameters = std::ranges::any_of(
+            algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
+        if (!needs_parameters) add(std::string(algorithm.name));
+        if (algorithm.variants == nullptr) continue;
+        for (std::string& spec : algorithm.variants(request)) add(std::move(spec));
+    }
+    return specs;
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// candidates.hpp - the algorithms that are worth a prediction when nobody forces one.
+//
+// Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual value, and
+//          what it names itself: variants of its parameters that suit so many ranks.
+// Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
+//          whatever the number of ranks.
+// Next     algorithm.hpp, `variants`; plan/select for who ranks them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/algorithm.hpp"
+
+namespace weft::collectives {
+
+/// Some may not fit the number of ranks: their generators say so.
+[[nodiscard]] std::vector<std::string> candidate_specs(std::string_view collective,
+                                                       const CandidateRequest& request);
+
+}  // namespace weft::collectives

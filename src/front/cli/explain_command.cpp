@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others would take.
+//
+// Idea     The runtime's own choice, asked for a team that is described by options. Unless told otherwise
+//          that is a job of `weft run` on this machine: all nodes share its processors.
+// Next     docs/selection.md; run/runtime/choice.hpp.
+#include "front/cli/explain_command.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/element_types.hpp"
+#include "base/units.hpp"
+#include "collectives/registry.hpp"
+#include "front/cli/program_options.hpp"
+#include "plan/simulate/duration.hpp"
+#include "run/runtime/plans.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ExplainArguments {
+    std::string collective;
+    Rank ranks = 0;
+    std::string bytes = "8";
+    std::string type = "double";
+    std::string op = "sum";
+    Rank nodes = 1;
+    Rank hosts = 1;
+    int processors = 0;
+    std::string provider;
+    bool json = false;
+};
+
+constexpr Rank kRanksMax = 1'000'000;
+
+/// Processors that a program started from here may use.
+int processors_here() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+base::Result<void> check(const ExplainArguments& arguments) {
+    const auto known = collectives::check_collective(arguments.collective);
+    if (!known) return known;
+    if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
+        return base::fail(Status::argument, "--ranks: {} is not in 1..{}", arguments.ranks,
+                          kRanksMax);
+    if (arguments.nodes < 1 || arguments.nodes > arguments.ranks)
+        return base::fail(Status::argument, "--nodes: {} is not in 1..{} (the ranks)",
+                          arguments.nodes, arguments.ranks);
+    if (arguments.hosts < 1 || arguments.hosts > arguments.nodes)
+        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)",
+                          arguments.hosts, arguments.nodes);
+    if (arguments.processors < 0)
+        return base::fail(Status::argument, "--processors: {} is less than 1",
+                          arguments.processors);
+    return {};
+}
+
+/// As `weft run` does it: in order, the first nodes get what does not divide.
+std::vector<Rank> nodes_of(Rank ranks, Rank nodes) {
+    std::vector<Rank> node_of;
+    for (Rank node = 0; node < nodes; ++node)
+        node_of.insert(node_of.end(),
+                       static_cast<std::size_t>(ranks / nodes + (node < ranks % nodes ? 1 : 0)),
+                       node);
+    return node_of;
+}
+
+plan::Machine machine_of(const ExplainArguments& arguments) {
+    std::string provider = arguments.provider;
+    const char* const set = std::getenv("WEFT_PROVIDER");
+    if (provider.empty() && set != nullptr) provider = set;
+    plan::Machine machine = run::machine_over(provider);
+    machine.node_of = nodes_of(arguments.ranks, arguments.nodes);
+    machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
+    machine.host_processors = arguments.processors > 0 ? arguments.processors : processors_here();
+    return machine;
+}
+
+base::Result<run::CallClass> call_of(const ExplainArguments& arguments) {
+    run::CallClass call{.collective = collectives::contract(arguments.collective).collective};
+    if (arguments.collective == "barrier") return call;
+    const auto type = base::parse_type(arguments.type);
+    if (!type) return type.failure().within("--type");
+    const auto op = base::parse_op(arguments.op);
+    if (!op) return op.failure().within("--op");
+    const auto bytes = base::parse_bytes(arguments.bytes);
+    if (!bytes) return bytes.failure().within("--bytes");
+    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
+    if (*bytes % element_bytes != 0)
+        return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
+                          *bytes, element_bytes, arguments.type);
+    return run::class_of({.type = *type, .op = *op, .elements = *bytes / element_bytes},
+                         call.collective);
+}
+
+void print_text(const plan::Choice& choice) {
+    fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
+    fmt::print("{:>14}  {:6} {:13}  {}\n", "predicted_us", "order", "bit-identical", "algorithm");
+    for (const plan::RankedCandidate& candidate : choice.candidates)
+        fmt::print("{:>14.3f}  {:6} {:13}  {}\n", plan::nanoseconds(candidate.predicted) * 1e-3,
+                   candidate.ordered ? "rank" : "any", candidate.bit_identical ? "yes" : "no",
+                   candidate.algorithm);
+}
+
+void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
+    Json candidates = Json::array();
+    for (const plan::RankedCandidate& candidate : choice.candidates)
+        candidates.push_back({{"algorithm", candidate.algorithm},
+                              {"predicted_us", plan::nanoseconds(candidate.predicted) * 1e-3},
+                              {"bit_identical", candidate.bit_identical},
+                              {"ordered", candidate.ordered}});
+    fmt::print("{}\n", Json{{"collective", arguments.collective},
+                            {"ranks", arguments.ranks},
+                            {"nodes", arguments.nodes},
+                            {"chosen", choice.algorithm()},
+                            {"reason", choice.reason},
+                            {"candidates", std::move(candidates)}}
+                           .dump());
+}
+
+int explain(const ExplainArguments& arguments) {
+    if (auto checked = check(arguments); !checked) return report_failure(checked.failure());
+    const auto call = call_of(arguments);
+    if (!call) return report_failure(call.failure());
+    const auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
+    if (!choice) return report_failure(choice.failure());
+    if (arguments.json)
+        print_json(*choice, arguments);
+    else
+        print_text(*choice);
+    return 0;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<ExplainArguments>();
+    CLI::App* command =
+        app.add_subcommand("explain", "the algorithm that a call would use, and why");
+    command->add_option("collective", arguments->collective, "which one")->required();
+    command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
+    command->add_option("--bytes", arguments->bytes, "of each rank's vector")
+        ->capture_default_str();
+    command->add_option("--type", arguments->type, "element type")->capture_default_str();
+    command->add_option("--op", arguments->op, "reduction")->capture_default_str();
+    command->add_option("--nodes", arguments->nodes, "nodes that the ranks are spread over")
+        ->capture_default_str();
+    command
+        ->add_option("--hosts", arguments->hosts,
+                     "machines that the nodes are spread over; `weft run --nodes` has one")
+        ->capture_default_str();
+    command->add_option("--processors", arguments->processors,
+                        "of each host; unless given, as many as may be used here");
+    command->add_option("--provider", arguments->provider,
+                        "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
+    command->add_flag("--json", arguments->json, "as one JSON object");
+    command->callback([arguments, &exit_status] { exit_status = explain(*arguments); });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// machine.hpp - what puts cost where a team runs, as far as all its ranks know it alike.
+//
+// Idea     Two ways for a put: near, through memory that ranks of a node share, and far, over the network
+//          between nodes. On a host with more ranks than processors a rank that waits also waits for
+//          its turn, and everything that ranks compute shares the processors.
+// Why      Times are whole numbers: the ranks of a team compute the same choice from the same numbers.
+// Next     predict.hpp for what is made of it; docs/selection.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/simulate/model.hpp"
+#include "weft/types.hpp"
+
+namespace weft::plan {
+
+struct PutCost {
+    Time latency = 0;          ///< from the end of the sender's work to the begin of the receiver's
+    Time issue = 0;            ///< sender, for each put
+    Time receive = 0;          ///< receiver, for each put
+    std::int64_t byte_fs = 0;  ///< for each byte, at the sender
+    Time turn = 0;  ///< from one rank's turn to the next rank's, where they share a processor
+};
+
+struct Machine {
+    PutCost near;
+    PutCost far;
+    Time reduce = 0;  ///< for each operand that is combined into another, and
+    std::int64_t reduce_byte_fs = 0;
+    std::vector<Rank> node_of;  ///< by rank of the team; empty: all on one node
+    /// Of the host where most ranks share a processor; as many of each: nobody has to wait.
+    std::int64_t host_ranks = 1;
+    std::int64_t host_processors = 1;
+
+    [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
+};
+
+/// Put through memory that two processors share: measured on a machine with two of them.
+inline constexpr PutCost kSharedMemory{
+    .latency = 50'000, .issue = 10'000, .receive = 20'000, .byte_fs = 80'000, .turn = 900'000};
+/// Additions of doubles that lie in a cache, measured likewise.
+inline constexpr std::int64_t kReduceByteFs = 60'000;
+
+}  // namespace weft::plan

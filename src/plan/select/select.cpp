@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/select/select.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/simulate/duration.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+std::string reason_of(const Choice& choice, const Machine& machine, const Needs& needs) {
+    const RankedCandidate& chosen = choice.candidates[choice.chosen];
+    const auto us = [](Time time) { return nanoseconds(time) * 1e-3; };
+    std::string text =
+        fmt::format("least predicted time, {:.3f} us, of {} candidates", us(chosen.predicted),
+                    std::ranges::count_if(choice.candidates, &RankedCandidate::fulfils));
+    if (needs.ordered) text += " that combine in rank order";
+    if (needs.bit_identical)
+        text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
+    if (machine.crowded())
+        text += fmt::format("; {} ranks of a host share {} processors", machine.host_ranks,
+                            machine.host_processors);
+    if (choice.chosen > 0)
+        text += fmt::format("; {} would take {:.3f} us but does not fulfil that",
+                            choice.candidates.front().algorithm,
+                            us(choice.candidates.front().predicted));
+    const auto next = std::ranges::find_if(
+        choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.chosen) + 1,
+        choice.candidates.end(), &RankedCandidate::fulfils);
+    if (next != choice.candidates.end())
+        text += fmt::format("; next is {} with {:.3f} us", next->algorithm, us(next->predicted));
+    return text;
+}
+
+}  // namespace
+
+base::Result<Choice> select(const Machine& machine, Rank size,
+                            std::span<const Candidate> candidates, const VectorSize& vector,
+                            const Needs& needs) {
+    Choice choice;
+    for (const Candidate& candidate : candidates) {
+        const auto predicted = predict(machine, size, candidate, vector);
+        if (!predicted) continue;  // it does not fit this number of ranks
+        choice.candidates.push_back({.algorithm = candidate.algorithm,
+                                     .predicted = predicted->time,
+                                     .messages = predicted->messages,
+                                     .ordered = candidate.ordered,
+                                     .bit_identical = candidate.bit_identical,
+                                     .fulfils = (candidate.ordered || !needs.ordered) &&
+                                                (candidate.bit_identical || !needs.bit_identical)});
+    }
+    std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
+        return std::pair(candidate.predicted, candidate.messages);
+    });
+    const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
+    if (first == choice.candidates.end())
+        return base::fail(Status::unsupported,
+                          "none of {} algorithms fits {} ranks and fulfils what the call needs",
+                          candidates.size(), size);
+    choice.chosen = static_cast<std::size_t>(first - choice.candidates.begin());
+    choice.reason = reason_of(choice, machine, needs);
+    return choice;
+}
+
+}  // namespace weft::plan

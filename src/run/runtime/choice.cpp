@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/choice.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "collectives/registry.hpp"
+#include "link/fabric/profile.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// Predictions are for so many bytes at most: beyond, nothing changes but the unit of time.
+constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
+
+plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
+                             const collectives::AlgorithmSpec& spec, const CallClass& call) {
+    collectives::GenerateRequest request{.root = algorithm.properties.rooted ? 0 : plan::kNoRank,
+                                         .elements = call.elements,
+                                         .element_bytes = call.element_bytes};
+    plan::Candidate candidate{.algorithm = print(spec),
+                              .ordered = algorithm.properties.ordered,
+                              .bit_identical = algorithm.properties.bit_identical};
+    candidate.stages = [=, collective = call.collective](Rank size) mutable {
+        request.size = size;
+        return collectives::generate_stages(collective, spec, request);
+    };
+    candidate.program = [=, collective = call.collective](Rank size, Rank rank) mutable {
+        request.size = size;
+        request.rank = rank;
+        return collectives::generate(collective, spec, request);
+    };
+    return candidate;
+}
+
+/// Ranks on each node, if they fill the nodes evenly and in order.
+Rank ranks_per_node(const std::vector<Rank>& node_of) {
+    const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of.front(); });
+    const auto each = static_cast<std::size_t>(end - node_of.begin());
+    if (each == 0 || node_of.size() % each != 0) return 0;
+    for (std::size_t i = 0; i < node_of.size(); ++i) {
+        if (node_of[i] != node_of[i / each * each]) return 0;
+        if (i >= each && i % each == 0 && node_of[i] == node_of[i - 1]) return 0;
+    }
+    return static_cast<Rank>(each);
+}
+
+collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
+                                         const CallClass& call) {
+    const Rank each = ranks_per_node(machine.node_of);
+    const bool apart = !machine.node_of.empty() && each != size;
+    const plan::PutCost& put = apart ? machine.far : machine.near;
+    const std::uint64_t bytes = call.elements * call.element_bytes;
+    const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
+    return {.size = size,
+            .ranks_per_node = each,
+            .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
+                      .message = put.issue + put.receive + machine.reduce +
+                                 plan::to_time(static_cast<std::int64_t>(bytes) *
+                                               (put.byte_fs + machine.reduce_byte_fs))}};
+}
+
+}  // namespace
+
+plan::Machine machine_over(std::string_view provider) {
+    const link::Profile& profile =
+        provider.empty() ? link::usual_profile() : link::profile_of(provider);
+    const link::ProfiledCost& cost = profile.cost;
+    const auto picoseconds = [](std::int64_t nanoseconds) {
+        return nanoseconds * plan::kPicosecondsPerNanosecond;
+    };
+    return {.near = plan::kSharedMemory,
+            .far = {.latency = picoseconds(cost.latency_ns),
+                    .issue = picoseconds(cost.issue_ns),
+                    .receive = picoseconds(cost.receive_ns),
+                    .byte_fs = cost.byte_fs,
+                    .turn = picoseconds(cost.turn_ns)},
+            .reduce_byte_fs = plan::kReduceByteFs};
+}
+
+CallClass rounded(CallClass call) {
+    const std::uint64_t most = std::max<std::uint64_t>(1, kBytesMax / call.element_bytes);
+    if (call.elements > 0) call.elements = std::bit_ceil(std::min(call.elements, most));
+    return call;
+}
+
+base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
+                                           const CallClass& given) {
+    const CallClass call = rounded(given);
+    std::vector<plan::Candidate> candidates;
+    for (const std::string& text :
+         collectives::candidate_specs(call.collective, request_of(machine, size, call))) {
+        const auto spec = collectives::parse_spec(text);
+        WEFT_CHECK(spec.ok(), text);
+        const auto algorithm = collectives::find_algorithm(call.collective, *spec);
+        if (!algorithm) return algorithm.failure();
+        candidates.push_back(candidate_of(**algorithm, *spec, call));
+    }
+    return plan::select(machine, size, candidates, {call.elements, call.element_bytes},
+                        {.ordered = call.ordered, .bit_identical = call.bit_identical});
+}
+
+base::Result<std::string> Chooser::choose(const CallClass& given) const {
+    const CallClass call = rounded(given);
+    if (const auto known = known_.find(call); known != known_.end()) return known->second;
+    const auto choice = rank_algorithms(machine_, size_, call);
+    if (!choice) return choice.failure();
+    return known_[call] = choice->algorithm();
+}
+
+}  // namespace weft::run

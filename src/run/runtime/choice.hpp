@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// choice.hpp - the algorithm that calls of a team use if nobody forces one.
+//
+// Idea     What the collectives offer (collectives/candidates.hpp) is ranked by what the plan room
+//          predicts for the machine (plan/select). A choice holds for a class of sizes: counts up to the
+//          next power of two.
+// Holds    Alike on all ranks, without communication: decided from what they all know. Decided once for each
+//          class and kept.
+// Next     docs/selection.md.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "collectives/candidates.hpp"
+#include "plan/select/select.hpp"
+
+namespace weft::run {
+
+/// A call as far as the choice depends on it.
+struct CallClass {
+    std::string_view collective;  ///< a name that lives as long as the program
+    std::uint64_t elements = 0;
+    std::uint32_t element_bytes = 1;
+    bool ordered = false;        ///< the operation does not commute
+    bool bit_identical = false;  ///< results may depend on the order, and ranks must not differ
+
+    friend auto operator<=>(const CallClass&, const CallClass&) = default;
+};
+
+/// The class of a call: counts up to the next power of two are alike.
+[[nodiscard]] CallClass rounded(CallClass call);
+
+/// What puts cost over a provider's network ("": the usual one), and near ones anywhere.
+[[nodiscard]] plan::Machine machine_over(std::string_view provider);
+
+/// All candidates of a call, ranked for its class.
+[[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
+                                                         const CallClass& call);
+
+class Chooser {
+  public:
+    Chooser(plan::Machine machine, Rank size) : machine_(std::move(machine)), size_(size) {}
+
+    [[nodiscard]] base::Result<std::string> choose(const CallClass& call) const;
+
+  private:
+    plan::Machine machine_;
+    Rank size_;
+    mutable std::map<CallClass, std::string> known_;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft explain keeps what is promised about fields, order, needs and statuses.
+# Method: the built executable, called as a person or a script would call it.
+import json
+import subprocess
+import sys
+import unittest
+
+WEFT = sys.argv.pop(1)
+
+
+def weft(*arguments):
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
+
+
+class Explain(unittest.TestCase):
+    def explain(self, *arguments):
+        done = weft("explain", *arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_fields_and_order(self):
+        for collective in ("barrier", "broadcast", "allreduce"):
+            for more in ((), ("--nodes", "3"), ("--nodes", "9", "--processors", "64"),
+                         ("--nodes", "3", "--hosts", "3", "--processors", "4")):
+                found = self.explain(collective, "--ranks", "9", "--bytes", "1K", *more)
+                for field in ("chosen", "reason", "candidates"):
+                    self.assertIn(field, found)
+                self.assertGreater(len(found["candidates"]), 1)
+                for candidate in found["candidates"]:
+                    self.assertEqual(list(candidate), ["algorithm", "predicted_us", "bit_identical", "ordered"])
+                times = [candidate["predicted_us"] for candidate in found["candidates"]]
+                self.assertEqual(times, sorted(times))
+                self.assertEqual(found["chosen"], found["candidates"][0]["algorithm"])
+                self.assertIn(f"{times[0]:.3f} us", found["reason"])
+
+    def test_every_candidate_is_a_right_program(self):
+        for collective in ("barrier", "broadcast", "allreduce"):
+            for candidate in self.explain(collective, "--ranks", "12", "--nodes", "3")["candidates"]:
+                done = weft("verify", collective, "--algorithm", candidate["algorithm"], "--ranks", "12", "--json")
+                verdict = json.loads(done.stdout)
+                self.assertTrue(verdict["valid"], candidate)
+                self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
+                self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
+
+    def test_the_reason_says_what_decides(self):
+        crowded = self.explain("allreduce", "--ranks", "8", "--processors", "2")
+        self.assertIn("8 ranks of a host share 2 processors", crowded["reason"])
+        alone = self.explain("allreduce", "--ranks", "8", "--processors", "8")
+        self.assertNotIn("share", alone["reason"])
+        text = weft("explain", "allreduce", "--ranks", "8").stdout.splitlines()
+        self.assertIn("least predicted time", text[0])
+
+    def test_unusable_arguments(self):
+        for arguments, words in ((("teleport", "--ranks", "4"), "is not known"),
+                                 (("barrier",), "--ranks"),
+                                 (("barrier", "--ranks", "0"), "--ranks: 0"),
+                                 (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
+                                 (("barrier", "--ranks", "4", "--hosts", "2"), "--hosts: 2"),
+                                 (("allreduce", "--ranks", "4", "--bytes", "7"), "--bytes: 7"),
+                                 (("allreduce", "--ranks", "4", "--type", "word"), "--type")):
+            refused = weft("explain", *arguments)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
+            self.assertIn(words, refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

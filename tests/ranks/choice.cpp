@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// choice.cpp - a program of real ranks that prints which algorithms its calls use.
+//
+// Idea     Each rank prints one JSON object: its rank, and for every collective and size the algorithm. The
+//          calls are made, too, so a choice that ranks make differently is reported by the library.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+int main() {
+    try {
+        weft::Runtime runtime;
+        weft::Team world = runtime.world();
+        nlohmann::ordered_json report{{"rank", world.rank()}, {"provider", runtime.provider()}};
+        world.barrier();
+        report["barrier"]["0"] = world.algorithm_of("barrier", 0, weft::Type::float64);
+        for (const std::size_t count : {1U, 3U, 512U, 8192U, 131072U}) {
+            std::vector<double> vector(count, 1.0);
+            world.broadcast<double>(vector, 0);
+            world.allreduce<double>(vector, weft::Op::sum);
+            if (vector.back() != world.size()) return 1;
+            for (const char* collective : {"broadcast", "allreduce"})
+                report[collective][std::to_string(8 * count)] =
+                    world.algorithm_of(collective, count, weft::Type::float64);
+        }
+        const std::string line = report.dump() + "\n";
+        std::fwrite(line.data(), 1, line.size(), stdout);
+        runtime.finalize();
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 3;
+    }
+    return 0;
+}

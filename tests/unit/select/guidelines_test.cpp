@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what the library chooses does not contradict itself: a barrier takes no longer than the allreduce
+// that implies one, twice the bytes take no less, and a collective takes no longer than those that it
+// could be made of (self-consistent guidelines). Method: predictions of the choices, over machines, nodes,
+// numbers of ranks and sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "collectives/registry.hpp"
+#include "run/runtime/choice.hpp"
+
+namespace weft::run {
+namespace {
+
+struct Place {
+    std::string name;
+    plan::Machine machine;
+    Rank ranks;
+    bool mixed;
+};
+
+std::vector<Place> places() {
+    std::vector<Place> all;
+    for (const Rank ranks : {2, 3, 5, 6, 7, 8, 11, 12, 13, 16, 23, 32, 48, 97, 127}) {
+        for (const std::int64_t processors : {2, 4096}) {
+            for (const Rank each : {ranks, 1, 4}) {
+                if (each > ranks) continue;
+                Place place{
+                    fmt::format("{} ranks, {} a node, {} processors", ranks, each, processors),
+                    machine_over(""), ranks, each != 1 && each != ranks};
+                for (Rank rank = 0; rank < ranks; ++rank)
+                    place.machine.node_of.push_back(rank / each);
+                place.machine.host_ranks = ranks;
+                place.machine.host_processors = processors;
+                all.push_back(std::move(place));
+            }
+        }
+    }
+    return all;
+}
+
+/// Nothing if there is no such collective.
+std::optional<plan::Time> best(const Place& place, std::string_view collective,
+                               std::uint64_t bytes) {
+    if (collectives::find_contract(collective) == nullptr) return std::nullopt;
+    const auto choice =
+        rank_algorithms(place.machine, place.ranks,
+                        {.collective = collective, .elements = bytes / 8, .element_bytes = 8});
+    EXPECT_TRUE(choice.ok()) << place.name << ' ' << collective;
+    return choice->candidates[choice->chosen].predicted;
+}
+
+TEST(Guidelines, ABarrierTakesNoLongerThanAnAllreduce) {
+    for (const Place& place : places()) {
+        if (place.mixed) continue;  // no barrier knows nodes yet
+        EXPECT_LE(best(place, "barrier", 0), best(place, "allreduce", 8)) << place.name;
+    }
+}
+
+TEST(Guidelines, TwiceTheBytesTakeNoLess) {
+    for (const Place& place : places()) {
+        for (const std::string_view collective : {"allreduce", "broadcast"}) {
+            std::optional<plan::Time> before;
+            for (std::uint64_t bytes = 8; bytes <= 1 << 20; bytes *= 8) {
+                const auto time = best(place, collective, bytes);
+                if (before) {
+                    EXPECT_LE(*before, *time) << place.name << ' ' << collective << ' ' << bytes;
+                }
+                before = time;
+            }
+        }
+    }
+}
+
+TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
+    if (collectives::find_contract("reduce") == nullptr) GTEST_SKIP() << "there is no reduce yet";
+    for (const Place& place : places()) {
+        for (const std::uint64_t bytes : {8U, 4096U, 1U << 20}) {
+            EXPECT_LE(*best(place, "allreduce", bytes),
+                      *best(place, "reduce", bytes) + *best(place, "broadcast", bytes))
+                << place.name << ' ' << bytes;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::run

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: predictions are the simulator's times however they are obtained, calls get what they need, and
+// the choice agrees with what was measured. Method: each way to a prediction against the others; the
+// cells that were measured on a machine with two processors.
+#include "plan/select/select.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "collectives/registry.hpp"
+#include "plan/simulate/simulate.hpp"
+#include "run/runtime/choice.hpp"
+
+namespace weft::plan {
+namespace {
+
+Machine machine_of(Rank ranks, Rank nodes, std::int64_t processors) {
+    Machine machine = run::machine_over("");
+    for (Rank rank = 0; rank < ranks; ++rank)
+        machine.node_of.push_back(static_cast<Rank>(std::int64_t{rank} * nodes / ranks));
+    machine.host_ranks = ranks;
+    machine.host_processors = processors;
+    return machine;
+}
+
+Candidate candidate(std::string_view collective, const std::string& text, const VectorSize& vector,
+                    bool staged) {
+    const auto spec = *collectives::parse_spec(text);
+    collectives::GenerateRequest request{.root = collectives::is_rooted(collective) ? 0 : kNoRank,
+                                         .elements = vector.elements,
+                                         .element_bytes = vector.element_bytes};
+    Candidate candidate{.algorithm = text, .ordered = true, .bit_identical = true};
+    candidate.stages = [=](Rank size) mutable -> base::Result<Stages> {
+        if (!staged) return base::fail(Status::unsupported, "not asked for");
+        request.size = size;
+        return collectives::generate_stages(collective, spec, request);
+    };
+    candidate.program = [=](Rank size, Rank rank) mutable {
+        request.size = size;
+        request.rank = rank;
+        return collectives::generate(collective, spec, request);
+    };
+    return candidate;
+}
+
+Time predicted(const Machine& machine, Rank size, const Candidate& candidate,
+               const VectorSize& vector) {
+    const auto time = predict(machine, size, candidate, vector);
+    EXPECT_TRUE(time.ok()) << time.failure().text;
+    return time->time;
+}
+
+TEST(Predict, StagesAndProgramsSayTheSame) {
+    for (const VectorSize vector : {VectorSize{1, 8}, VectorSize{5000, 8}}) {
+        for (const auto& [spec, ranks] : {std::pair{"a2,a4", 8},
+                                          {"recursive-doubling", 13},
+                                          {"c8m8,e8m8", 8},
+                                          {"m1g2a3,n1g3a2", 7},
+                                          {"a4,a4,a2", 32},
+                                          {"c4m4,a3,a2,e4m4", 9}}) {
+            for (const std::int64_t processors : {2, 64}) {
+                for (const Rank nodes : {Rank{1}, Rank{ranks}}) {
+                    const Machine machine = machine_of(ranks, nodes, processors);
+                    EXPECT_EQ(predicted(machine, ranks, candidate("allreduce", spec, vector, true),
+                                        vector),
+                              predicted(machine, ranks, candidate("allreduce", spec, vector, false),
+                                        vector))
+                        << spec << " on " << nodes << " nodes, " << processors << " processors";
+                }
+            }
+        }
+    }
+}
+
+TEST(Predict, GrowthIsContinuedAsItIs) {
+    // Through one rank: linear. Along a tree: one step more for each doubling.
+    for (const auto& [collective, spec] :
+         {std::pair{"barrier", "central"}, {"broadcast", "binomial"}, {"broadcast", "flat"}}) {
+        const VectorSize vector{1, 8};
+        const Machine machine = machine_of(1024, 1024, 4096);
+        const Candidate tried = candidate(collective, spec, vector, false);
+        const Time continued = predicted(machine, 1024, tried, vector);
+        MessageModel model{ModelParameters{}};
+        model.latency = machine.far.latency;
+        model.busy_base = machine.far.issue;
+        model.byte_fs = machine.far.byte_fs;
+        model.receive = machine.far.receive;
+        Surroundings around;
+        around.model = model;
+        around.network = Network(model.latency);
+        ImagePart part(model, vector);
+        for (Rank rank = 0; rank < 1024; ++rank)
+            ASSERT_TRUE(part.add(*tried.program(1024, rank)).ok());
+        const Time exact = simulate_generic({&part, 1}, around)->makespan;
+        EXPECT_NEAR(static_cast<double>(continued), static_cast<double>(exact),
+                    static_cast<double>(exact) * 0.01)
+            << spec;
+    }
+}
+
+TEST(Predict, NearPutsOfSeveralNodesAreCheaper) {
+    const VectorSize vector{1, 8};
+    const Machine mixed = machine_of(8, 2, 64);
+    const Machine apart = machine_of(8, 8, 64);
+    const auto of = [&](const Machine& machine, const char* spec) {
+        return predicted(machine, 8, candidate("allreduce", spec, vector, true), vector);
+    };
+    EXPECT_LT(of(mixed, "a4,a2"), of(apart, "a4,a2"));
+    EXPECT_LT(of(mixed, "a4,a2"), of(mixed, "a2,a4"));  // the node first
+}
+
+TEST(Select, CallsGetWhatTheyNeed) {
+    const VectorSize vector{1, 8};
+    const Machine machine = machine_of(8, 8, 64);
+    std::vector<Candidate> candidates{candidate("allreduce", "a8", vector, true),
+                                      candidate("allreduce", "a2,a2,a2", vector, true),
+                                      candidate("allreduce", "butterfly", vector, true),
+                                      candidate("allreduce", "a3", vector, true)};
+    candidates[1].bit_identical = false;
+    candidates[2].ordered = false;
+    const auto free = select(machine, 8, candidates, vector, {});
+    ASSERT_TRUE(free.ok());
+    EXPECT_EQ(free->algorithm(), "a2,a2,a2");  // before butterfly, which takes as long
+    EXPECT_EQ(free->candidates.size(), 3U);    // a3 is for three ranks
+    const auto ordered = select(machine, 8, candidates, vector, {.ordered = true});
+    EXPECT_EQ(ordered->algorithm(), "a2,a2,a2");
+    const auto identical = select(machine, 8, candidates, vector, {.bit_identical = true});
+    EXPECT_EQ(identical->algorithm(), "butterfly");
+    EXPECT_NE(identical->reason.find("a2,a2,a2 would take"), std::string::npos);
+    const auto both =
+        select(machine, 8, candidates, vector, {.ordered = true, .bit_identical = true});
+    EXPECT_EQ(both->algorithm(), "a8");
+    candidates.resize(3);
+    candidates.erase(candidates.begin());
+    EXPECT_FALSE(
+        select(machine, 8, candidates, vector, {.ordered = true, .bit_identical = true}).ok());
+}
+
+std::string chosen(std::string_view collective, const Machine& machine, Rank ranks,
+                   std::uint64_t bytes) {
+    const auto choice = run::rank_algorithms(
+        machine, ranks, {.collective = collective, .elements = bytes / 8, .element_bytes = 8});
+    EXPECT_TRUE(choice.ok()) << choice.failure().text;
+    return choice->algorithm();
+}
+
+TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
+    // Medians of weft bench, quickest first, on one node and on nodes of one rank over TCP.
+    for (const Rank ranks : {4, 8, 16}) {
+        EXPECT_EQ(chosen("barrier", machine_of(ranks, 1, 2), ranks, 0),
+                  fmt::format("dissemination:k={}", ranks - 1));
+        EXPECT_EQ(chosen("allreduce", machine_of(ranks, 1, 2), ranks, 8),
+                  fmt::format("a{}", ranks));
+        EXPECT_EQ(chosen("barrier", machine_of(ranks, ranks, 2), ranks, 0), "central");
+        for (const std::uint64_t bytes : {8U, 4096U, 65536U})
+            EXPECT_EQ(chosen("allreduce", machine_of(ranks, ranks, 2), ranks, bytes),
+                      fmt::format("c{0}m{0},e{0}m{0}", ranks));
+    }
+    EXPECT_EQ(chosen("allreduce", machine_of(8, 1, 2), 8, 4096), "c8m8,e8m8");
+    EXPECT_EQ(chosen("allreduce", machine_of(2, 2, 2), 2, 8), "a2");
+    EXPECT_EQ(chosen("barrier", machine_of(2, 1, 2), 2, 0), "dissemination");
+}
+
+TEST(Select, ALargeNumberOfRanksTakesNoLonger) {
+    Machine machine = run::machine_over("");
+    machine.node_of.resize(1'000'000);
+    for (std::size_t i = 0; i < machine.node_of.size(); ++i)
+        machine.node_of[i] = static_cast<Rank>(i);
+    for (const char* collective : {"barrier", "broadcast", "allreduce"}) {
+        const auto choice =
+            run::rank_algorithms(machine, 1'000'000, {.collective = collective, .elements = 8});
+        ASSERT_TRUE(choice.ok()) << choice.failure().text;
+        EXPECT_GT(choice->candidates.size(), 1U);
+    }
+}
+
+}  // namespace
+}  // namespace weft::plan
