@@ -215,7 +215,9 @@ std::string library_version() {
     int length = 0;
     MPI_Get_library_version(text, &length);
     const std::string version(text, static_cast<std::size_t>(length));
-    return version.substr(0, version.find_first_of(",\n"));
+    std::string first = version.substr(0, version.find_first_of(",\n"));
+    std::ranges::replace(first, '\t', ' ');
+    return first;
 }
 
 nlohmann::ordered_json describe(const Measurement& measurement, std::uint64_t bytes) {

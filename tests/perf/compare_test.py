@@ -60,6 +60,8 @@ class Job:
 
     def __init__(self, plan, *arguments):
         plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
+        if "mpiexec" in plan:
+            plan = {"peer_mpich": [], "peer_yield_ucx.so": [], **plan}
         with tempfile.TemporaryDirectory() as folder:
             for name in plan:
                 program = pathlib.Path(folder, name)
@@ -67,7 +69,8 @@ class Job:
                 program.chmod(0o755)
                 pathlib.Path(folder, f"plan.{name}").write_text(" ".join(map(str, plan[name])) + "\n")
             self.result = subprocess.run(
-                [sys.executable, str(SCRIPT), "--bin", folder, "--mpirun", f"{folder}/mpirun", *arguments],
+                [sys.executable, str(SCRIPT), "--bin", folder, "--mpirun", f"{folder}/mpirun",
+                 "--mpiexec", f"{folder}/mpiexec", *arguments],
                 capture_output=True, text=True, timeout=50, check=False,
                 env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"})
             calls = pathlib.Path(folder, "calls")
@@ -80,33 +83,35 @@ class Job:
 class Rounds(unittest.TestCase):
     def setUp(self):
         self.compare = load_script()
+        self.jobs = importlib.import_module("comparing.jobs")
+        self.rounds = importlib.import_module("comparing.rounds")
 
     def test_ratio_is_that_of_the_medians_of_undisturbed_rounds(self):
-        cell = self.compare.Cell("allreduce", 4, 0, [8])
+        cell = self.rounds.Cell("allreduce", 4, 0, [8])
         rounds = [{"before_ns": 50, "after_ns": 50, "foreign": 0.0, "flagged": flags,
                    "times": [{8: (ours, True)}, {8: (theirs, True)}]}
                   for ours, theirs, flags in [(1, 2, []), (3, 4, []), (9, 5, []), (500, 1, ["load"])]]
         options = self.compare.read_arguments([])
         options.rounds = 3
-        row = self.compare.make_row(cell, 8, rounds, options)
+        row = self.rounds.make_row(cell, 8, rounds, ["openmpi"], options)
         self.assertEqual((row["weft_us"], row["openmpi_us"], row["ratio"]), (3, 4, 0.75))
         self.assertEqual(row["ratio_paired"], 0.75)
         self.assertEqual((row["flagged_rounds"], row["flagged_counted"], len(row["rounds"])), (1, False, 4))
         options.rounds = 4
-        row = self.compare.make_row(cell, 8, rounds, options)
+        row = self.rounds.make_row(cell, 8, rounds, ["openmpi"], options)
         self.assertEqual((row["weft_us"], row["openmpi_us"]), (6, 3))
         self.assertTrue(row["flagged_counted"])
 
     def test_flags_look_at_calibrators_and_other_programs(self):
-        self.assertEqual(self.compare.why_flagged(50, 60, 0.05), [])
-        self.assertEqual(self.compare.why_flagged(50, 250, 0.0), ["calibrator"])
-        self.assertEqual(self.compare.why_flagged(250, 50, 0.5), ["calibrator", "load"])
+        self.assertEqual(self.rounds.why_flagged(50, 60, 0.05), [])
+        self.assertEqual(self.rounds.why_flagged(50, 250, 0.0), ["calibrator"])
+        self.assertEqual(self.rounds.why_flagged(250, 50, 0.5), ["calibrator", "load"])
 
     def test_work_of_others_is_seen_and_own_work_is_not(self):
         burn = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
-        onlookers = self.compare.Onlookers()
+        onlookers = self.jobs.Onlookers()
         other = subprocess.Popen([sys.executable, "-c", burn])
-        while self.compare.Onlookers.read()[1] - onlookers.begin[1] < 0.2:
+        while self.jobs.Onlookers.read()[1] - onlookers.begin[1] < 0.2:
             self.assertIsNone(other.poll(), "a running child that was not waited for is somebody else's work")
         other.wait()
         self.assertEqual(other.returncode, 0)
@@ -123,7 +128,8 @@ class WholeRuns(unittest.TestCase):
         weft = next(call for call in job.calls if call[0] == "weft")
         self.assertEqual(weft[1:4], ["run", "-n", "4"])
         self.assertEqual([os.path.basename(weft[5])] + weft[6:],
-                         ["weft", "bench", "allreduce", "--bytes", "8,1024", "--json", "yield=none"])
+                         ["weft", "bench", "allreduce", "--bytes", "8,1024", "--loop", "back-to-back",
+                          "--seconds", "0.2", "--json", "yield=none"])
         mpirun = next(call for call in job.calls if call[0] == "mpirun")
         self.assertIn("--oversubscribe", mpirun)
         self.assertNotIn("tcp,self", mpirun)
@@ -151,6 +157,48 @@ class WholeRuns(unittest.TestCase):
         mpirun = next(call for call in job.calls if call[0] == "mpirun")
         self.assertEqual(mpirun[mpirun.index("--oversubscribe") + 1:mpirun.index("-np")],
                          ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"])
+
+    def test_mpich_is_the_third_side_and_the_best_peer_counts(self):
+        job = Job({"weft": [3], "mpirun": [4], "mpiexec": [6]}, "--collectives", "barrier", "--ranks", "2,4096", "--json")
+        self.assertEqual(job.result.returncode, 0, job.result.stderr)
+        for row in job.rows():
+            self.assertEqual((row["openmpi_us"], row["mpich_us"], row["best_peer"], row["ratio"]), (4, 6, "openmpi", 0.75))
+        names = [call[0] for call in job.calls]
+        self.assertEqual(names[:5], ["ping_pong", "weft", "mpirun", "mpiexec", "ping_pong"])
+        mpich = [call for call in job.calls if call[0] == "mpiexec"]
+        self.assertEqual(mpich[0][1:3], ["-np", "2"], "a processor for each rank: nothing is preloaded")
+        crowded = next(call for call in mpich if "4096" in call)
+        self.assertEqual(crowded[1:3], ["-genv", "LD_PRELOAD"])
+        self.assertTrue(crowded[3].endswith("/peer_yield_ucx.so"))
+        job = Job({"weft": [3], "mpirun": [6], "mpiexec": [4]}, "--collectives", "barrier", "--ranks", "4", "--nodes", "4", "--json")
+        self.assertEqual((job.rows()[0]["best_peer"], job.rows()[0]["ratio"]), ("mpich", 0.75))
+        mpich = next(call for call in job.calls if call[0] == "mpiexec")
+        self.assertEqual(mpich[1:7], ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"])
+
+    def test_a_peer_that_is_not_there_is_left_out_in_words(self):
+        job = Job({}, "--collectives", "barrier", "--ranks", "2", "--json")
+        self.assertIn("mpich is left out: ", job.result.stderr)
+        job = Job({}, "--collectives", "barrier", "--ranks", "2", "--peers", "mpich")
+        self.assertEqual(job.result.returncode, 3)
+        self.assertIn("no peer is there", job.result.stderr)
+
+    def test_results_are_written_where_they_are_wanted(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("Matplotlib is not here")
+        del matplotlib
+        with tempfile.TemporaryDirectory() as folder:
+            job = Job({"mpiexec": [3]}, "--collectives", "barrier,allreduce", "--ranks", "2,4", "--bytes", "8,1K", "--json",
+                      "--results", f"{folder}/found")
+            self.assertEqual(job.result.returncode, 0, job.result.stderr)
+            found = pathlib.Path(folder, "found")
+            self.assertEqual(json.loads((found / "compare.json").read_text()), json.loads(job.result.stdout))
+            self.assertEqual(len((found / "table.md").read_text().splitlines()), 2 + 6)
+            for collective, panels in (("barrier", 2), ("allreduce", 2)):
+                drawing = (found / f"{collective}.svg").read_text()
+                self.assertEqual(drawing.count(" ranks, one node"), panels)
+                self.assertIn("MPICH", drawing)
 
     def test_disturbed_rounds_are_made_again_and_named_if_they_must_count(self):
         job = Job({"ping_pong": [50, 250]}, "--collectives", "barrier", "--ranks", "2", "--json")
@@ -187,13 +235,14 @@ class WholeRuns(unittest.TestCase):
         self.assertIn("weft is out of order", job.result.stderr)
         job = Job({}, "--collectives", "barrier", "--ranks", "2", "--bin", "/nowhere")
         self.assertEqual(job.result.returncode, 3)
-        self.assertIn("/nowhere/peer_openmpi is missing", job.result.stderr)
+        self.assertIn("/nowhere/ping_pong is missing", job.result.stderr)
 
     def test_unusable_arguments_give_status_2_and_name_the_argument(self):
         for arguments, complaint in [(["--rounds", "8"], "--rounds: 8"), (["--bytes", "8,x"], '--bytes: "x"'),
                                      (["--bytes", "12"], "--bytes: 12"), (["--ranks", "0"], '--ranks: "0"'),
                                      (["--limit", "0"], "--limit: 0"), (["--limit", "nan"], "--limit: nan"),
                                      (["--collectives", "gossip"], '--collectives: "gossip"'),
+                                     (["--peers", "openmpi,x"], '--peers: "x"'), (["--seconds", "0"], "--seconds: 0"),
                                      (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch")]:
             job = Job({}, *arguments)
             self.assertEqual(job.result.returncode, 2, arguments)

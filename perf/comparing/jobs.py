@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""jobs - how each side is launched, and what else runs on the machine meanwhile.
+
+Idea     A side knows the command of a cell; everything else about it is the same for all sides.
+Holds    Nobody inherits a choice that a library would make by itself. MPICH yields by a preload where ranks
+         outnumber processors, because it cannot be told to.
+Next     rounds.py for the order in which they run.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+
+class Unusable(Exception):
+    """The arguments cannot be used: exit status 2."""
+
+
+class Broken(Exception):
+    """A side could not run: exit status 3."""
+
+
+def processors():
+    return len(os.sched_getaffinity(0))
+
+
+def clean_environment():
+    """The environment of both sides, without a choice that Open MPI makes by itself."""
+    environment = dict(os.environ)
+    environment.pop("OMPI_MCA_mpi_yield_when_idle", None)
+    return environment
+
+
+def run_json(command, timeout):
+    """Runs a command in a process group of its own and returns the JSON object it printed."""
+    shown = " ".join(command)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=clean_environment(), start_new_session=True)
+    except OSError as error:
+        raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise Broken(f"no end within {timeout:g} s: {shown}") from None
+        raise
+    # Status 1 says that a result was wrong; the object says which.
+    if process.returncode not in (0, 1):
+        raise Broken(f"status {process.returncode}: {shown}\n{err.strip() or out.strip()}")
+    try:
+        return json.loads(out)
+    except json.JSONDecodeError as error:
+        raise Broken(f"no JSON object ({error}): {shown}\n{(out + err).strip()}") from None
+
+
+class Calibrator:
+    def __init__(self, options):
+        self.command = [f"{options.bin}/ping_pong", "--json"]
+        self.timeout = options.timeout
+
+    def measure_ns(self):
+        return run_json(self.command, self.timeout)["half_round_trip_ns"]
+
+
+class Weft:
+    """`weft bench` under `weft run`."""
+
+    name = "weft"
+
+    def __init__(self, options):
+        self.program = f"{options.bin}/weft"
+        self.options = options
+
+    def missing(self):
+        return missing_files(self.options.bin, ["weft"])
+
+    def version(self):
+        return first_line([self.program, "--version"])
+
+    def command(self, cell):
+        nodes = ["--nodes", str(cell.nodes)] if cell.nodes > 0 else []
+        return [self.program, "run", "-n", str(cell.ranks), *nodes, "--", self.program, "bench",
+                cell.collective, *measuring(cell, self.options)]
+
+
+class OpenMpi:
+    """The peer program under Open MPI's own launcher, where it yields by itself."""
+
+    name = "openmpi"
+    TCP = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
+
+    def __init__(self, options):
+        self.launcher = options.mpirun
+        self.program = f"{options.bin}/peer_openmpi"
+        self.options = options
+        self.root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+
+    def missing(self):
+        return missing_files(self.options.bin, ["peer_openmpi"]) or missing_program(self.launcher)
+
+    def version(self):
+        return first_line([self.launcher, "--version"])
+
+    def command(self, cell):
+        network = self.TCP if cell.nodes > 0 else []
+        return [self.launcher, *self.root, "--oversubscribe", *network, "-np", str(cell.ranks), self.program,
+                "--collective", cell.collective, *measuring(cell, self.options)]
+
+
+class Mpich:
+    """The peer program under MPICH's own launcher; made to yield where it has to share processors."""
+
+    name = "mpich"
+    TCP = ["-genv", "UCX_TLS", "tcp,self", "-genv", "MPIR_CVAR_NOLOCAL", "1"]
+
+    def __init__(self, options):
+        self.launcher = options.mpiexec
+        self.program = f"{options.bin}/peer_mpich"
+        self.preload = f"{options.bin}/peer_yield_ucx.so"
+        self.options = options
+
+    def missing(self):
+        files = ["peer_mpich", "peer_yield_ucx.so"]
+        return missing_files(self.options.bin, files) or missing_program(self.launcher)
+
+    def version(self):
+        words = first_line([self.launcher, "--version"], containing="Version")
+        return "MPICH " + words.split()[-1]
+
+    def command(self, cell):
+        network = self.TCP if cell.nodes > 0 else []
+        crowded = ["-genv", "LD_PRELOAD", self.preload] if cell.ranks > processors() else []
+        return [self.launcher, *network, *crowded, "-np", str(cell.ranks), self.program,
+                "--collective", cell.collective, *measuring(cell, self.options)]
+
+
+PEERS = {side.name: side for side in (OpenMpi, Mpich)}
+
+
+def measuring(cell, options):
+    """The options that all sides have in common."""
+    return ["--bytes", cell.bytes_text(), "--loop", options.loop, "--seconds", f"{options.seconds:g}", "--json"]
+
+
+def missing_files(folder, names):
+    for name in names:
+        if not os.access(f"{folder}/{name}", os.X_OK):
+            return f"{folder}/{name} is missing: build it with `cmake --preset release && cmake --build --preset release`"
+    return None
+
+
+def missing_program(name):
+    return None if shutil.which(name) else f"{name} is not installed"
+
+
+def first_line(command, containing=""):
+    try:
+        lines = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stdout.splitlines()
+        return next(line for line in lines if containing in line).strip()
+    except (OSError, StopIteration, subprocess.TimeoutExpired):
+        return "unknown"
+
+
+class Onlookers:
+    """How many processors were busy with anything but our own jobs since this was made."""
+
+    def __init__(self):
+        self.begin = self.read()
+
+    @staticmethod
+    def read():
+        times = os.times()
+        try:
+            fields = pathlib.Path("/proc/stat").read_text().split(None, 9)
+        except OSError:
+            return times.elapsed, 0.0
+        # user, nice, system and steal; time in interrupts is nobody's in particular.
+        busy = sum(int(fields[index]) for index in (1, 2, 3, 8)) / os.sysconf("SC_CLK_TCK")
+        own = times.user + times.system + times.children_user + times.children_system
+        return times.elapsed, busy - own
+
+    def processors(self):
+        elapsed, foreign = self.read()
+        begin_elapsed, begin_foreign = self.begin
+        return max(0.0, (foreign - begin_foreign) / max(elapsed - begin_elapsed, 0.01))
