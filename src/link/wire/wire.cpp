@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::size_t kStagingEntries = 256;
 constexpr std::size_t kDeferredEntries = 256;
-constexpr unsigned kSpins = 4096;      ///< about 100 us of pauses, then yield
-constexpr unsigned kYields = 200'000;  ///< then sleep: this wait is a long one
+constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
+constexpr unsigned kSpinsPolling = 128;  ///< the same where each look asks a network, too
+constexpr unsigned kYields = 200'000;    ///< then sleep: this wait is a long one
 constexpr long kNapNs = 50'000;
 constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
 constexpr unsigned kWarmEvery = 16;        ///< polls
@@ -111,7 +112,7 @@ void Wire::warm_one() noexcept {
 }
 
 void Wire::relax(unsigned failures) const noexcept {
-    if (options_.spin && failures < kSpins) {
+    if (options_.spin && failures < (port_ ? kSpinsPolling : kSpins)) {
         pause_briefly();
     } else if (failures < kYields) {
         sched_yield();
