@@ -143,8 +143,8 @@ WEFT_API int weft_size(const weft_team* team);
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
 /// Members that share memory with this one form a team, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
-/// Ends a team made by a split, and frees the memory allocated on it. Collective over that team; its
-/// parent may be gone. No call of it may be in flight. The world stays.
+/// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does. Collective
+/// over that team; its parent may be gone. No call of it may be in flight. The world stays.
 WEFT_API weft_status weft_team_free(weft_team* team);
 
 // --- symmetric memory -----------------------------------------------------------------------------
@@ -158,7 +158,8 @@ WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                         void** out);
 /// Frees what weft_alloc() gave on the same team, all members the same memory, in any order of
-/// blocks. Returns when all members have entered. NULL is refused.
+/// blocks. As shmem_free() of OpenSHMEM 1.5 it begins with a weft_quiet() of each member and returns when
+/// all have entered: no put that was started before reaches what is allocated next. NULL is refused.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
 /// Where member `peer` has what this rank has at `symmetric` (any address in memory of weft_alloc()):

@@ -268,14 +268,14 @@ class WEFT_API Team {
     [[nodiscard]] std::optional<Team> split(int color, int key);
     /// Collective: members that share memory with this one form a team, in the same order.
     [[nodiscard]] Team split_by_node();
-    /// Collective: ends a team made by a split and frees its memory. No started call of it may be in
-    /// flight. All copies of the handle are refused afterwards.
+    /// Collective: ends a team made by a split and release()s its memory. No started call of it may be
+    /// in flight. All copies of the handle are refused afterwards.
     void free();
 
     /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment: a
     /// power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
-    /// Collective, with what allocate() gave, all members the same. Returns when all have entered.
+    /// Collective, what allocate() gave, alike: a quiet() of each; returns when all have entered.
     void release(void* memory);
     /// Where a member has what this rank has at `symmetric`, which lies in memory of allocate(): a
     /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As shmem_ptr()

@@ -59,6 +59,20 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                     std::to_string(chosen.param.nodes);
                          });
 
+class FreedTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(FreedTest, PutsUnderWayDoNotReachWhatIsAllocatedNext) {
+    const Outcome outcome =
+        run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("freed"), GetParam()},
+                  {"WEFT_ALLREDUCE=reduce-broadcast:tree=(kary:k=2)", "WEFT_BARRIER=central"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, FreedTest,
+                         testing::Values("free", "release", "let_go", "team", "team_let_go"),
+                         [](const auto& chosen) { return std::string(chosen.param); });
+
 void check_trees(const Layout& layout) {
     const Outcome outcome = run_ranks(
         options_of(layout), {rank_program("team_trees"), long_forms() ? "60" : "6", "400"});

@@ -150,7 +150,6 @@ std::byte* Runtime::on_rank(const void* memory, Rank job_rank) const {
     return base == nullptr ? nullptr : base + offset;
 }
 
-/// All that this rank has put is where it belongs.
 base::Result<void> Runtime::settle_onesided() {
     const auto hold = engine_->take_turn();
     if (onesided_->quiet()) return {};

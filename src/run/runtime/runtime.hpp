@@ -86,6 +86,8 @@ class Runtime {
     void progress() {
         if (!finalized_ && !engine_->in_external()) engine_->poll();
     }
+    /// Returns when all that this rank has put and got is done, here and at its peers.
+    [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] bool finalized() const { return finalized_; }
     /// Collective over the job: waits for all ranks, drains, leaves the job.
     base::Result<void> finalize();
@@ -95,7 +97,6 @@ class Runtime {
 
     Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
     void abort_job(const std::string& why);
-    [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
     [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
 

@@ -123,6 +123,10 @@ void SymmetricHeap::end_team(const Team& team) {
     }
 }
 
+bool SymmetricHeap::has_let_go(const Team& team) const {
+    return first_let_go(team, 0) != kNone;
+}
+
 SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std::uint64_t offset) {
     const auto block = blocks_.find(offset);
     return block != blocks_.end() && block->second.team == team.serial() ? block : blocks_.end();

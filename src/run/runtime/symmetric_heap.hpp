@@ -9,6 +9,8 @@
 //          heap are reported to all alike (docs/decisions/0011-symmetric-memory-of-teams.md).
 // Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with it.
 //          Offsets are found in a bounded number of exchanges: each passes a free range of somebody.
+//          Puts into a block have landed before it is freed: the caller settles this rank's before
+//          the exchange that frees, and the exchange ends when all members have done so.
 // Next     link/heap for the offsets of one rank; team.hpp for who calls.
 #pragma once
 
@@ -36,6 +38,8 @@ class SymmetricHeap {
     /// This rank has no more use for a block, and says so without communication. It is freed by a later
     /// allocate() or free() of the team, once all members have let go of it.
     void let_go(const Team& team, std::uint64_t offset);
+    /// Whether allocate() may free a block that this rank has let go of.
+    [[nodiscard]] bool has_let_go(const Team& team) const;
     /// Frees all blocks of a team, at this rank, at the team's end.
     void end_team(const Team& team);
 

@@ -171,6 +171,9 @@ base::Result<Team*> Team::split_node() {
 
 base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t alignment) {
     if (runtime_.finalized()) return state_->failure;
+    if (runtime_.heap().has_let_go(*this)) {
+        if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
+    }
     const auto offset = runtime_.heap().allocate(*this, {bytes, alignment});
     if (!offset) return offset.failure();
     return runtime_.at(*offset);
@@ -181,6 +184,7 @@ base::Result<void> Team::free(const void* memory) {
     const std::uint64_t offset = runtime_.heap_offset(memory);
     if (offset == link::kNoOffset)
         return base::fail(Status::argument, "free: the pointer does not lie in the symmetric heap");
+    if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     return runtime_.heap().free(*this, offset);
 }
 
@@ -197,6 +201,8 @@ std::byte* Team::on_member(const void* memory, Rank member) const {
 base::Result<void> Team::release() {
     if (!engine_.idle(*state_))
         return base::fail(Status::argument, "team {}: released while calls are in flight", id());
+    // What this rank has put into memory of the team is there before any member gives that to another.
+    if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     // In this barrier every member waits in its own region, which stays its own until it is through.
     if (auto done = call({.kind = Kind::barrier, .apart = true}, {}); !done) return done;
     runtime_.remove_team(*this);  // *this is gone

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach who has it next.
+//
+// Idea     Rank 1 starts a long put to rank 2 and ends the memory at once; all allocate again and get the same
+//          place. Rank 2 clears it and looks at it when all of rank 1's puts have landed. Calls of teams
+//          go along a star around rank 0, so nothing of them queues up behind the put, as it
+//          would on the way from rank 1 to rank 2, where the network may keep the order.
+//          Usage: weft_freed free|release|let_go|team|team_let_go, with WEFT_ALLREDUCE and WEFT_BARRIER set
+// Holds    Exit status 1 and a line on stderr if a byte has changed, or if the memory was not the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{48} << 20;
+constexpr weft::Rank kWriter = 1;
+constexpr weft::Rank kReader = 2;
+
+/// Allocates, starts the put, and ends the memory in the way that was asked for. Where it was.
+void* put_and_end(weft::Team world, std::string_view way, const std::vector<char>& source) {
+    const auto put_into = [&](void* memory) {
+        if (world.rank() == kWriter) world.put_nbi(memory, source.data(), kBytes, kReader);
+        return memory;
+    };
+    if (way == "free") {
+        weft::Memory memory(world, kBytes);
+        void* const place = put_into(memory.data());
+        memory.free();
+        return place;
+    }
+    if (way == "release") {
+        void* const place = put_into(world.allocate(kBytes));
+        world.release(place);
+        return place;
+    }
+    if (way == "let_go") return put_into(weft::Memory(world, kBytes).data());
+    weft::OwnedTeam team(*world.split(0, world.rank()));
+    void* const place = put_into(team.allocate(kBytes));
+    if (way == "team") team.free();
+    return place;
+}
+
+int run(std::string_view way) {
+    weft::Runtime runtime;
+    weft::Team world = runtime.world();
+    const weft::Memory flag_memory(world, sizeof(std::uint64_t));
+    auto* const flag = flag_memory.as<std::uint64_t>().data();
+    *flag = 0;
+    const std::vector<char> source(kBytes, 'x');
+    world.barrier();
+
+    void* const before = put_and_end(world, way, source);
+    if (way == "team_let_go") (void)world.split(-1, 0);  // ends what was let go of
+    const weft::Memory memory(world, kBytes);
+    int wrong = 0;
+    if (memory.data() != before) {
+        fmt::print(stderr, "rank {}: other memory than before: this shows nothing\n", world.rank());
+        wrong = 1;
+    }
+    std::memset(memory.data(), 0, kBytes);
+    world.barrier();
+    world.quiet();
+    if (world.rank() == kWriter)
+        world.put_signal(nullptr, nullptr, 0, flag, 1, weft::SignalOp::set, kReader);
+    if (world.rank() == kReader) {
+        world.wait_until(flag, weft::Compare::eq, 1);
+        const auto bytes = memory.as<char>();
+        const auto changed = std::ranges::count_if(bytes, [](char byte) { return byte != 0; });
+        if (changed != 0) {
+            fmt::print(stderr, "{} bytes of freed memory were put into what came next\n", changed);
+            wrong = 1;
+        }
+    }
+    runtime.finalize();
+    return wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc > 1 ? argv[1] : "free");
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 3;
+    }
+}
