@@ -123,13 +123,18 @@ constexpr Variable variable(const Line& line) {
 }
 
 constexpr std::array kVariables{
-    variable<Text<&Settings::provider>>(
-        {"WEFT_PROVIDER", "", "a libfabric provider name", "network provider to use", true}),
+    variable<Text<&Settings::provider>>({"WEFT_PROVIDER", "", "a libfabric provider name",
+                                         "network provider to use; not set: the best that fits",
+                                         true}),
     variable<Choice<&Settings::notify, kNotifyWords>>(
         {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence or ordered",
-         "how data is made to arrive before its flag on a network", true}),
+         "how data is made to arrive before its flag on a network. `auto`: what the provider's "
+         "profile prefers; `cells` concerns payloads of up to 48 bytes. A way that the provider "
+         "does not promise ends the start",
+         true}),
     variable<Bytes<&Settings::heap_bytes, 4096>>(
-        {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K", "symmetric heap of each rank", true}),
+        {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K",
+         "symmetric heap of each rank; only pages that are touched cost memory", true}),
     variable<Banks>({"WEFT_BANKS", "128", "a power of two from 4 to 65536",
                      "banks of cells of a team, used in turn", true}),
     variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "1M", "bytes, a multiple of 64",
@@ -141,20 +146,25 @@ constexpr std::array kVariables{
          "whether a wait that was reported also ends the job", false}),
     variable<Choice<&Settings::progress, kProgressWords>>(
         {"WEFT_PROGRESS", "calls", "calls or thread",
-         "who drives communication: calls into weft, or a thread of its own", false}),
+         "who drives communication: calls into weft alone, or a thread of its own as well", false}),
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
                      "regroups the ranks of any launcher into so many virtual nodes", true}),
     variable<NodeId>({kNodeIdVariable, "", "a whole number",
                       "the virtual node of this rank; set by `weft run`", false}),
-    variable<Text<&Settings::reduce_isa>>({"WEFT_REDUCE_ISA", "", "an instruction set's name",
-                                           "instruction set of the reduction kernels", false}),
+    variable<Text<&Settings::reduce_isa>>(
+        {"WEFT_REDUCE_ISA", "", "an instruction set's name",
+         "instruction set of the reduction kernels; not set: the best of this processor. A wrong "
+         "name is answered with those it can run",
+         false}),
     variable<Text<&Settings::fabric_module>>(
-        {"WEFT_FABRIC_MODULE", "", "a file name", "where weft_fabric.so lies", false}),
+        {"WEFT_FABRIC_MODULE", "", "a file name",
+         "where `weft_fabric.so` lies; not set: next to the library", false}),
     variable<Text<&Settings::fabric_address>>(
         {"WEFT_FABRIC_ADDRESS", "", "an address of this machine",
          "the network interface that the provider shall use", false}),
     variable<Choice<&Settings::log, kLogWords>>(
-        {"WEFT_LOG", "warning", "error, warning, info or debug", "what is reported", false}),
+        {"WEFT_LOG", "warning", "error, warning, info or debug",
+         "what is reported. Without effect so far: no message has a level below `warning`", false}),
 };
 
 struct Entry {
