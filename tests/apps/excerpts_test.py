@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: what the guide shows of a file stands in that file. Method: each block behind `<!-- from: FILE -->`
+# must be a run of lines of FILE, but for how far it is indented.
+import re
+import textwrap
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXCERPT = re.compile(r"<!-- from: (\S+) -->\n```cpp\n(.*?)```", re.DOTALL)
+
+
+def is_part(excerpt, text):
+    wanted = excerpt.splitlines()
+    lines = text.splitlines()
+    for first in range(len(lines) - len(wanted) + 1):
+        part = textwrap.dedent("\n".join(lines[first:first + len(wanted)])).splitlines()
+        if part == wanted:
+            return True
+    return False
+
+
+class Excerpts(unittest.TestCase):
+    def test_each_stands_in_its_file(self):
+        found = 0
+        for page in sorted((ROOT / "docs").rglob("*.md")):
+            for name, excerpt in EXCERPT.findall(page.read_text(encoding="utf-8")):
+                found += 1
+                with self.subTest(page=page.name, file=name, starts=excerpt[:40]):
+                    self.assertTrue(is_part(excerpt, (ROOT / name).read_text(encoding="utf-8")))
+        self.assertGreaterEqual(found, 4)
+
+    def test_a_changed_line_is_noticed(self):
+        self.assertTrue(is_part("b();\nc();\n", "    a();\n    b();\n    c();\n"))
+        self.assertFalse(is_part("b();\nc();\n", "    b();\n    c(1);\n"))
+        self.assertFalse(is_part("b();\nc();\n", "    b();\n\n    c();\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
