@@ -54,26 +54,14 @@ plan::Stages stages_of(const Question& question) {
 
 const plan::VectorSize kEightBytes{8, 1};
 
-/// The image of all programs, made by all processors.
-std::vector<plan::ImagePart> image_of(const plan::Stages& stages, const plan::MessageModel& model) {
-    const auto threads = static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
-    std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
-                                       plan::ImagePart(model, kEightBytes));
-    std::vector<std::thread> workers;
-    for (Rank t = 0; t < threads; ++t)
-        workers.emplace_back([&, t] {
-            plan::ImagePart& part = parts[static_cast<std::size_t>(t)];
-            const auto bound = [&](Rank at) {
-                return static_cast<Rank>(std::int64_t{stages.size()} * at / threads);
-            };
-            for (Rank rank = bound(t); rank < bound(t + 1); ++rank) {
-                (void)part.add(plan::program_of(stages, rank));
-                if (rank == bound(t) + 63)
-                    part.reserve(static_cast<std::size_t>(bound(t + 1) - bound(t)));
-            }
-        });
-    for (std::thread& worker : workers) worker.join();
-    return parts;
+/// The image of all programs, made here: the goals are for one core.
+plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
+    plan::ImagePart part(model, kEightBytes);
+    for (Rank rank = 0; rank < stages.size(); ++rank) {
+        (void)part.add(plan::program_of(stages, rank));
+        if (rank == 63) part.reserve(static_cast<std::size_t>(stages.size()));
+    }
+    return part;
 }
 
 /// What a case has done: messages (or schedules) and a figure that must not change.
@@ -92,9 +80,9 @@ Done structured(const Question& question, plan::Time noise) {
 
 Done by_programs(const Question& question, plan::Time noise, bool by_time) {
     const plan::Surroundings around = surroundings(noise);
-    const auto parts = image_of(stages_of(question), around.model);
-    return done(by_time ? plan::simulate_events(parts, around)
-                        : plan::simulate_generic(parts, around));
+    const plan::ImagePart part = image_of(stages_of(question), around.model);
+    return done(by_time ? plan::simulate_events({&part, 1}, around)
+                        : plan::simulate_generic({&part, 1}, around));
 }
 
 Done folded(const Question& question) {
@@ -178,10 +166,12 @@ std::string processor() {
 int main(int argument_count, char** arguments) {
     int repeats = 5;
     bool json = false;
+    std::string wanted;
     CLI::App app{"Times of the simulator's engines."};
     app.add_option("--repeats", repeats, "How often each case runs")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    app.add_option("--case", wanted, "Only cases whose name contains this");
     app.add_flag("--json", json, "One JSON object on stdout");
     try {
         app.parse(argument_count, arguments);
@@ -196,6 +186,7 @@ int main(int argument_count, char** arguments) {
                    "median s", "goal s", "messages", "M/s");
     }
     for (const Case& each : make_cases()) {
+        if (std::string_view(each.name).find(wanted) == std::string_view::npos) continue;
         std::vector<double> seconds;
         Done result;
         for (int i = 0; i < repeats; ++i) {
