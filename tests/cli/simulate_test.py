@@ -52,6 +52,29 @@ class Simulate(unittest.TestCase):
         self.assertEqual(list(outcome), FIELDS.split())
         return outcome
 
+    def test_goal_files_take_as_long(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "schedule.goal")
+            options = ("--model", "loggp", "--latency-ns", "6000", "--overhead-ns", "4700", "--ns-per-byte", "0.73")
+            for collective, spec in (("barrier", "dissemination"), ("allreduce", "a4,a4"), ("allreduce", "a16"),
+                                     ("allreduce", "reduce-broadcast:tree=(kary:k=2)")):
+                ours = json.loads(weft("simulate", collective, "--algorithm", spec, "--ranks", "16", "--bytes", "64",
+                                       *options, "--goal", path, "--json").stdout)
+                theirs = json.loads(weft("goal", path, *options, "--json").stdout)
+                for field in ("makespan_ns", "earliest_finish_ns", "messages"):
+                    self.assertEqual(theirs[field], ours[field], (spec, field))
+                named = json.loads(weft("goal", path, "--params", "infiniband-2007", "--json").stdout)
+                self.assertEqual(named["makespan_ns"], ours["makespan_ns"])
+                if collective == "barrier":
+                    self.assertEqual(ours["makespan_ns"], 4 * 15400)
+            refused = weft("goal", path, "--params", "infiniband-2007", "--latency-ns", "5")
+            self.assertEqual(refused.returncode, 2)
+            with open(path, "w") as file:
+                file.write("num_ranks 1\nrank 0 {\njump\n}\n")
+            refused = weft("goal", path)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("line 3", refused.stderr)
+
     def test_the_examples_of_the_paper_in_every_engine(self):
         for ranks, schedule, makespan, earliest, skew, messages in PAPER:
             for engine in ("generic", "events", "structured", "folded"):

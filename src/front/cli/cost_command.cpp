@@ -13,8 +13,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +21,7 @@
 #include "collectives/notation/optimum.hpp"
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/cost/cost.hpp"
 
@@ -52,24 +51,6 @@ struct Candidate {
 constexpr std::size_t kSchedulesMax = 10'000;
 /// Their programs are all looked at.
 constexpr Rank kRanksMax = 1 << 22;
-
-base::Result<plan::CostParameters> read_parameters(const std::string& name) {
-    for (const plan::CostParameters& named : plan::named_parameters())
-        if (named.name == name) return named;
-    std::ifstream file(name);
-    if (!file) {
-        std::string known;
-        for (const plan::CostParameters& named : plan::named_parameters())
-            known += fmt::format("{}{}", known.empty() ? "" : ", ", named.name);
-        return base::fail(Status::argument,
-                          "--params: '{}' is neither a file that can be read nor one of {}", name,
-                          known);
-    }
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    auto parameters = plan::parse_parameters(name, text);
-    if (!parameters) return parameters.failure().within("--params");
-    return parameters;
-}
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
                                 const plan::CostParameters& parameters) {

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
     weft::front::add_verify_command(app, exit_status);
     weft::front::add_enumerate_command(app, exit_status);
     weft::front::add_simulate_command(app, exit_status);
+    weft::front::add_goal_command(app, exit_status);
     weft::front::add_cost_command(app, exit_status);
     weft::front::add_formula_command(app, exit_status);
     weft::front::add_explain_command(app, exit_status);
@@ -85,7 +86,8 @@ int main(int argc, char** argv) {
         app.parse(arguments);
         if (app.get_subcommands().empty()) {
             throw CLI::RequiredError(
-                "a command (run, bench, list, show, verify, enumerate, simulate, cost, formula, "
+                "a command (run, bench, list, show, verify, enumerate, simulate, goal, cost, "
+                "formula, "
                 "explain) is missing",
                 CLI::ExitCodes::RequiredError);
         }

@@ -24,8 +24,10 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/simulate/duration.hpp"
+#include "plan/simulate/goal.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "plan/simulate/timeline.hpp"
 
@@ -37,14 +39,7 @@ using Json = nlohmann::ordered_json;
 
 struct SimulateArguments {
     ProgramArguments programs;
-    std::string model = "pipelined-postal";
-    std::string latency = "0";
-    std::string issue = "0";
-    std::string per_byte = "0";
-    std::string reduce = "0";
-    std::string reduce_per_byte = "0";
-    std::string overhead = "0";
-    std::string gap = "0";
+    ModelArguments model;
     std::string noise;
     std::uint64_t seed = 1;
     std::string skew;
@@ -52,38 +47,12 @@ struct SimulateArguments {
     std::string contention = "none";
     std::string engine = "auto";
     std::string timeline;
+    std::string goal;
     bool json = false;
 };
 
 /// More ranks than this make no picture.
 constexpr Rank kTimelineRanksMax = 1024;
-
-base::Result<plan::ModelParameters> read_model(const SimulateArguments& arguments) {
-    plan::ModelParameters parameters;
-    const auto model = plan::parse_wire_model(arguments.model);
-    if (!model) return model.failure().within("--model");
-    parameters.model = *model;
-    struct Field {
-        const char* name;
-        const std::string& text;
-        std::int64_t& value;
-        bool per_byte;
-    };
-    for (const Field& field :
-         {Field{"--latency-ns", arguments.latency, parameters.latency, false},
-          Field{"--issue-ns", arguments.issue, parameters.issue, false},
-          Field{"--ns-per-byte", arguments.per_byte, parameters.byte_fs, true},
-          Field{"--reduce-ns", arguments.reduce, parameters.reduce, false},
-          Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
-          Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
-          Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
-        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
-                                          : plan::parse_nanoseconds(field.text);
-        if (!value) return value.failure().within(field.name);
-        field.value = *value;
-    }
-    return parameters;
-}
 
 /// "RANK:NS,RANK:NS": ranks that enter late.
 base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::string& text,
@@ -118,14 +87,13 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& arguments, Rank size) {
-    const auto parameters = read_model(arguments);
-    if (!parameters) return parameters.failure();
+base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& arguments,
+                                                   const plan::ModelParameters& model, Rank size) {
     plan::Surroundings around;
-    around.model = plan::MessageModel(*parameters);
-    around.network = plan::Network(parameters->latency);
+    around.model = plan::MessageModel(model);
+    around.network = plan::Network(model.latency);
     if (!arguments.topology.empty()) {
-        auto network = plan::Network::parse(arguments.topology, parameters->latency, size);
+        auto network = plan::Network::parse(arguments.topology, model.latency, size);
         if (!network) return network.failure().within("--topology");
         around.network = *std::move(network);
     }
@@ -313,12 +281,12 @@ class Simulation {
     Progress progress_;
 };
 
-Json to_json(const SimulateArguments& arguments, const ProgramQuestion& question, const Run& run) {
+Json to_json(plan::WireModel model, const ProgramQuestion& question, const Run& run) {
     const plan::Outcome& outcome = run.outcome;
     return {{"algorithm", collectives::print(question.spec)},
             {"ranks", question.request.size},
             {"bytes", question.request.elements * question.request.element_bytes},
-            {"model", arguments.model},
+            {"model", plan::name_of(model)},
             {"engine", run.engine},
             {"makespan_ns", plan::nanoseconds(outcome.makespan)},
             {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
@@ -339,6 +307,20 @@ base::Result<void> write_timeline(const std::string& path, Rank size,
     return base::Done{};
 }
 
+base::Result<void> write_goal(const SimulateArguments& arguments, const ProgramQuestion& question,
+                              const plan::MessageModel& model) {
+    const auto programs = generate_all(question);
+    if (!programs) return programs.failure();
+    const auto text = plan::to_goal(
+        *programs, {question.request.elements, question.request.element_bytes}, model);
+    if (!text) return text.failure().within("--goal");
+    std::ofstream file(arguments.goal);
+    file << *text;
+    file.flush();
+    if (!file) return base::fail(Status::environment, "--goal: cannot write {}", arguments.goal);
+    return base::Done{};
+}
+
 int simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
@@ -347,7 +329,9 @@ int simulate(const SimulateArguments& arguments) {
                                          arguments.timeline));
     const auto question = read_question(arguments.programs);
     if (!question) return report_failure(question.failure());
-    const auto around = read_surroundings(arguments, question->request.size);
+    const auto model = read_model(arguments.model);
+    if (!model) return report_failure(model.failure());
+    const auto around = read_surroundings(arguments, *model, question->request.size);
     if (!around) return report_failure(around.failure());
     Simulation simulation(arguments, *question, *around);
     const auto run = simulation.run();
@@ -357,7 +341,11 @@ int simulate(const SimulateArguments& arguments) {
             write_timeline(arguments.timeline, question->request.size, simulation.spans());
         if (!written) return report_failure(written.failure());
     }
-    const Json object = to_json(arguments, *question, *run);
+    if (!arguments.goal.empty()) {
+        const auto written = write_goal(arguments, *question, around->model);
+        if (!written) return report_failure(written.failure());
+    }
+    const Json object = to_json(model->model, *question, *run);
     if (arguments.json) {
         fmt::print("{}\n", object.dump());
     } else {
@@ -375,17 +363,10 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
     CLI::App* command =
         app.add_subcommand("simulate", "when ranks would be done under a model of messages");
     add_program_arguments(*command, arguments->programs);
+    add_model_arguments(*command, arguments->model);
     const auto add = [&](const char* name, std::string& value, const char* help) {
         command->add_option(name, value, help)->capture_default_str();
     };
-    add("--model", arguments->model, "postal, pipelined-postal, logp or loggp");
-    add("--latency-ns", arguments->latency, "from the end of a send to the arrival");
-    add("--issue-ns", arguments->issue, "pipelined-postal: of the sender for each message");
-    add("--ns-per-byte", arguments->per_byte, "of the sender for each byte");
-    add("--reduce-ns", arguments->reduce, "for each received message that is combined");
-    add("--reduce-ns-per-byte", arguments->reduce_per_byte, "for each byte that is combined");
-    add("--overhead-ns", arguments->overhead, "logp, loggp: of both ends for each message");
-    add("--gap-ns", arguments->gap, "logp, loggp: between two sends, or two receptions");
     add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
     command->add_option("--seed", arguments->seed, "of the noise")->capture_default_str();
     add("--skew", arguments->skew, "RANK:NS,...: ranks that enter late");
@@ -401,6 +382,7 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         ->check(CLI::IsMember({"auto", "structured", "generic", "folded", "events"}))
         ->capture_default_str();
     add("--timeline", arguments->timeline, "draw who did what when: FILE.svg or FILE.json");
+    add("--goal", arguments->goal, "write the programs to this file, too, as GOAL for LogGOPSim");
     command->add_flag("--json", arguments->json, "as one JSON object");
     command->callback([arguments, &exit_status] { exit_status = simulate(*arguments); });
 }

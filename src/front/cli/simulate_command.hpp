@@ -7,5 +7,6 @@
 namespace weft::front {
 
 void add_simulate_command(CLI::App& app, int& exit_status);
+void add_goal_command(CLI::App& app, int& exit_status);
 
 }  // namespace weft::front

@@ -73,27 +73,43 @@ std::uint64_t raises_of(const Program& program) {
     return raises;
 }
 
+void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
+                        const std::function<void(const Happening&)>& visit) {
+    const Partition partition = program.partition(size.elements);
+    for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+        const bool waits = step.kind == StepKind::wait;
+        const bool reduces = step.kind == StepKind::reduce;
+        Happening happening{.kind = step.kind,
+                            .message = is_raise(step.kind),
+                            .peer = step.kind == StepKind::publish ? kNoRank : step.peer,
+                            .published = waits && (step.flags & kFromPublished) != 0,
+                            .operands = step.operands};
+        // A wait with a lag is for what was raised so many segments before.
+        const std::uint32_t raised =
+            waits ? segment - std::min<std::uint32_t>(segment, step.lag) : segment;
+        happening.key = std::uint64_t{step.signal} * program.segments + raised;
+        if (happening.message || reduces)
+            happening.bytes =
+                bytes_in(program, partition, sent_by(step), segment, reduces ? step.operands : 1) *
+                size.element_bytes;
+        visit(happening);
+    });
+}
+
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit) {
-    const Partition partition = program.partition(size.elements);
     for (const Lane& lane : program.lanes)
-        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
-            if (!is_raise(step.kind)) return;
-            visit(step.kind == StepKind::publish ? kNoRank : step.peer,
-                  bytes_in(program, partition, sent_by(step), segment, 1) * size.element_bytes);
+        for_each_happening(program, lane, size, [&](const Happening& happening) {
+            if (happening.message) visit(happening.peer, happening.bytes);
         });
 }
 
 void for_each_reduction(
     const Program& program, const VectorSize& size,
     const std::function<void(std::uint64_t bytes, std::uint32_t operands)>& visit) {
-    const Partition partition = program.partition(size.elements);
     for (const Lane& lane : program.lanes)
-        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
-            if (step.kind != StepKind::reduce) return;
-            visit(bytes_in(program, partition, step.source, segment, step.operands) *
-                      size.element_bytes,
-                  step.operands);
+        for_each_happening(program, lane, size, [&](const Happening& happening) {
+            if (happening.kind == StepKind::reduce) visit(happening.bytes, happening.operands);
         });
 }
 

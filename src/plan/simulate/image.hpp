@@ -104,7 +104,21 @@ class ImagePart {
 
 /// Puts, signals, exposes and publishes of a program; loop bodies once for each segment.
 [[nodiscard]] std::uint64_t raises_of(const Program& program);
-/// Each of them, with whom it is for (kNoRank if it is published) and its bytes.
+/// A step, as often as it happens. Puts, signals, exposes, publishes, waits and reductions take time; what
+/// stands between waits makes them receptions of their own.
+struct Happening {
+    StepKind kind = StepKind::put;
+    bool message = false;  ///< it raises something somewhere
+    Rank peer = kNoRank;
+    std::uint64_t key = 0;       ///< number * segments + segment, of sends and waits
+    bool published = false;      ///< a wait for a published cell
+    std::uint64_t bytes = 0;     ///< of a message, or of one operand
+    std::uint32_t operands = 0;  ///< of a reduction
+};
+/// In the order of a lane, loop bodies once for each segment.
+void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
+                        const std::function<void(const Happening&)>& visit);
+/// Each message, with whom it is for (kNoRank if it is published) and its bytes.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
 /// Each reduction, with the bytes of an operand and the number of operands.
