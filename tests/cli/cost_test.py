@@ -95,6 +95,11 @@ class Formulas(unittest.TestCase):
                 self.check(value, printed)
             self.assertEqual((butterfly["memory"], regular["memory_twice"], binomial["memory_twice"]), memory)
 
+    def test_energy_of_butterflies_passes_that_of_trees(self):
+        for ranks, trees_win in ((64, False), (128, False), (256, True), (1024, True)):
+            self.assertEqual(formula("binomial-tree", p=ranks)["total_twice"] < formula("butterfly", p=ranks)["total"],
+                             trees_win, ranks)
+
     def test_hoefler_other_values(self):
         for name, printed in (("flat-tree", "3320.801"), ("kary-tree", "694.695"), ("binomial-tree", "379.448"),
                               ("pipelined-binary-tree", "387.183"), ("double-tree", "392.333"),
@@ -136,6 +141,11 @@ class Cost(unittest.TestCase):
 
     def test_the_model_column_of_ruefenachts_table(self):
         for ranks, schedule, least, median, doubling_least, doubling_median in self.TABLE_2:
+            gain = dict(zip((4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128), ("29.8", "54.8", "19.8", "47.9", "29.8", "46.4",
+                                                                         "27.6", "42.5", "26.2", "39.7", "28.2")))
+            times = [self.cost("allreduce", "--algorithm", spec, "--ranks", str(ranks), "--params",
+                               "archer-xc30-min")["formula"]["time_us"] for spec in (schedule, "recursive-doubling")]
+            self.assertEqual(f"{100 * (1 - times[0] / times[1]):.1f}", gain[ranks])
             for params, multiplied, doubled in (("archer-xc30-min", least, doubling_least),
                                                 ("archer-xc30-median", median, doubling_median)):
                 found = self.cost("allreduce", "--algorithm", schedule, "--ranks", str(ranks), "--params", params)
@@ -232,6 +242,29 @@ class Cost(unittest.TestCase):
                                                        "--params", path, status=2))
         self.assertIn("--params", self.cost("allreduce", "--algorithm", "a4", "--ranks", "4", "--params",
                                             "nowhere", status=2))
+
+    def test_counts(self):
+        def count(ranks, kind, *more):
+            done = weft("enumerate", "--ranks", str(ranks), "--kind", kind, "--count", *more, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+        # ranks: ordered and unordered factorisations, splits, merges
+        for ranks, *row in ((6, 3, 2, 9, 1), (7, 1, 1, 12, 3), (8, 4, 3, 18, 3), (10, 3, 2, 32, 7),
+                            (12, 8, 4, 48, 9), (16, 8, 5, 92, 20), (24, 20, 7, 232, 45), (32, 16, 7, 417, 89),
+                            (48, 48, 12, 1081, 186), (64, 32, 11, 1803, 346), (96, 112, 19, 4835, 699),
+                            (97, 1, 1, 2290, 810), (127, 1, 1, 3771, 1251), (128, 64, 15, 7503, 1251)):
+            found = [count(ranks, *options)["count"]
+                     for options in (("factored",), ("factored", "--unordered"), ("split",), ("merged",))]
+            self.assertEqual(found, row, ranks)
+        sums = [count(128, kind, "--up-to")["count"] for kind in ("factored", "split", "merged")]
+        self.assertEqual((sums, sum(sums)), ([1441, 253458, 57456], 312355))
+        self.assertEqual(count(1000000, "factored")["count"], 287648)
+        self.assertEqual(count(524288, "factored")["count"], 262144)
+        improved = json.loads(weft("enumerate", "--ranks", "5000", "--best", "--up-to", "--json").stdout)
+        self.assertEqual((improved["improved"], improved["sizes"]), (4762, 4999))
+        for refused in (("--kind", "split", "--unordered", "--count"), ("--kind", "factored", "--up-to"), ()):
+            self.assertEqual(weft("enumerate", "--ranks", "8", *refused).returncode, 2, refused)
 
     def test_the_best_schedule_of_any_size(self):
         for ranks, kind, least, factored, cover in (

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,8 @@ struct EnumerateArguments {
     std::string latency = "1340";
     std::string issue = "340";
     bool best = false;
+    bool unordered = false;
+    bool up_to = false;
     bool count = false;
     bool json = false;
 };
@@ -78,6 +81,54 @@ base::Result<collectives::StageCost> read_cost(const EnumerateArguments& argumen
     return collectives::StageCost{*latency, *issue};
 }
 
+/// Only schedules whose factors do not fall: one for each set of factors.
+std::uint64_t count_unordered(Rank ranks) {
+    std::uint64_t count = 0;
+    collectives::for_each_schedule(
+        ranks, ScheduleFamily::factored, [&](const collectives::Schedule& schedule) {
+            count += std::ranges::is_sorted(schedule, {}, &collectives::Stage::base) ? 1U : 0U;
+            return true;
+        });
+    return count;
+}
+
+int print_counts(const EnumerateArguments& arguments) {
+    std::uint64_t sum = 0;
+    std::uint64_t most = 0;
+    for (Rank ranks = arguments.up_to ? 2 : arguments.ranks; ranks <= arguments.ranks; ++ranks) {
+        const std::uint64_t count =
+            arguments.unordered ? count_unordered(ranks)
+                                : collectives::count_schedules(ranks, family_of(arguments.kind));
+        sum += count;
+        most = std::max(most, count);
+    }
+    nlohmann::ordered_json object{
+        {"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
+    if (arguments.unordered) object["unordered"] = true;
+    if (arguments.up_to) object["count_max"] = most;
+    fmt::print("{}\n", arguments.json ? object.dump() : fmt::to_string(sum));
+    return 0;
+}
+
+/// For how many numbers of ranks a split or a merge beats all factored schedules.
+int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
+    constexpr Rank kMost = 100'000;
+    if (arguments.ranks > kMost)
+        return report_failure(
+            base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost));
+    const collectives::OptimumSearch search(arguments.ranks, cost);
+    Rank improved = 0;
+    for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {
+        const collectives::Optimum best = search.find(ranks);
+        if (best.cost < best.factored) ++improved;
+    }
+    const nlohmann::ordered_json object{
+        {"ranks", arguments.ranks}, {"sizes", arguments.ranks - 1}, {"improved", improved}};
+    fmt::print("{}\n", arguments.json ? object.dump()
+                                      : fmt::format("{} of {}", improved, arguments.ranks - 1));
+    return 0;
+}
+
 int print_best(const EnumerateArguments& arguments) {
     if (!arguments.kind.empty() || arguments.count)
         return report_failure(
@@ -87,6 +138,7 @@ int print_best(const EnumerateArguments& arguments) {
                                          arguments.ranks, kBestRanksMax));
     const auto cost = read_cost(arguments);
     if (!cost) return report_failure(cost.failure());
+    if (arguments.up_to) return print_improved(arguments, *cost);
     const auto best = collectives::OptimumSearch(arguments.ranks, *cost).find(arguments.ranks);
     const auto nanoseconds = [](std::int64_t picoseconds) {
         return static_cast<double>(picoseconds) / plan::kPicosecondsPerNanosecond;
@@ -122,15 +174,14 @@ int enumerate(const EnumerateArguments& arguments) {
         return report_failure(
             base::fail(Status::argument, "--kind is missing: factored, split or merged"));
     const ScheduleFamily family = family_of(arguments.kind);
+    if (!arguments.count && (arguments.unordered || arguments.up_to))
+        return report_failure(
+            base::fail(Status::argument, "--unordered and --up-to go with --count or --best"));
+    if (arguments.unordered && family != ScheduleFamily::factored)
+        return report_failure(
+            base::fail(Status::argument, "--unordered is for factored schedules"));
+    if (arguments.count) return print_counts(arguments);
     Output output;
-    if (arguments.count) {
-        const std::uint64_t count = collectives::count_schedules(arguments.ranks, family);
-        output.add(arguments.json ? fmt::format("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{}}}\n",
-                                                arguments.ranks, arguments.kind, count)
-                                  : fmt::format("{}\n", count));
-        output.flush();
-        return 0;
-    }
     // The schedule without stages, of one rank, has no text: it is counted, not named.
     if (arguments.json)
         output.add(fmt::format("{{\"ranks\":{},\"kind\":\"{}\",\"count\":{},\"schedules\":[",
@@ -171,6 +222,11 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
     command->add_option("--issue-ns", arguments->issue, "of the model, for each message")
         ->capture_default_str();
     command->add_flag("--count", arguments->count, "only how many there are");
+    command->add_flag("--unordered", arguments->unordered,
+                      "with --count: orders of the same factors count once");
+    command->add_flag("--up-to", arguments->up_to,
+                      "of all numbers of ranks from 2: the sum of counts, or with --best for how "
+                      "many a split or merge is the cheapest");
     command->add_flag("--json", arguments->json, "as one JSON object");
     command->callback([arguments, &exit_status] { exit_status = enumerate(*arguments); });
 }
