@@ -28,10 +28,9 @@ constexpr std::array kCollectives = {
 // One line for each algorithm.
 std::vector<Algorithm> list_algorithms() {
     return {
-        barrier_dissemination(), barrier_central(),
-        broadcast_binomial(),    broadcast_flat(),
-        allreduce_multiplying(), allreduce_recursive_doubling(),
-        allreduce_butterfly(),   allreduce_reduce_broadcast(),
+        barrier_dissemination(),        barrier_central(),     barrier_multiplying(),
+        broadcast_binomial(),           broadcast_flat(),      allreduce_multiplying(),
+        allreduce_recursive_doubling(), allreduce_butterfly(), allreduce_reduce_broadcast(),
     };
 }
 

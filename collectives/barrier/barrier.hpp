@@ -11,5 +11,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm barrier_dissemination();
 [[nodiscard]] Algorithm barrier_central();
+[[nodiscard]] Algorithm barrier_multiplying();
 
 }  // namespace weft::collectives

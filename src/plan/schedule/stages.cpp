@@ -196,6 +196,8 @@ class Expansion {
     }
 
     void send(Rank peer, Rank number, std::uint8_t flags) {
+        if (!stages_.carries)
+            return builder_.signal(peer, first_number_ + static_cast<std::uint32_t>(number), flags);
         builder_.put(peer, first_number_ + static_cast<std::uint32_t>(number), value(), flags);
         unsettled_ = true;
     }
@@ -208,6 +210,7 @@ class Expansion {
 
     /// Overwrites the value, which puts may still be reading.
     void combine() {
+        if (!stages_.carries) return;
         if (unsettled_) builder_.local();
         unsettled_ = false;
         if (operands_.size() == 1)

@@ -116,7 +116,7 @@ class Prediction {
             const std::uint64_t messages = raises_of(stages, stage);
             work.messages += messages;
             const auto* meeting = std::get_if<Meeting>(&stage);
-            if (meeting != nullptr && meeting->keeps_own)
+            if (meeting != nullptr && meeting->keeps_own && stages.carries)
                 work.combining +=
                     static_cast<Time>(messages - replaced(stages, *meeting)) * combine;
         }

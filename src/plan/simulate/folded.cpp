@@ -141,7 +141,7 @@ class Folded {
         for (std::uint32_t segment = 0; segment < header.segments; ++segment) {
             const std::uint64_t bytes =
                 stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
-            const StageCosts costs(around_.model, bytes);
+            const StageCosts costs(around_.model, bytes, stages_.carries);
             for (const Circle* circle : circles_) turn(*circle, costs, circling);
             if (split_ != nullptr) open_split(costs);
             for (int height = 1; height <= trees.height(); ++height) pass(height, costs);

@@ -18,12 +18,12 @@ namespace weft::plan {
 
 /// The costs of one stage for messages of one size.
 struct StageCosts {
-    StageCosts(const MessageModel& message_model, std::uint64_t bytes)
+    StageCosts(const MessageModel& message_model, std::uint64_t bytes, bool carries)
         : model(message_model),
           busy(message_model.busy(bytes) + (message_model.blocking ? message_model.latency : 0)),
           latency(message_model.blocking ? 0 : message_model.latency),
           pace(std::max(busy, message_model.gap)),
-          combine(message_model.combine(bytes, 2)) {}
+          combine(carries ? message_model.combine(bytes, 2) : 0) {}
 
     const MessageModel& model;
     Time busy;     ///< of the sender, for one message

@@ -40,7 +40,7 @@ class Structured {
                 stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
             for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
                 const Stage& stage = stages_.stages[i];
-                const StageCosts costs(around_.model, bytes);
+                const StageCosts costs(around_.model, bytes, stages_.carries);
                 std::visit([&](const auto& kind) { pass(kind, costs); }, stage);
                 outcome.messages += raises_of(stages_, stage);
                 tell(segment, i);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "collectives/notation/enumerate.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
@@ -27,6 +28,25 @@ TEST(BarrierProof, DisseminationSynchronizesInEveryRadix) {
             EXPECT_EQ(verdict.messages, 0U);
         }
     }
+}
+
+TEST(BarrierProof, EveryScheduleSynchronizes) {
+    for (Rank size = 2; size <= 16; ++size) {
+        for (int family = 0; family < 3; ++family)
+            for_each_schedule(
+                size, static_cast<ScheduleFamily>(family), [&](const Schedule& schedule) {
+                    const auto verdict =
+                        prove("barrier", fmt::format("multiplying:schedule=({})", print(schedule)),
+                              {.size = size, .elements = 0});
+                    EXPECT_TRUE(verdict.valid && verdict.synchronizing)
+                        << print(schedule) << ": " << verdict.error;
+                    EXPECT_EQ(verdict.messages, 0U);
+                    return verdict.valid;
+                });
+    }
+    for (const char* wrong :
+         {"multiplying", "multiplying:schedule=a2", "multiplying:schedule=(a3)"})
+        EXPECT_FALSE(generate("barrier", *parse_spec(wrong), {.size = 2}).ok()) << wrong;
 }
 
 TEST(BarrierProof, RoundsMayHaveARadixEach) {

@@ -176,6 +176,21 @@ TEST(Engines, AgreeOnCirclesOfAnySizeAndReach) {
     }
 }
 
+TEST(Engines, AgreeOnSchedulesWithoutData) {
+    const Surroundings around = paper();
+    for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
+             {8, "a2,a4"}, {7, "c6m2,a2,a2,e6m2"}, {9, "c9m9,e9m9"}, {11, "m2g3a3,n2g3a3"}}) {
+        const Question question{.collective = "barrier",
+                                .spec = "multiplying:schedule=(" + spec + ")",
+                                .request = {.size = size}};
+        const Outcome reference = generic(question, around);
+        const Stages stages = stages_of(question);
+        expect_equal(events(question, around), reference, spec);
+        expect_equal(*simulate_structured(stages, size_of(question), around), reference, spec);
+        expect_equal(*simulate_folded(stages, size_of(question), around), reference, spec);
+    }
+}
+
 TEST(Engines, StructuredAndFoldedAgreeOnManyRanks) {
     const Surroundings around = paper();
     const std::string nines = ",a3,a3,a3,a3,a3,a3,a3,a3,a3,a3,";
