@@ -226,6 +226,9 @@ class Cost(unittest.TestCase):
             self.assertTrue(after["total_energy_uj"] < before["total_energy_uj"] or
                             after["descriptor_bytes"] < before["descriptor_bytes"])
         self.assertEqual(front[0]["time_us"], quick["time_us"])
+        # Variants of parameters are candidates, too: two regular trees need least memory.
+        small = self.cost("allreduce", "--ranks", "64", "--objective", "memory")
+        self.assertEqual((small["algorithm"], small["descriptor_bytes"]), ("reduce-broadcast:tree=(kary:k=2)", 96))
 
     def test_parameters_come_from_files_too(self):
         with tempfile.TemporaryDirectory() as folder:

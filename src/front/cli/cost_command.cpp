@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "base/units.hpp"
-#include "collectives/notation/optimum.hpp"
+#include "collectives/candidates.hpp"
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
@@ -181,27 +181,31 @@ class Question {
             const auto candidate = cost_of(question, parameters_);
             if (candidate) candidates.push_back(*candidate);
         };
-        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-            if (algorithm.collective != question_->collective) continue;
-            add({.name = std::string(algorithm.name)});
-            if (algorithm.properties.notation) add_schedules(add);
+        for (const std::string& text : collectives::candidate_specs(
+                 question_->collective, {.size = question_->request.size, .stage = stage_cost()})) {
+            const auto spec = collectives::parse_spec(text);
+            if (spec) add(*spec);
         }
+        for (const collectives::Algorithm& algorithm : collectives::algorithms())
+            if (algorithm.collective == question_->collective && algorithm.properties.notation)
+                add_schedules(add);
         if (candidates.empty())
             return base::fail(Status::argument, "no algorithm of {} fits {} ranks",
                               question_->collective, question_->request.size);
         return candidates;
     }
 
-    /// Up to so many of each kind, and the optimum of the model of messages.
+    [[nodiscard]] collectives::StageCost stage_cost() const {
+        const plan::MessageModel model(parameters_.wire);
+        const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
+        return {.latency = model.latency + model.receive,
+                .message = model.busy(bytes) + model.combine(bytes, 2)};
+    }
+
+    /// Up to so many of each kind.
     template <class Add>
     void add_schedules(Add add) {
         const Rank size = question_->request.size;
-        const plan::MessageModel model(parameters_.wire);
-        const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
-        const collectives::OptimumSearch search(
-            size, {.latency = model.latency + model.receive,
-                   .message = model.busy(bytes) + model.combine(bytes, 2)});
-        add({.schedule = search.find(size).schedule});
         for (const auto family :
              {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
               collectives::ScheduleFamily::merged}) {
