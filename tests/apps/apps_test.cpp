@@ -26,7 +26,7 @@ const std::vector<App>& apps() {
     static const std::vector<App> all{
         {"cg", {kMesh}, "serial_iterations"},
         {"heat", {"--rows", "37", "--columns", "53", "--steps", "61"}, "cells_compared"},
-        {"table", {"--draws", "1500", "--distinct", "300"}, "keys_found"},
+        {"table", {"--draws", "500", "--distinct", "120"}, "keys_found"},
     };
     return all;
 }
