@@ -3,6 +3,7 @@
 
 #include <hwloc.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -23,13 +24,15 @@ base::Failure refused(const char* call) {
     return base::fail(Status::environment, "{} failed: {}", call, std::strerror(errno));
 }
 
-}  // namespace
-
-base::Result<std::vector<Core>> read_usable_cores() {
+base::Result<Topology> load() {
     hwloc_topology_t handle = nullptr;
     if (hwloc_topology_init(&handle) != 0) return refused("hwloc_topology_init");
-    const Topology topology(handle);
+    Topology topology(handle);
     if (hwloc_topology_load(handle) != 0) return refused("hwloc_topology_load");
+    return topology;
+}
+
+base::Result<std::vector<Core>> usable_cores(hwloc_topology_t handle) {
     const CpuSet usable(hwloc_bitmap_alloc());
     if (hwloc_get_cpubind(handle, usable.get(), HWLOC_CPUBIND_PROCESS) != 0)
         return refused("hwloc_get_cpubind");
@@ -45,6 +48,41 @@ base::Result<std::vector<Core>> read_usable_cores() {
         cores[known.first->second].processors.push_back(static_cast<int>(processor->os_index));
     }
     return cores;
+}
+
+std::string info_of(hwloc_obj_t object, const char* name) {
+    const char* const text = object == nullptr ? nullptr : hwloc_obj_get_info_by_name(object, name);
+    return text == nullptr ? std::string() : text;
+}
+
+}  // namespace
+
+base::Result<std::vector<Core>> read_usable_cores() {
+    const auto topology = load();
+    if (!topology) return topology.failure();
+    return usable_cores(topology->get());
+}
+
+base::Result<Machine> read_machine() {
+    const auto topology = load();
+    if (!topology) return topology.failure();
+    hwloc_topology_t handle = topology->get();
+    auto usable = usable_cores(handle);
+    if (!usable) return usable.failure();
+    // -1, for objects on several levels, does not occur for these; 0 says that nothing is known.
+    const auto count = [&](hwloc_obj_type_t type) {
+        return std::max(0, hwloc_get_nbobjs_by_type(handle, type));
+    };
+    hwloc_obj_t root = hwloc_get_root_obj(handle);
+    return Machine{
+        .host = info_of(root, "HostName"),
+        .processor = info_of(hwloc_get_obj_by_type(handle, HWLOC_OBJ_PACKAGE, 0), "CPUModel"),
+        .packages = count(HWLOC_OBJ_PACKAGE),
+        .numa_nodes = count(HWLOC_OBJ_NUMANODE),
+        .cores = count(HWLOC_OBJ_CORE),
+        .processors = count(HWLOC_OBJ_PU),
+        .usable_cores = *std::move(usable),
+        .reader_version = info_of(root, "hwlocVersion")};
 }
 
 }  // namespace weft::topology

@@ -13,4 +13,7 @@ namespace weft::topology {
 /// of counts as a core of its own.
 [[nodiscard]] base::Result<std::vector<Core>> read_usable_cores();
 
+/// The whole machine.
+[[nodiscard]] base::Result<Machine> read_machine();
+
 }  // namespace weft::topology

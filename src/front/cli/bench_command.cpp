@@ -12,15 +12,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/element_types.hpp"
@@ -32,6 +28,7 @@
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_subjects.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/job_command.hpp"
 #include "run/runtime/plans.hpp"
 
 namespace weft::front {
@@ -295,12 +292,6 @@ void print_head(const BenchOptions& options, Runtime& runtime, double calibrator
                "iterations", "min_us", "median_us", "p99_us", "max_us");
 }
 
-/// Whether the launcher calls this process rank 0, or there is none.
-bool is_first_rank() {
-    const char* rank = std::getenv("PMIX_RANK");
-    return rank == nullptr || std::string_view(rank) == "0";
-}
-
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
 double calibrate_first_rank() {
     if (!is_first_rank()) return 0;
@@ -363,25 +354,12 @@ int bench(const BenchOptions& options) {
     return right ? 0 : kAnswerIsNo;
 }
 
-/// Outside of a job. Arguments are refused by all ranks alike: the first one says why, and its end ends
-/// the job. The others give it the time to do so; it would be ended unheard if they were quicker.
-int refuse(Status status, std::string_view text) {
-    const bool alike = exit_status_of(status) == kUnusableArguments;
-    if (alike && !is_first_rank()) {
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-    } else {
-        fmt::print(stderr, "weft bench: {}\n", text);
-    }
-    return exit_status_of(status);
-}
-
 int run_bench(BenchOptions& options) {
-    if (const auto read = complete(options); !read)
-        return refuse(read.failure().status, read.failure().text);
+    if (const auto read = complete(options); !read) return refuse("bench", read.failure());
     try {
         return bench(options);
     } catch (const Error& error) {
-        return refuse(error.status(), error.what());
+        return refuse("bench", {error.status(), error.what()});
     }
 }
 

@@ -22,6 +22,7 @@
 #include "front/cli/enumerate_command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/explain_command.hpp"
+#include "front/cli/info_command.hpp"
 #include "front/cli/list_command.hpp"
 #include "front/cli/run_command.hpp"
 #include "front/cli/show_command.hpp"
@@ -40,6 +41,13 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     }
     fmt::print(stderr, "weft: {}\nweft: try --help\n", outcome.what());
     return kUnusableArguments;
+}
+
+std::string names_of_commands(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
+    return names;
 }
 
 struct CommandLine {
@@ -69,6 +77,7 @@ int main(int argc, char** argv) {
     auto [arguments, program] = split_at_program(argc, argv);
     weft::front::add_run_command(app, program, exit_status);
     weft::front::add_bench_command(app, exit_status);
+    weft::front::add_info_command(app, exit_status);
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);
     weft::front::add_verify_command(app, exit_status);
@@ -86,9 +95,7 @@ int main(int argc, char** argv) {
         app.parse(arguments);
         if (app.get_subcommands().empty()) {
             throw CLI::RequiredError(
-                "a command (run, bench, list, show, verify, enumerate, simulate, goal, cost, "
-                "formula, "
-                "explain) is missing",
+                fmt::format("a command ({}) is missing", names_of_commands(app)),
                 CLI::ExitCodes::RequiredError);
         }
     } catch (const CLI::ParseError& outcome) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,5 +56,7 @@ class Bootstrap {
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
 /// The rank that this process will be, as far as a launcher has told: known before it joins.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
+/// Version of the PMIx library, as it gives it itself.
+[[nodiscard]] std::string pmix_version();
 
 }  // namespace weft::link

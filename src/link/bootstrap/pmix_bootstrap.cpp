@@ -10,6 +10,7 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -255,6 +256,13 @@ bool started_by_pmix() {
 
 base::Result<std::unique_ptr<Bootstrap>> join_pmix_job() {
     return PmixBootstrap::join();
+}
+
+/// Out of "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)", or of "OpenPMIx 5.0.7, repo rev: ...".
+std::string pmix_version() {
+    const std::string text = PMIx_Get_version();
+    const std::string name = text.substr(0, std::min(text.find(','), text.find(" (")));
+    return name.substr(name.rfind(' ') + 1);
 }
 
 }  // namespace weft::link

@@ -233,4 +233,33 @@ base::Result<Found> discover(const FabricOptions& options) {
     return discover(options, exact);
 }
 
+std::vector<Offered> offered_providers() {
+    std::vector<Offered> all;
+    const Info hints = make_hints({});
+    if (hints == nullptr) return all;
+    hints->mode = all_modes();
+    hints->domain_attr->mr_mode = all_mr_modes();
+    const Info list = offers_for(*hints, {});
+    std::vector<std::string> usable;
+    for (const fi_info* offer = list.get(); offer != nullptr; offer = offer->next) {
+        const std::string name = offer->fabric_attr->prov_name;
+        const auto grant = accept_offer(*offer);
+        if (grant) note(usable, name);
+        const auto known = std::ranges::find(all, name, &Offered::provider);
+        if (known == all.end()) all.push_back({name, grant ? "" : grant.failure().text});
+    }
+    for (Offered& offered : all)
+        if (std::ranges::find(usable, offered.provider) != usable.end()) offered.refusal.clear();
+    return all;
+}
+
+std::string objection(const FabricOptions& options, const Profile& profile) {
+    if (std::string why = misfit(options, profile); !why.empty()) return why;
+    const auto found = find(options, profile);
+    if (!found) return found.failure().text;
+    const std::string_view answer = found->info->fabric_attr->prov_name;
+    if (answer == profile.provider) return {};
+    return fmt::format("libfabric answers with \"{}\" where it is asked for", answer);
+}
+
 }  // namespace weft::link

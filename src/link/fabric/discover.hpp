@@ -6,6 +6,9 @@
 //          out what stood in the way, because libfabric itself only says "no data".
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/grant.hpp"
 #include "link/fabric/handles.hpp"
@@ -26,5 +29,15 @@ struct Found {
 
 /// The best offer of exactly the provider that `profile` names (any provider if it names none).
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
+
+/// A provider of reliable datagrams with remote writes on this machine.
+struct Offered {
+    std::string provider;
+    std::string refusal;  ///< what stands against all of its offers; empty: nothing
+};
+[[nodiscard]] std::vector<Offered> offered_providers();
+
+/// Why a job of this shape cannot take the provider that `profile` names; empty: it can.
+[[nodiscard]] std::string objection(const FabricOptions& options, const Profile& profile);
 
 }  // namespace weft::link

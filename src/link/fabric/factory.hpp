@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factory.hpp - the one symbol that the module weft_fabric.so exports, and when it is refused.
+// factory.hpp - the symbols that the module weft_fabric.so exports, and when it refuses.
 //
 // Why      C++ types cross the border, so both sides must come from the same build. The contract
 //          number changes with their layout; the module refuses a caller with another number.
 #pragma once
 
 #include "link/fabric/fabric.hpp"
+#include "link/fabric/survey.hpp"
 
 namespace weft::link {
 
@@ -14,7 +15,7 @@ namespace weft::link {
     std::uint64_t number = kRevision;
     for (const std::size_t bytes :
          {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),
-          sizeof(FabricFacts), sizeof(base::Failure)}) {
+          sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;
     }
     return number;
@@ -24,5 +25,10 @@ namespace weft::link {
 using FabricFactory = FabricPort* (*)(std::uint64_t contract, const FabricMemory& memory,
                                       const FabricOptions& options, base::Failure& why);
 inline constexpr const char* kFabricFactory = "weft_fabric_open";
+
+/// Fills in the survey and returns true; false, with the reason in `why`. Never throws.
+using FabricSurveyor = bool (*)(std::uint64_t contract, const FabricOptions& options,
+                                FabricSurvey& survey, base::Failure& why);
+inline constexpr const char* kFabricSurveyor = "weft_fabric_survey";
 
 }  // namespace weft::link

@@ -65,28 +65,46 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
+/// An exported function of the module, which is loaded first.
+base::Result<void*> find_export(const std::string& named, const char* name) {
+    auto module = load_module(named);
+    if (!module) return module.failure();
+    void* symbol = ::dlsym(*module, name);
+    if (symbol == nullptr)
+        return base::fail(Status::environment, "the network module {} has no {}", kModule, name);
+    return symbol;
+}
+
+/// Why an exported function did not do what it should.
+base::Failure reason_of(base::Failure why) {
+    if (!why.text.empty()) return why;
+    return base::fail(Status::environment,
+                      "the network module {} is of another build of weft than its caller", kModule);
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     const KeptHandlers kept;
-    auto module = load_module(options.module);
-    if (!module) return module.failure();
-    void* symbol = ::dlsym(*module, kFabricFactory);
+    const auto symbol = find_export(options.module, kFabricFactory);
+    if (!symbol) return symbol.failure();
+    const auto factory = reinterpret_cast<FabricFactory>(*symbol);
     base::Failure why;
-    if (symbol == nullptr) {
-        return base::fail(Status::environment, "the network module {} has no {}", kModule,
-                          kFabricFactory);
-    }
-    const auto factory = reinterpret_cast<FabricFactory>(symbol);
     std::unique_ptr<FabricPort> port(factory(fabric_contract(), memory, options, why));
-    if (port != nullptr) return port;
-    if (why.text.empty()) {
-        return base::fail(Status::environment,
-                          "the network module {} is of another build of weft than its caller",
-                          kModule);
-    }
-    return why;
+    if (port == nullptr) return reason_of(std::move(why));
+    return port;
+}
+
+base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
+    const KeptHandlers kept;
+    const auto symbol = find_export(options.module, kFabricSurveyor);
+    if (!symbol) return symbol.failure();
+    const auto surveyor = reinterpret_cast<FabricSurveyor>(*symbol);
+    base::Failure why;
+    FabricSurvey survey;
+    if (!surveyor(fabric_contract(), options, survey, why)) return reason_of(std::move(why));
+    return survey;
 }
 
 }  // namespace weft::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// module.cpp - the exported factory of weft_fabric.so. Nothing else leaves the module.
+// module.cpp - the exported functions of weft_fabric.so. Nothing else leaves the module.
 #include <exception>
 
 #include "link/fabric/factory.hpp"
@@ -17,4 +17,17 @@ extern "C" __attribute__((visibility("default"))) weft::link::FabricPort* weft_f
         why = {Status::environment, problem.what()};
     }
     return nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) bool weft_fabric_survey(
+    std::uint64_t contract, const weft::link::FabricOptions& options,
+    weft::link::FabricSurvey& survey, weft::base::Failure& why) {
+    if (contract != weft::link::fabric_contract()) return false;
+    try {
+        survey = weft::link::survey_fabric(options);
+        return true;
+    } catch (const std::exception& problem) {
+        why = {weft::Status::environment, problem.what()};
+    }
+    return false;
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// info_command.cpp - `weft info`: what this job got, or what this machine has for one.
+//
+// Idea     Without a launcher this process is a job of one rank, which asks about the network all the
+//          same. Under a launcher every rank runs the command and the first one prints.
+// Holds    A network that cannot be used is an answer here and no failure, as long as the job does
+//          without it.
+// Next     info_report.hpp for what is said; run/runtime/describe.hpp for where it comes from.
+#include "front/cli/info_command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "front/cli/exit_status.hpp"
+#include "front/cli/info_report.hpp"
+#include "front/cli/job_command.hpp"
+#include "topology/hwloc_reader.hpp"
+
+namespace weft::front {
+
+namespace {
+
+struct InfoArguments {
+    bool environment = false;
+    bool json = false;
+};
+
+int tell_environment(bool json) {
+    const auto settings = base::read_settings(environ, run::kKindNames);
+    if (!settings) return refuse("info", settings.failure());
+    if (!is_first_rank()) return 0;
+    const auto table = environment_json(*settings);
+    fmt::print("{}", json ? table.dump() + "\n" : environment_text(table));
+    return 0;
+}
+
+/// All ranks; the first one prints.
+base::Result<void> tell(run::Runtime& runtime, bool json) {
+    if (runtime.world().rank() != 0) return runtime.finalize();
+    auto machine = topology::read_machine();
+    if (!machine) return machine.failure();
+    const auto info = info_json(
+        {run::describe(runtime), *std::move(machine), runtime.settings(), runtime.layout()});
+    fmt::print("{}", json ? info.dump() + "\n" : info_text(info));
+    return runtime.finalize();
+}
+
+int info(const InfoArguments& arguments) {
+    if (arguments.environment) return tell_environment(arguments.json);
+    auto runtime = run::Runtime::create(environ);
+    if (!runtime) return refuse("info", runtime.failure());
+    const auto told = tell(**runtime, arguments.json);
+    return told ? 0 : refuse("info", told.failure());
+}
+
+}  // namespace
+
+void add_info_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<InfoArguments>();
+    CLI::App* command = app.add_subcommand(
+        "info", "What this machine, or this job, has: versions, network, memory, settings");
+    command->add_flag("--environment", arguments->environment,
+                      "The table of WEFT_* settings alone");
+    command->add_flag("--json", arguments->json, "One JSON object on stdout");
+    command->footer(
+        "Alone it tells about this machine. Started with weft run -n N -- weft info, the first\n"
+        "rank tells what that job got.");
+    command->callback([arguments, &exit_status] { exit_status = info(*arguments); });
+}
+
+}  // namespace weft::front

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// info_command.hpp - `weft info`.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace weft::front {
+
+void add_info_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// info_text.cpp - the text of `weft info`, written from its object.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/units.hpp"
+#include "front/cli/info_report.hpp"
+
+namespace weft::front {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string count(const Json& number, std::string_view noun) {
+    return fmt::format("{} {}{}", number.dump(), noun, number == 1 ? "" : "s");
+}
+
+std::string bytes(const Json& number) {
+    return base::format_bytes(number.get<std::uint64_t>());
+}
+
+/// Values of an array with something between them.
+std::string joined(const Json& values, std::string_view between) {
+    std::string text;
+    for (const Json& value : values)
+        text += fmt::format("{}{}", text.empty() ? "" : between, text_of(value));
+    return text;
+}
+
+std::string job_text(const Json& info) {
+    const Json& job = info["job"];
+    std::string text = "job\n";
+    if (job["launched"] == true) {
+        text += fmt::format("  {} on {} ({})\n", count(job["ranks"], "rank"),
+                            count(job["nodes"], "node"), joined(job["ranks_per_node"], ", "));
+    } else {
+        text += "  this process alone; start it with weft run to see what a job gets\n";
+    }
+    text +=
+        fmt::format("  waits {}: {} on this host, which may use {}\n",
+                    job["waiting"] == "spin" ? "spin" : "yield the processor",
+                    count(job["host_ranks"], "rank"), count(job["host_processors"], "processor"));
+    text +=
+        info["mapping"]["mode"] == "equal"
+            ? "  node-mates' memory: mapped at equal addresses, so pointers into it are shared\n"
+            : "  node-mates' memory: mapped at different addresses, so only offsets are shared\n";
+    if (const std::string problems = text_of(info["mapping"]["problems"]); !problems.empty())
+        text += fmt::format("    {}\n", problems);
+    return text;
+}
+
+std::string machine_text(const Json& info) {
+    const Json& machine = info["topology"];
+    return fmt::format(
+        "machine {}\n  {}\n  {}, {}, {}, {}; usable here: {}, {}\n  reductions with {} (this "
+        "processor can run {})\n",
+        text_of(machine["host"]), text_of(machine["processor"]),
+        count(machine["packages"], "package"), count(machine["numa_nodes"], "NUMA node"),
+        count(machine["cores"], "core"), count(machine["processors"], "processor"),
+        count(machine["usable_cores"], "core"), count(machine["usable_processors"], "processor"),
+        text_of(info["reduction"]["instruction_set"]), joined(info["reduction"]["runnable"], ", "));
+}
+
+std::string banks_text(const Json& info) {
+    const Json& banks = info["banks"];
+    return fmt::format(
+        "memory of each rank: a segment of {}, of which only touched pages cost anything\n"
+        "  heap of {}; room for {} teams of {}\n"
+        "  a team has {} banks of {} cells with {} bytes each, and {} bulk banks of {}\n",
+        bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), banks["teams_max"].dump(),
+        bytes(banks["team_bytes"]), banks["banks"].dump(), banks["cells_per_bank"].dump(),
+        banks["cell_payload_bytes"].dump(), banks["bulk_banks"].dump(),
+        bytes(banks["bulk_bank_bytes"]));
+}
+
+std::string notify_text(const Json& notify) {
+    if (notify["problem"] != "") return fmt::format("  {}\n", text_of(notify["problem"]));
+    std::string text = "  far ranks learn that data has landed\n";
+    for (const Json& line : notify["sizes"]) {
+        const std::string which = line["up_to_bytes"].is_null()
+                                      ? fmt::format("above {} bytes", line["above_bytes"].dump())
+                                      : fmt::format("up to {} bytes", line["up_to_bytes"].dump());
+        text += fmt::format("    {}: by {}, because {}\n", which, text_of(line["way"]),
+                            text_of(line["reason"]));
+    }
+    text += "  ways there are\n";
+    for (const Json& way : notify["ways"])
+        text += fmt::format(
+            "    {:<10}{:<14}{}\n", text_of(way["way"]),
+            way["promised"] == true ? "promised:" : "not promised:", text_of(way["reason"]));
+    return text;
+}
+
+std::string granted_text(const Json& value) {
+    if (value.is_boolean()) return value == true ? "yes" : "no";
+    return value == std::numeric_limits<std::size_t>::max() ? "no limit" : text_of(value);
+}
+
+std::string network_text(const Json& info) {
+    std::string text = "network\n";
+    const std::string provider = text_of(info["provider"]);
+    const bool used = info["job"]["provider"] != "none";
+    if (provider == "none") {
+        text += fmt::format("  no provider: {}\n", text_of(info["provider_reason"]));
+    } else {
+        text += fmt::format("  {} {}: {}\n",
+                            used ? "this job uses" : "a job of several nodes would use", provider,
+                            text_of(info["provider_reason"]));
+    }
+    if (!info.contains("providers")) return text;
+    text += "  providers, in order of preference\n";
+    for (const Json& finding : info["providers"])
+        text += fmt::format("    {} {:<16} {}\n", finding["chosen"] == true ? '*' : ' ',
+                            text_of(finding["provider"]), text_of(finding["reason"]));
+    if (!info.contains("granted")) return text;
+    text += "  granted\n";
+    for (const auto& [name, value] : info["granted"].items())
+        text += fmt::format("    {:<22} {}\n", name, granted_text(value));
+    text += notify_text(info["notify"]);
+    if (info.contains("completion"))
+        text +=
+            fmt::format("  one-sided writes are known to have landed as {}, because {}\n",
+                        text_of(info["completion"]["kind"]), text_of(info["completion"]["reason"]));
+    return text;
+}
+
+std::string in_force_text(const Json& info) {
+    std::string text = "environment in force (weft info --environment explains it)\n";
+    for (const Json& setting : info["environment"]) {
+        const std::string value = text_of(setting["value"]);
+        if (value.empty()) continue;
+        text += fmt::format("  {}={}{}\n", text_of(setting["name"]), value,
+                            setting["given"] == true ? "" : "  (default)");
+    }
+    return text;
+}
+
+std::string unknown_text(const Json& info) {
+    if (info["unknown"].empty()) return {};
+    return fmt::format("set, but read by nothing: {}\n", joined(info["unknown"], ", "));
+}
+
+}  // namespace
+
+std::string environment_text(const Json& settings) {
+    std::string text;
+    for (const Json& setting : settings["environment"]) {
+        const std::string value = text_of(setting["value"]);
+        text += fmt::format("{}{}\n    {}\n    value: {}{}\n", text_of(setting["name"]),
+                            value.empty() ? "" : fmt::format("={}", value),
+                            text_of(setting["meaning"]), text_of(setting["form"]),
+                            setting["alike"] == true ? "; alike on all ranks" : "");
+        const std::string fallback = text_of(setting["default"]);
+        if (!fallback.empty()) text += fmt::format("    default: {}\n", fallback);
+        if (setting["given"] == true) text += "    set here\n";
+    }
+    return text + unknown_text(settings);
+}
+
+std::string info_text(const Json& info) {
+    const Json& versions = info["versions"];
+    const std::string libfabric = text_of(versions["libfabric"]);
+    return fmt::format("weft {} with libfabric {}, PMIx {}, hwloc {}\n", text_of(versions["weft"]),
+                       libfabric.empty() ? "(not loaded)" : libfabric, text_of(versions["pmix"]),
+                       text_of(versions["hwloc"])) +
+           job_text(info) + machine_text(info) + banks_text(info) + network_text(info) +
+           in_force_text(info) + unknown_text(info);
+}
+
+}  // namespace weft::front

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/survey.hpp"
+
+#include <rdma/fabric.h>
+
+#include <algorithm>
+
+#include "link/fabric/discover.hpp"
+
+namespace weft::link {
+namespace {
+
+ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_view provider) {
+    const auto known = std::ranges::find(findings, provider, &ProviderFinding::provider);
+    if (known != findings.end()) return *known;
+    findings.push_back({.provider = std::string(provider)});
+    return findings.back();
+}
+
+/// Why a provider that is not the chosen one is not.
+std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
+                    bool before_chosen) {
+    const Profile& profile = profile_of(finding.provider);
+    if (!finding.offered) return "libfabric does not offer it on this machine";
+    if (profile.provider == finding.provider) {
+        if (std::string against = objection(options, profile); !against.empty()) return against;
+    }
+    if (!options.provider.empty())
+        return fmt::format("WEFT_PROVIDER asks for \"{}\"", options.provider);
+    if (profile.provider.empty()) return "usable; without a profile it is taken only by name";
+    return before_chosen ? "libfabric offers it, but not under the hints of its profile"
+                         : "usable; it stands behind the chosen one in the order of preference";
+}
+
+std::vector<ProviderFinding> find_providers(const FabricOptions& options, const std::string& chosen,
+                                            const std::string& reason) {
+    std::vector<ProviderFinding> findings;
+    for (const Profile* profile : preferred_profiles()) finding_of(findings, profile->provider);
+    for (const Offered& offered : offered_providers()) {
+        ProviderFinding& finding = finding_of(findings, offered.provider);
+        finding.offered = true;
+        finding.why = offered.refusal;
+    }
+    bool before_chosen = !chosen.empty();
+    for (ProviderFinding& finding : findings) {
+        finding.chosen = finding.provider == chosen;
+        if (finding.chosen) {
+            before_chosen = false;
+            finding.offered = true;
+            finding.why = reason;
+        } else if (finding.why.empty()) {
+            finding.why = why_not(options, finding, before_chosen);
+        }
+    }
+    return findings;
+}
+
+std::string reason_of_choice(const FabricOptions& options, const Found& found) {
+    const std::string_view provider = found.info->fabric_attr->prov_name;
+    if (options.provider == provider) return "WEFT_PROVIDER asks for it";
+    if (!options.provider.empty())
+        return fmt::format("libfabric answers with it where WEFT_PROVIDER asks for \"{}\"",
+                           options.provider);
+    if (found.profile.provider.empty()) return "no provider with a profile is usable here";
+    return "the first in the order of preference that is usable here";
+}
+
+const NotifyFinding& finding_of(const FabricSurvey& survey, Notify way) {
+    return *std::ranges::find(survey.ways, way, &NotifyFinding::way);
+}
+
+void explain_notify(FabricSurvey& survey, const Profile& profile, const FabricOptions& options) {
+    for (const Notify way : kNotifies) {
+        Verdict verdict = judge_notify(way, profile, survey.grant);
+        survey.ways.push_back({way, verdict.promised, std::move(verdict.why)});
+    }
+    const auto plan = choose_notify(profile, survey.grant, options.notify);
+    if (!plan) {
+        survey.problem = plan.failure().text;
+        return;
+    }
+    survey.notify = *plan;
+    const auto explain = [&](Notify way) {
+        const std::string_view asked = options.notify == way ? "WEFT_NOTIFY asks for it, and " : "";
+        return fmt::format("{}{}", asked, finding_of(survey, way).why);
+    };
+    survey.small_reason = explain(plan->small);
+    survey.large_reason = explain(plan->large);
+    survey.completion = choose_completion(profile, survey.grant, options.notify);
+    switch (survey.completion) {
+        case base::RemoteCompletion::ordered:
+            survey.completion_reason = explain(Notify::ordered);
+            break;
+        case base::RemoteCompletion::counted:
+            survey.completion_reason = explain(Notify::immediate);
+            break;
+        case base::RemoteCompletion::delivered:
+            survey.completion_reason = explain(Notify::delivery);
+            break;
+    }
+}
+
+}  // namespace
+
+FabricSurvey survey_fabric(const FabricOptions& options) {
+    FabricSurvey survey;
+    survey.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+    const auto found = discover(options);
+    if (found) {
+        survey.provider = found->info->fabric_attr->prov_name;
+        survey.domain = found->info->domain_attr->name;
+        survey.grant = found->grant;
+        survey.reason = reason_of_choice(options, *found);
+        Profile named = found->profile;  // its provider may be empty: any
+        named.provider = survey.provider;
+        explain_notify(survey, named, options);
+    } else {
+        survey.reason = found.failure().text;
+    }
+    survey.providers = find_providers(options, survey.provider, survey.reason);
+    return survey;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: `weft info` says what this machine, and what a job, really has, in text and as one object.
+# Method: ask it under different settings and compare with the system, with the page of settings, with
+# what the job was asked for, and one part of the answer with another.
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+WEFT = sys.argv.pop(1)
+PAGE = Path(__file__).parents[2] / "docs/guide/environment.md"
+DEADLINE_S = 60
+FIELDS = ("versions job provider provider_reason providers granted notify completion banks mapping topology "
+          "reduction environment unknown").split()
+
+
+def weft(*arguments, settings=None, before=None):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                          env=environment | (settings or {}), preexec_fn=before)
+
+
+class Asking(unittest.TestCase):
+    def told(self, *arguments, says="", **more):
+        done = weft(*arguments, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stderr == says or says and says in done.stderr, done.stderr)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
+    def info(self, before=None, says="", **settings):
+        return self.told("info", "--json", settings=settings, before=before, says=says)
+
+    def without_network(self, **more):
+        """Quick: libfabric is not loaded."""
+        return self.info(WEFT_FABRIC_MODULE="/nowhere/weft_fabric.so", **more)
+
+
+class Alone(Asking):
+    @classmethod
+    def setUpClass(cls):
+        cls.plain = json.loads(weft("info", "--json").stdout)
+
+    def test_one_object_has_all_parts(self):
+        info = self.plain
+        self.assertEqual(list(info), FIELDS)
+        self.assertEqual(list(info["versions"]), ["weft", "libfabric", "pmix", "hwloc"])
+        for name, version in info["versions"].items():
+            self.assertRegex(version, r"^\d+\.\d+", name)
+        self.assertIn(info["versions"]["weft"], weft("--version").stdout)
+        self.assertEqual((info["job"]["ranks"], info["job"]["launched"], info["job"]["provider"]), (1, False, "none"))
+
+    def test_the_text_says_the_same(self):
+        info, text = self.plain, weft("info").stdout
+        for part in (info["provider_reason"], info["completion"]["reason"], info["topology"]["host"],
+                     *(version for version in info["versions"].values()),
+                     *(line["reason"] for line in info["notify"]["sizes"]),
+                     *(line["provider"] for line in info["providers"])):
+            self.assertIn(part, text)
+
+    def test_processors_are_those_that_the_system_lets_it_use(self):
+        usable = os.sched_getaffinity(0)
+        self.assertEqual(self.plain["topology"]["usable_processors"], len(usable))
+        narrowed = self.without_network(before=lambda: os.sched_setaffinity(0, {min(usable)}))
+        self.assertEqual((narrowed["topology"]["usable_processors"], narrowed["job"]["host_processors"]), (1, 1))
+
+    def test_one_provider_is_chosen_and_each_has_a_reason(self):
+        info = self.plain
+        chosen = [line["provider"] for line in info["providers"] if line["chosen"]]
+        self.assertEqual(chosen, [info["provider"]])
+        for line in info["providers"]:
+            self.assertTrue(line["reason"], line)
+            self.assertLessEqual(line["chosen"], line["offered"])
+
+    def test_a_provider_that_is_asked_for_is_chosen(self):
+        other = next(line["provider"] for line in self.plain["providers"]
+                     if line["reason"].startswith("usable") and line["provider"] != "net;ofi_rxm")
+        info = self.info(WEFT_PROVIDER=other)
+        self.assertEqual((info["provider"], info["provider_reason"]), (other, "WEFT_PROVIDER asks for it"))
+        self.assertTrue(any(line["reason"] == f'WEFT_PROVIDER asks for "{other}"' for line in info["providers"]))
+
+    def test_a_provider_that_is_missing_is_an_answer(self):
+        info = self.info(WEFT_PROVIDER="semaphore")
+        self.assertEqual(info["provider"], "none")
+        self.assertIn('offers no provider "semaphore"', info["provider_reason"])
+        self.assertNotIn("granted", info)
+
+    def test_a_module_that_is_missing_is_an_answer(self):
+        info = self.without_network()
+        self.assertEqual((info["provider"], info["versions"]["libfabric"]), ("none", ""))
+        self.assertIn("/nowhere/weft_fabric.so", info["provider_reason"])
+        text = weft("info", settings={"WEFT_FABRIC_MODULE": "/nowhere/weft_fabric.so"}).stdout
+        self.assertIn("no provider: cannot load the network module", text)
+
+    def test_the_way_to_tell_follows_the_setting(self):
+        promised = {way["way"]: way["promised"] for way in self.plain["notify"]["ways"]}
+        self.assertEqual(set(promised), {"cells", "immediate", "delivery", "fence", "ordered"})
+        few = [next((way for way in promised if promised[way] == holds), None) for holds in (True, False)]
+        for way in filter(None, few):
+            holds = promised[way]
+            notify = self.info(WEFT_NOTIFY=way)["notify"]
+            if not holds:
+                self.assertIn(f"WEFT_NOTIFY={way}", notify["problem"])
+                self.assertEqual(notify["sizes"], [])
+                continue
+            small, large = notify["sizes"]
+            self.assertEqual((small["above_bytes"], small["up_to_bytes"]), (0, 48))
+            self.assertEqual((large["above_bytes"], large["up_to_bytes"]), (48, None))
+            self.assertEqual(small["way"], way)
+            self.assertTrue(small["reason"].startswith("WEFT_NOTIFY asks for it, and "))
+            self.assertNotEqual(large["way"], "cells")
+
+    def test_sizes_follow_the_settings(self):
+        banks = self.without_network(WEFT_BANKS="8", WEFT_BANK_BYTES="64K", WEFT_HEAP_SIZE="16M")["banks"]
+        self.assertEqual((banks["banks"], banks["bulk_bank_bytes"], banks["heap_bytes"]), (8, 64 << 10, 16 << 20))
+        self.assertGreaterEqual(banks["segment_bytes"],
+                                banks["teams_max"] * banks["team_bytes"] + banks["heap_bytes"])
+
+    def test_the_instruction_set_follows_the_setting(self):
+        plainest = self.plain["reduction"]["runnable"][0]
+        self.assertEqual(self.without_network(WEFT_REDUCE_ISA=plainest)["reduction"]["instruction_set"], plainest)
+
+    def test_unusable_settings_are_refused(self):
+        for arguments in (["info"], ["info", "--environment"]):
+            done = weft(*arguments, settings={"WEFT_BANKS": "3"})
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("WEFT_BANKS=3: expected", done.stderr)
+
+
+class Environment(Asking):
+    def table(self, **settings):
+        return self.told("info", "--environment", "--json", settings=settings)
+
+    def test_the_table_is_the_one_in_the_guide(self):
+        page = PAGE.read_text(encoding="utf-8")
+        rows = re.findall(r"^\| `(WEFT_\w+)` \| (?:`(.*?)`)? ?\| (yes|no) \|", page, re.MULTILINE)
+        mentioned = set(re.findall(r"`(WEFT_[A-Z_]+)(?:=[^`]*)?`", page)) - {"WEFT_"}
+        table = self.table()["environment"]
+        self.assertEqual({line["name"] for line in table}, mentioned)
+        told = {line["name"]: (line["default"], "yes" if line["alike"] else "no") for line in table}
+        self.assertGreater(len(rows), 10)
+        for name, default, alike in rows:
+            self.assertEqual(told[name], (default, alike), name)
+
+    def test_what_is_set_is_in_force_and_what_is_unknown_is_named(self):
+        settings = {"WEFT_TIMEOUT": "2.50", "WEFT_ALLREDUCE": "a2,a2", "WEFT_SPEED": "high"}
+        for told in (self.table(**settings), self.without_network(says="WEFT_SPEED in the environment", **settings)):
+            in_force = {line["name"]: line["value"] for line in told["environment"]}
+            self.assertEqual((in_force["WEFT_TIMEOUT"], in_force["WEFT_ALLREDUCE"]), ("2.5", "a2,a2"))
+            given = {line["name"] for line in told["environment"] if line["given"]}
+            self.assertEqual(given - {"WEFT_FABRIC_MODULE"}, {"WEFT_TIMEOUT", "WEFT_ALLREDUCE"})
+            self.assertEqual(told["unknown"], ["WEFT_SPEED"])
+
+    def test_the_text_has_every_line(self):
+        text = weft("info", "--environment").stdout
+        for line in self.table()["environment"]:
+            self.assertIn(line["name"], text)
+            self.assertIn(line["form"], text)
+            self.assertIn(line["meaning"], text)
+
+
+class InAJob(Asking):
+    """Launched; the first rank alone speaks."""
+
+    def job(self, *options, **settings):
+        return self.told("run", *options, "--", WEFT, "info", "--json", settings=settings)
+
+    def test_ranks_that_share_memory_use_no_network(self):
+        info = self.job("-n", "3")
+        job = info["job"]
+        self.assertEqual((job["launched"], job["ranks"], job["nodes"], job["host_ranks"]), (True, 3, 1, 3))
+        self.assertEqual((job["provider"], job["notify"]), ("none", "none"))
+        self.assertEqual(job["waiting"], "spin" if job["host_processors"] >= 3 else "yield")
+
+    def test_ranks_on_several_nodes_use_what_is_told(self):
+        info = self.job("--layout", "2,1")
+        job = info["job"]
+        self.assertEqual((job["ranks"], job["nodes"], job["ranks_per_node"]), (3, 2, [2, 1]))
+        self.assertEqual(job["provider"], info["provider"])
+        small, large = (line["way"] for line in info["notify"]["sizes"])
+        self.assertEqual(job["notify"], large if small == large else f"{small} up to 48 bytes, {large} above")
+
+    def test_a_forced_way_is_what_the_job_gets(self):
+        info = self.job("-n", "2", "--nodes", "2", WEFT_NOTIFY="delivery")
+        self.assertEqual(info["job"]["notify"], "delivery")
+        self.assertEqual([line["way"] for line in info["notify"]["sizes"]], ["delivery"] * 2)
+
+    def test_a_job_whose_network_fails_says_so(self):
+        done = weft("run", "-n", "2", "--nodes", "2", "--", WEFT, "info", settings={"WEFT_PROVIDER": "semaphore"})
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn('offers no provider "semaphore"', done.stderr)
+
+    def test_the_table_of_settings_is_printed_once(self):
+        done = weft("run", "-n", "2", "--", WEFT, "info", "--environment")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("WEFT_PROVIDER"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
