@@ -127,4 +127,24 @@ template <MeasuringSubject S>
     return {.iterations = iterations, .call_us = summarize(samples_us), .checked = wrong == 0};
 }
 
+/// Times so many calls one by one: what batches hide. Each is a time in microseconds, the clock's reading
+/// included, on the rank where it was largest. Every rank gets the same.
+template <MeasuringSubject S>
+[[nodiscard]] std::vector<double> measure_singly(S& subject, MeasuringLoop loop,
+                                                 std::uint64_t calls) {
+    std::vector<double> times_us;
+    times_us.reserve(calls);
+    subject.align();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        if (loop == MeasuringLoop::separated) subject.align();
+        const std::uint64_t entry = subject.now_ns();
+        subject.call();
+        // A clock may stand still between two readings; a call takes time all the same.
+        const std::uint64_t elapsed = std::max<std::uint64_t>(subject.now_ns() - entry, 1);
+        times_us.push_back(static_cast<double>(elapsed) / 1000);
+    }
+    subject.largest(times_us);
+    return times_us;
+}
+
 }  // namespace weft::base

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace weft::base {
 
@@ -28,5 +29,15 @@ struct Summary {
     double max = 0;
 };
 [[nodiscard]] Summary summarize(std::span<const double> samples);
+
+/// Samples from `from` on and below `to`.
+struct Bin {
+    double from = 0;
+    double to = 0;
+    std::size_t count = 0;
+};
+/// Bins side by side that hold all samples, none empty at either end. Borders are powers of the square
+/// root of two, so that a bin means the same in every histogram. Samples of 0 or less are our own bug.
+[[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
 
 }  // namespace weft::base

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "tests/ranks/ranks_job.hpp"
@@ -65,9 +66,9 @@ class BenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> 
 TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
     const auto& [collective, place] = GetParam();
     const Json object = object_of(place.ranks, {collective, "--bytes", "8,1K"});
-    ASSERT_EQ(names_in(object),
-              (std::vector<std::string>{"collective", "ranks", "nodes", "provider", "notify",
-                                        "type", "op", "loop", "calibrator_ns", "results"}));
+    ASSERT_EQ(names_in(object), (std::vector<std::string>{
+                                    "collective", "ranks", "nodes", "provider", "notify", "type",
+                                    "op", "loop", "buffers", "calibrator_ns", "results"}));
     EXPECT_EQ(object["collective"], collective);
     EXPECT_EQ(object["ranks"], 2);
     EXPECT_EQ(object["nodes"], place.nodes);
@@ -164,12 +165,70 @@ TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
     EXPECT_EQ(object_of({"-n", "2"}, {"allreduce", "--root", "5"})["results"][0]["checked"], true);
 }
 
+TEST(BenchCallsTest, AHistogramHoldsEveryCallThatWasTimedByItself) {
+    for (const std::string loop : {"back-to-back", "separated"}) {
+        const Json object = object_of({"-n", "2"}, {"allreduce", "--histogram", "--loop", loop});
+        const Json& row = object["results"][0];
+        EXPECT_EQ(row["calls"]["count"], 40);
+        std::uint64_t held = 0;
+        for (const Json& bin : row["histogram"]) held += bin["calls"].get<std::uint64_t>();
+        EXPECT_EQ(held, 40U);
+        double last = 0;
+        for (const char* field : {"min_us", "median_us", "p90_us", "p99_us", "p999_us", "max_us"}) {
+            EXPECT_GE(row["calls"][field].get<double>(), last) << field;
+            last = row["calls"][field];
+        }
+        EXPECT_GT(last, 0);
+        EXPECT_GE(row["calls"]["min_us"], row["histogram"][0]["from_us"]);
+    }
+    EXPECT_FALSE(object_of({"-n", "1"}, {"barrier"})["results"][0].contains("calls"));
+}
+
+TEST(BenchCallsTest, RotatedBuffersAreRight) {
+    for (const std::string collective : {"allreduce", "broadcast"}) {
+        const Json object = object_of(
+            {"-n", "3"}, {collective, "--buffers", "rotated", "--bytes", "8,64K", "--root", "1"});
+        EXPECT_EQ(object["buffers"], "rotated");
+        for (const Json& row : object["results"]) EXPECT_EQ(row["checked"], true) << row;
+    }
+}
+
+TEST(BenchColumnsTest, TwoColumnsUnderALineOfComment) {
+    for (const std::string what : {"allreduce", "put-latency", "put-rate", "put-bandwidth"}) {
+        const Outcome outcome =
+            run_bench({"-n", "2"}, {what, "--bytes", "8,1K", "--iterations", "20", "--osu"});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_EQ(outcome.errors, "") << "a pipe gets no progress";
+        std::istringstream lines(outcome.output);
+        std::vector<std::string> sizes;
+        int comments = 0;
+        for (std::string line; std::getline(lines, line);) {
+            if (line.starts_with("#")) {
+                ++comments;
+                continue;
+            }
+            std::istringstream words(line);
+            std::string size;
+            double value = 0;
+            std::string more;
+            words >> size >> value;
+            EXPECT_GT(value, 0) << line;
+            EXPECT_FALSE(words >> more) << line;
+            sizes.push_back(size);
+        }
+        EXPECT_EQ(sizes, (std::vector<std::string>{"8", "1024"})) << outcome.output;
+        EXPECT_EQ(comments, 2) << outcome.output;
+    }
+}
+
 TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
     const std::vector<std::pair<Words, std::string>> cases{
         {{"allreduce", "--bytes", "7"}, "--bytes: 7 is not a multiple of the 8 bytes of double"},
         {{"allreduce", "--algorithm", "a2;a2"}, "--algorithm \"a2;a2\": character 3"},
         {{"allreduce", "--algorithm", "rings"}, "has no algorithm 'rings'"},
         {{"allreduce", "--algorithm", "a3"}, "--algorithm \"a3\": character 2"},
+        {{"allreduce", "--osu", "--json"}, "--osu and --json exclude each other"},
+        {{"put-rate", "--buffers", "rotated"}, "--buffers: put-rate has one"},
         {{"allreduce", "--op", "bxor", "--type", "float"}, "--op: bxor does not exist for float"},
         {{"allreduce", "--type", "real"}, "--type"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},

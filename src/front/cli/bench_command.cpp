@@ -26,6 +26,7 @@
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "front/cli/bench_puts.hpp"
+#include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
@@ -42,8 +43,11 @@ struct BenchOptions {
     std::string op = "sum";
     std::string loop = "back-to-back";
     std::vector<std::string> algorithms{"auto"};
+    std::string buffers = "reused";
     Rank root = 0;
     bool json = false;
+    bool osu = false;
+    bool histogram = false;
     base::MeasuringOptions measuring;
 
     // Read from the texts above.
@@ -52,13 +56,14 @@ struct BenchOptions {
     Op operation = Op::sum;
 };
 
-/// One line of the result.
-struct Row {
-    std::string algorithm;
-    std::uint64_t bytes = 0;
-    base::Measurement measurement;
-    double puts_per_call = 0;  ///< of a put bench
+/// What one subject gives.
+struct Measured {
+    base::Measurement batches;
+    std::vector<double> single_calls_us;
 };
+
+/// Calls that a histogram is made of, at most.
+constexpr std::uint64_t kSingleCallsMax = 10'000;
 
 /// Schedules in the notation that "all" stands for, at most.
 constexpr std::size_t kSchedulesMax = 16;
@@ -82,6 +87,9 @@ base::Result<void> check_specs(const BenchOptions& options) {
 base::Result<void> complete_put(BenchOptions& options, const std::vector<std::uint64_t>& bytes) {
     if (options.algorithms != std::vector<std::string>{"auto"})
         return base::fail(Status::argument, "--algorithm: {} has none", options.collective);
+    if (options.buffers != "reused")
+        return base::fail(Status::argument, "--buffers: {} has one, which is reused",
+                          options.collective);
     if (std::ranges::find(bytes, 0U) != bytes.end())
         return base::fail(Status::argument, "--bytes: 0 bytes are no put, expected 1 or more");
     options.type = "none";
@@ -103,6 +111,8 @@ base::Result<void> complete(BenchOptions& options) {
     if (options.collective == "allreduce" && run::reduce_kernel(*type, *op) == nullptr)
         return base::fail(Status::argument, "--op: {} does not exist for {}", options.op,
                           options.type);
+    if (options.json && options.osu)
+        return base::fail(Status::argument, "--osu and --json exclude each other");
     if (options.collective == "barrier") {
         options.bytes = {0};
         return {};
@@ -175,10 +185,20 @@ std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
     return specs;
 }
 
+template <class Subject>
+Measured measure_made(Subject& subject, const BenchOptions& options) {
+    Measured measured{base::measure(subject, options.measuring), {}};
+    if (options.histogram) {
+        const std::uint64_t calls = std::min(measured.batches.iterations, kSingleCallsMax);
+        measured.single_calls_us = base::measure_singly(subject, options.measuring.loop, calls);
+    }
+    return measured;
+}
+
 /// Buffers are made first; the ranks then agree whether all of them have theirs.
 template <class Subject, class... Arguments>
-base::Result<base::Measurement> measure_subject(Team world, const BenchOptions& options,
-                                                std::uint64_t bytes, Arguments... arguments) {
+base::Result<Measured> measure_subject(Team world, const BenchOptions& options, std::uint64_t bytes,
+                                       Arguments... arguments) {
     std::optional<Subject> subject;
     try {
         subject.emplace(world, bytes, arguments...);
@@ -187,37 +207,43 @@ base::Result<base::Measurement> measure_subject(Team world, const BenchOptions& 
     }
     if (world.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
         return base::fail(Status::memory, "not enough memory for --bytes {}", bytes);
-    return base::measure(*subject, options.measuring);
+    return measure_made(*subject, options);
+}
+
+bool rotated(const BenchOptions& options) {
+    return options.buffers == "rotated";
 }
 
 template <class T>
-base::Result<base::Measurement> measure_typed(Team world, const BenchOptions& options,
-                                              std::uint64_t bytes) {
+base::Result<Measured> measure_typed(Team world, const BenchOptions& options, std::uint64_t bytes) {
     if (options.collective == "allreduce")
-        return measure_subject<AllreduceSubject<T>>(world, options, bytes, options.operation);
-    return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root);
+        return measure_subject<AllreduceSubject<T>>(world, options, bytes, options.operation,
+                                                    rotated(options));
+    return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root,
+                                                rotated(options));
 }
 
 /// A put bench; times are made those of one put.
-base::Result<Row> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
+base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
     const bool latency = options.collective == "put-latency";
     const std::uint64_t puts = puts_per_call(options.collective, bytes);
     auto measured = latency ? measure_subject<PutLatencySubject>(world, options, bytes)
                             : measure_subject<PutStreamSubject>(world, options, bytes, puts);
     if (!measured) return measured.failure();
-    Row row{"put", bytes, *std::move(measured),
-            static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts)};
+    BenchRow row{"put", bytes, measured->batches,
+                 static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts),
+                 std::move(measured->single_calls_us)};
     row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
     base::Summary& call = row.measurement.call_us;
     for (double* time : {&call.min, &call.median, &call.p99, &call.max}) *time /= row.puts_per_call;
+    for (double& time : row.single_calls_us) time /= row.puts_per_call;
     return row;
 }
 
-base::Result<base::Measurement> measure_one(Team world, const BenchOptions& options,
-                                            std::uint64_t bytes) {
+base::Result<Measured> measure_one(Team world, const BenchOptions& options, std::uint64_t bytes) {
     if (options.collective == "barrier") {
         BarrierSubject subject(world);
-        return base::measure(subject, options.measuring);
+        return measure_made(subject, options);
     }
     switch (options.element) {
         case Type::int8:
@@ -243,25 +269,8 @@ base::Result<base::Measurement> measure_one(Team world, const BenchOptions& opti
     }
 }
 
-nlohmann::ordered_json to_json(const Row& row) {
-    nlohmann::ordered_json object{{"algorithm", row.algorithm},
-                                  {"bytes", row.bytes},
-                                  {"iterations", row.measurement.iterations},
-                                  {"min_us", row.measurement.call_us.min},
-                                  {"median_us", row.measurement.call_us.median},
-                                  {"p99_us", row.measurement.call_us.p99},
-                                  {"max_us", row.measurement.call_us.max},
-                                  {"checked", row.measurement.checked}};
-    if (row.puts_per_call != 0) {
-        const double rate = 1e6 / row.measurement.call_us.median;
-        object["rate_per_s"] = rate;
-        object["bandwidth_bytes_per_s"] = rate * static_cast<double>(row.bytes);
-    }
-    return object;
-}
-
 void print_json(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
-                const std::vector<Row>& rows) {
+                const std::vector<BenchRow>& rows) {
     nlohmann::ordered_json object{{"collective", options.collective},
                                   {"ranks", runtime.world().size()},
                                   {"nodes", runtime.nodes()},
@@ -270,26 +279,11 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
                                   {"type", options.type},
                                   {"op", options.collective == "allreduce" ? options.op : "none"},
                                   {"loop", options.loop},
+                                  {"buffers", options.buffers},
                                   {"calibrator_ns", calibrator_ns},
                                   {"results", nlohmann::ordered_json::array()}};
-    for (const Row& row : rows) object["results"].push_back(to_json(row));
+    for (const BenchRow& row : rows) object["results"].push_back(to_json(row));
     fmt::print("{}\n", object.dump());
-}
-
-void print_row(const Row& row) {
-    fmt::print("{:>10}  {:<24} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f}  {}\n", row.bytes,
-               row.algorithm, row.measurement.iterations, row.measurement.call_us.min,
-               row.measurement.call_us.median, row.measurement.call_us.p99,
-               row.measurement.call_us.max, row.measurement.checked ? "right" : "WRONG");
-    std::fflush(stdout);
-}
-
-void print_head(const BenchOptions& options, Runtime& runtime, double calibrator_ns) {
-    fmt::print("{} on {} ranks, {} node{}, provider {}, {} loop, calibrator {:.0f} ns\n",
-               options.collective, runtime.world().size(), runtime.nodes(),
-               runtime.nodes() == 1 ? "" : "s", runtime.provider(), options.loop, calibrator_ns);
-    fmt::print("{:>10}  {:<24} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "bytes", "algorithm",
-               "iterations", "min_us", "median_us", "p99_us", "max_us");
 }
 
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
@@ -300,30 +294,37 @@ double calibrate_first_rank() {
 }
 
 /// Times one spec with one size. A failure is the same on all ranks.
-base::Result<Row> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
-                              const std::string& spec) {
+base::Result<BenchRow> measure_row(Team world, const BenchOptions& options, std::uint64_t bytes,
+                                   const std::string& spec) {
     if (is_put_bench(options.collective)) return measure_puts(world, options, bytes);
     world.set_algorithm(options.collective, spec == "auto" ? "" : spec);
-    Row row{world.algorithm_of(options.collective, bytes / base::size_of(options.element),
-                               options.element),
-            bytes,
-            {}};
+    BenchRow row{world.algorithm_of(options.collective, bytes / base::size_of(options.element),
+                                    options.element),
+                 bytes,
+                 {},
+                 0,
+                 {}};
     auto measured = measure_one(world, options, bytes);
     world.set_algorithm(options.collective, "");
     if (!measured) return measured.failure();
-    row.measurement = *std::move(measured);
+    row.measurement = measured->batches;
+    row.single_calls_us = std::move(measured->single_calls_us);
     return row;
 }
 
-/// All rows in turn; without --json each is printed as it comes.
-base::Result<std::vector<Row>> measure_rows(Team world, const BenchOptions& options) {
-    const bool prints = world.rank() == 0 && !options.json;
-    std::vector<Row> rows;
+/// All rows in turn; each is printed as it comes if there is a printer.
+base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions& options,
+                                                 const BenchPrinter* printer) {
+    const std::vector<std::string> specs = specs_for(options, world.size());
+    BenchProgress progress(world.rank() == 0, options.bytes.size() * specs.size());
+    std::vector<BenchRow> rows;
     for (const std::uint64_t bytes : options.bytes) {
-        for (const std::string& spec : specs_for(options, world.size())) {
+        for (const std::string& spec : specs) {
+            progress.begin(spec, bytes);
             auto row = measure_row(world, options, bytes, spec);
+            progress.clear();
             if (!row) return row.failure();
-            if (prints) print_row(*row);
+            if (printer != nullptr) printer->print(*row);
             rows.push_back(*std::move(row));
         }
     }
@@ -344,13 +345,22 @@ int bench(const BenchOptions& options) {
     if (const auto checked = check_job(options, world.size()); !checked)
         return leave(runtime, checked.failure());
     const bool speaks = world.rank() == 0;
-    if (speaks && !options.json) print_head(options, runtime, calibrator_ns);
-    const auto rows = measure_rows(world, options);
+    const BenchPrinter printer({.collective = options.collective,
+                                .ranks = world.size(),
+                                .nodes = runtime.nodes(),
+                                .provider = runtime.provider(),
+                                .loop = options.loop,
+                                .buffers = options.buffers,
+                                .calibrator_ns = calibrator_ns},
+                               options.osu);
+    const bool prints = speaks && !options.json;
+    if (prints) printer.print_head();
+    const auto rows = measure_rows(world, options, prints ? &printer : nullptr);
     if (!rows) return leave(runtime, rows.failure());
     if (speaks && options.json) print_json(options, runtime, calibrator_ns, *rows);
     runtime.finalize();
     const bool right =
-        std::ranges::all_of(*rows, [](const Row& row) { return row.measurement.checked; });
+        std::ranges::all_of(*rows, [](const BenchRow& row) { return row.measurement.checked; });
     return right ? 0 : kAnswerIsNo;
 }
 
@@ -403,6 +413,14 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     command->add_option("--loop", options->loop, "How calls follow each other")
         ->check(CLI::IsMember({"back-to-back", "separated"}))
         ->capture_default_str();
+    command
+        ->add_option("--buffers", options->buffers,
+                     "The same for every call, or others out of more than the caches hold")
+        ->check(CLI::IsMember({"reused", "rotated"}))
+        ->capture_default_str();
+    command->add_flag("--histogram", options->histogram,
+                      "Also time up to 10000 calls one by one: percentiles and a histogram");
+    command->add_flag("--osu", options->osu, "Two columns, as the OSU micro-benchmarks print them");
     command->add_flag("--json", options->json, "One JSON object on stdout");
     command->callback([options, &exit_status] { exit_status = run_bench(*options); });
 }

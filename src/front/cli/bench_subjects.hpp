@@ -92,18 +92,63 @@ template <class T>
     }
 }
 
+/// The buffer of a call: always the same one, or each time the next of so many that caches do not hold
+/// them. Used like a vector; what it shows is the buffer of the last call.
+template <class T>
+class CallBuffer {
+  public:
+    CallBuffer(std::size_t count, bool rotated)
+        : count_(count),
+          copies_(rotated ? copies_of(count * sizeof(T)) : 1),
+          held_(count * copies_) {}
+
+    [[nodiscard]] T* data() { return held_.data() + shown_ * count_; }
+    [[nodiscard]] const T* data() const { return held_.data() + shown_ * count_; }
+    [[nodiscard]] std::size_t size() const { return count_; }
+    [[nodiscard]] T& operator[](std::size_t index) { return data()[index]; }
+    [[nodiscard]] const T& operator[](std::size_t index) const { return data()[index]; }
+    [[nodiscard]] auto begin() const { return data(); }
+    [[nodiscard]] auto end() const { return data() + count_; }
+
+    void rotate() { shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0; }
+    /// The value of each element, in all buffers.
+    template <class Value>
+    void fill(Value value_at) {
+        for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = value_at(i % count_);
+    }
+
+  private:
+    /// More than 64 MiB together, but no more than a thousand.
+    [[nodiscard]] static std::size_t copies_of(std::size_t bytes) {
+        constexpr std::size_t kTotalBytes = std::size_t{64} << 20;
+        constexpr std::size_t kCopiesMax = 1000;
+        return std::min(kTotalBytes / std::max<std::size_t>(bytes, 1) + 2, kCopiesMax);
+    }
+
+    std::size_t count_;
+    std::size_t copies_;
+    std::vector<T> held_;
+    std::size_t shown_ = 0;
+};
+
 template <class T>
 class AllreduceSubject : public BenchJob {
   public:
-    AllreduceSubject(Team world, std::uint64_t bytes, Op op)
-        : BenchJob(world), op_(op), in_(bytes / sizeof(T)), out_(in_.size()) {}
+    AllreduceSubject(Team world, std::uint64_t bytes, Op op, bool rotated)
+        : BenchJob(world),
+          op_(op),
+          in_(bytes / sizeof(T), rotated),
+          out_(bytes / sizeof(T), rotated) {}
 
     void prepare(std::uint64_t batch) {
-        for (std::size_t i = 0; i < in_.size(); ++i)
-            in_[i] = bench_input<T>(world_.rank(), i, batch);
-        std::ranges::fill(out_, T{});
+        in_.fill([&](std::size_t i) { return bench_input<T>(world_.rank(), i, batch); });
+        out_.fill([](std::size_t) { return T{}; });
     }
-    void call() { world_.allreduce(in_.data(), out_.data(), in_.size(), type_of<T>(), op_); }
+    void call() {
+        in_.rotate();
+        out_.rotate();
+        world_.allreduce(in_.data(), out_.data(), in_.size(), type_of<T>(), op_);
+    }
     [[nodiscard]] bool check(std::uint64_t batch) {
         for (std::size_t i = 0; i < out_.size(); ++i) {
             T expected = bench_input<T>(0, i, batch);
@@ -117,21 +162,25 @@ class AllreduceSubject : public BenchJob {
 
   private:
     Op op_;
-    std::vector<T> in_;
-    std::vector<T> out_;
+    CallBuffer<T> in_;
+    CallBuffer<T> out_;
 };
 
 template <class T>
 class BroadcastSubject : public BenchJob {
   public:
-    BroadcastSubject(Team world, std::uint64_t bytes, Rank root)
-        : BenchJob(world), root_(root), buffer_(bytes / sizeof(T)) {}
+    BroadcastSubject(Team world, std::uint64_t bytes, Rank root, bool rotated)
+        : BenchJob(world), root_(root), buffer_(bytes / sizeof(T), rotated) {}
 
     void prepare(std::uint64_t batch) {
-        for (std::size_t i = 0; i < buffer_.size(); ++i)
-            buffer_[i] = world_.rank() == root_ ? bench_input<T>(root_, i, batch) : T{};
+        buffer_.fill([&](std::size_t i) {
+            return world_.rank() == root_ ? bench_input<T>(root_, i, batch) : T{};
+        });
     }
-    void call() { world_.broadcast(buffer_.data(), buffer_.size(), type_of<T>(), root_); }
+    void call() {
+        buffer_.rotate();
+        world_.broadcast(buffer_.data(), buffer_.size(), type_of<T>(), root_);
+    }
     [[nodiscard]] bool check(std::uint64_t batch) {
         for (std::size_t i = 0; i < buffer_.size(); ++i) {
             if (buffer_[i] != bench_input<T>(root_, i, batch)) return false;
@@ -141,7 +190,7 @@ class BroadcastSubject : public BenchJob {
 
   private:
     Rank root_;
-    std::vector<T> buffer_;
+    CallBuffer<T> buffer_;
 };
 
 }  // namespace weft::front

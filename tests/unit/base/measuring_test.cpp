@@ -123,5 +123,24 @@ TEST(Measuring, OutliersShowInTheMaximumNotInTheMedian) {
     EXPECT_NEAR(measurement.call_us.max, 10.09, 1e-9);
 }
 
+TEST(Measuring, SingleCallsAreTimedOneByOne) {
+    for (const auto loop : {MeasuringLoop::back_to_back, MeasuringLoop::separated}) {
+        FakeSubject subject;
+        subject.slower = 2;
+        subject.cost_ns = [](std::uint64_t call) { return call == 3 ? 50'000U : 100U; };
+        const std::vector<double> times = measure_singly(subject, loop, 5);
+        ASSERT_EQ(times.size(), 5U);
+        for (std::size_t i = 0; i < times.size(); ++i)
+            EXPECT_DOUBLE_EQ(times[i], i == 3 ? 100.0 : 0.2) << "on the slower rank";
+        EXPECT_EQ(subject.aligned, loop == MeasuringLoop::separated ? 6U : 1U);
+    }
+}
+
+TEST(Measuring, ACallTakesTimeEvenIfTheClockStandsStill) {
+    FakeSubject subject;
+    subject.cost_ns = [](std::uint64_t) { return 0U; };
+    EXPECT_DOUBLE_EQ(measure_singly(subject, MeasuringLoop::back_to_back, 1).front(), 0.001);
+}
+
 }  // namespace
 }  // namespace weft::base

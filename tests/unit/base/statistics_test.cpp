@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/random.hpp"
@@ -64,6 +65,34 @@ TEST(Statistics, SpreadIgnoresScaleAndOutliers) {
     std::vector<double> scaled;
     for (const double x : samples) scaled.push_back(3 * x);
     EXPECT_DOUBLE_EQ(relative_spread(scaled), 0.2);
+}
+
+TEST(Statistics, AHistogramHoldsEverySampleOnceBetweenFixedBorders) {
+    const std::vector<double> samples{1.0, 1.3, 1.5, 8.0, 0.25, 1.0};
+    const std::vector<Bin> bins = histogram(samples);
+    EXPECT_DOUBLE_EQ(bins.front().from, 0.25);
+    EXPECT_DOUBLE_EQ(bins.back().from, 8);
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+        if (i > 0) {
+            EXPECT_DOUBLE_EQ(bins[i].from, bins[i - 1].to);
+        }
+        EXPECT_NEAR(bins[i].to / bins[i].from, std::sqrt(2.0), 1e-12);
+        held += bins[i].count;
+        std::size_t inside = 0;
+        for (const double x : samples) inside += x >= bins[i].from && x < bins[i].to ? 1 : 0;
+        EXPECT_EQ(bins[i].count, inside) << bins[i].from;
+    }
+    EXPECT_EQ(held, samples.size());
+    EXPECT_EQ(histogram(std::vector{3.7}).size(), 1U);
+}
+
+TEST(Statistics, ASampleOnABorderBelongsAbove) {
+    for (int power = -8; power <= 8; ++power) {
+        const std::vector<Bin> bins = histogram(std::vector{std::exp2(power)});
+        EXPECT_DOUBLE_EQ(bins.front().from, std::exp2(power));
+        EXPECT_EQ(bins.front().count, 1U);
+    }
 }
 
 }  // namespace
