@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The shared library, and what `cmake --install` puts where: bin/weft, include/weft, lib/libweft.so, the network module in
-# lib/weft, and what find_package(weft) and pkg-config read. The installed tree may be moved as a whole.
+# The shared library, and what `cmake --install` puts where: bin/weft with its man pages and completion, include/weft,
+# lib/libweft.so, the network module in lib/weft, and what find_package(weft) and pkg-config read. The installed tree may
+# be moved as a whole.
 include(CMakePackageConfigHelpers)
 
 add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>)
@@ -18,6 +19,7 @@ target_include_directories(weft_library INTERFACE
 add_dependencies(weft_library weft_fabric)
 
 install(TARGETS weft RUNTIME)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 install(TARGETS weft_library EXPORT weftTargets LIBRARY)
 install(TARGETS weft_fabric LIBRARY DESTINATION ${WEFT_MODULE_FOLDER})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

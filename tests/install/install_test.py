@@ -82,7 +82,8 @@ class InstallTest(unittest.TestCase):
                 self.assertIn(printed.replace("RANKS", "2"), said)
 
     def test_everything_has_its_place(self):
-        for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp"):
+        for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp", "share/man/man1/weft.1",
+                     "share/man/man1/weft-run.1", "share/bash-completion/completions/weft"):
             self.assertTrue((self.prefix / file).is_file(), file)
         for file in ("libweft.so", "libweft.so.0", "weft/weft_fabric.so", "pkgconfig/weft.pc",
                      "cmake/weft/weftConfig.cmake"):

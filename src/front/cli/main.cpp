@@ -22,6 +22,7 @@
 #include "front/cli/enumerate_command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/explain_command.hpp"
+#include "front/cli/help_command.hpp"
 #include "front/cli/info_command.hpp"
 #include "front/cli/list_command.hpp"
 #include "front/cli/run_command.hpp"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     weft::front::add_cost_command(app, exit_status);
     weft::front::add_formula_command(app, exit_status);
     weft::front::add_explain_command(app, exit_status);
+    weft::front::add_help_command(app, exit_status);
     // Called before any command runs.
     app.parse_complete_callback([&app, &program = program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);

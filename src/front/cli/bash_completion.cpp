@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bash_completion.cpp - a completion script for bash out of the parser's description.
+//
+// Idea     Tables in the script say which options a command has, and which words a value may be; a few
+//          lines of bash look the word at the cursor up in them. Behind -- stands another program.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "front/cli/reference.hpp"
+
+namespace weft::front {
+
+namespace {
+
+std::string names_of(const std::vector<OptionText>& options) {
+    std::string text;
+    for (const OptionText& option : options)
+        for (const std::string& name : option.names)
+            text += fmt::format("{}{}", text.empty() ? "" : " ", name);
+    return text;
+}
+
+/// A branch of a case for each option that takes a value.
+std::string value_branches(const CommandText& command) {
+    std::string text;
+    for (const OptionText& option : command.options) {
+        if (option.value.empty()) continue;
+        text += fmt::format("        {}) words=\"{}\"; files={} ;;\n",
+                            fmt::format("{}", fmt::join(option.names, "|")),
+                            fmt::format("{}", fmt::join(option.choices, " ")),
+                            option.choices.empty() ? "yes" : "");
+    }
+    return text;
+}
+
+std::string command_branch(const CommandText& command) {
+    std::string choices;
+    for (const OptionText& argument : command.arguments)
+        choices += fmt::format(" {}", fmt::join(argument.choices, " "));
+    const std::string values = value_branches(command);
+    return fmt::format(
+        "    {}) case $previous in\n{}"
+        "        *) if [[ $word == -* ]]; then words=\"{}\"; else words=\"{}\"; fi ;;\n"
+        "        esac ;;\n",
+        command.name, values, names_of(command.options), choices.empty() ? "" : choices.substr(1));
+}
+
+}  // namespace
+
+std::string bash_completion(const Reference& reference) {
+    std::string commands;
+    std::string branches;
+    for (const CommandText& command : reference.commands) {
+        commands += fmt::format("{} ", command.name);
+        branches += command_branch(command);
+    }
+    return fmt::format(
+        "# bash completion of weft {}, written by `weft help --completion`\n"
+        "_weft() {{\n"
+        "    local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+        "    local words= files= i\n"
+        "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+        "        [[ ${{COMP_WORDS[i]}} == -- ]] || continue\n"
+        "        if ((i + 1 == COMP_CWORD)); then\n"
+        "            mapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
+        "        else\n"
+        "            mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+        "        fi\n"
+        "        return\n"
+        "    done\n"
+        "    if ((COMP_CWORD == 1)); then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"{}{}\" -- \"$word\")\n"
+        "        return\n"
+        "    fi\n"
+        "    case ${{COMP_WORDS[1]}} in\n"
+        "{}"
+        "    esac\n"
+        "    if [[ -n $files ]]; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+        "    else\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+        "    fi\n"
+        "}}\n"
+        "complete -o bashdefault -o default -F _weft weft\n",
+        WEFT_VERSION, commands, names_of(reference.options), branches);
+}
+
+}  // namespace weft::front

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// help_command.cpp - `weft help`: what --help says, and the same as man pages, completion and values.
+//
+// Next     reference.hpp for what all of it is written from.
+#include "front/cli/help_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include "front/cli/program_options.hpp"
+#include "front/cli/reference.hpp"
+
+namespace weft::front {
+
+namespace {
+
+struct HelpArguments {
+    std::string command;
+    bool man = false;
+    bool completion = false;
+    bool json = false;
+    std::string write;
+};
+
+base::Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
+    std::error_code problem;
+    std::filesystem::create_directories(path.parent_path(), problem);
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return base::fail(Status::environment, "--write: cannot write {}", path.string());
+    return {};
+}
+
+/// All pages, and the completion, where an installation has them below its share/.
+base::Result<void> write_all(const Reference& reference, const std::filesystem::path& folder) {
+    const auto pages = folder / "man/man1";
+    if (auto done = write_file(pages / "weft.1", man_page(reference)); !done) return done;
+    for (const CommandText& command : reference.commands) {
+        auto done = write_file(pages / fmt::format("weft-{}.1", command.name), man_page(command));
+        if (!done) return done;
+    }
+    return write_file(folder / "bash-completion/completions/weft", bash_completion(reference));
+}
+
+int print_help(const CLI::App& app, const HelpArguments& arguments) {
+    if (arguments.command.empty()) {
+        fmt::print("{}", app.help());
+        return 0;
+    }
+    fmt::print("{}", app.get_subcommand(arguments.command)->help("weft"));
+    return 0;
+}
+
+int help(const CLI::App& app, const HelpArguments& arguments) {
+    const Reference reference = describe(app);
+    const auto command =
+        std::ranges::find(reference.commands, arguments.command, &CommandText::name);
+    const bool named = command != reference.commands.end();
+    if (!arguments.command.empty() && !named)
+        return report_failure(
+            base::fail(Status::argument, "command: there is no weft {}", arguments.command));
+    if (!arguments.write.empty()) {
+        const auto written = write_all(reference, arguments.write);
+        return written ? 0 : report_failure(written.failure());
+    }
+    if (arguments.man) {
+        fmt::print("{}", named ? man_page(*command) : man_page(reference));
+    } else if (arguments.completion) {
+        fmt::print("{}", bash_completion(reference));
+    } else if (arguments.json) {
+        fmt::print("{}\n", to_json(reference).dump());
+    } else {
+        return print_help(app, arguments);
+    }
+    return 0;
+}
+
+}  // namespace
+
+void add_help_command(CLI::App& app, int& exit_status) {
+    const auto arguments = std::make_shared<HelpArguments>();
+    CLI::App* command = app.add_subcommand("help", "What a command does and which options it has");
+    command->add_option("command", arguments->command, "Of this command; unless given, of weft");
+    command->add_flag("--man", arguments->man, "As a man page: weft help --man run | man -l -");
+    command->add_flag("--completion", arguments->completion,
+                      "The completion for bash: source <(weft help --completion)");
+    command->add_option("--write", arguments->write,
+                        "Writes all man pages and the completion below this folder");
+    command->add_flag("--json", arguments->json, "All commands as one JSON object on stdout");
+    command->callback([&app, arguments, &exit_status] { exit_status = help(app, *arguments); });
+}
+
+}  // namespace weft::front

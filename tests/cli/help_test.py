@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: man pages and completion say what --help says, and can be read by man and by bash.
+# Method: compare the texts of each command; let groff complain; let bash complete words.
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+WEFT = sys.argv.pop(1)
+DEADLINE_S = 30
+
+
+def weft(*arguments, status=0):
+    done = subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    if done.returncode != status:
+        raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr}")
+    return done
+
+
+def plain(page):
+    """What a man page says, without its markup."""
+    return re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+
+
+class Help(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.reference = json.loads(weft("help", "--json").stdout)
+        cls.commands = {command["name"]: command for command in cls.reference["commands"]}
+        cls.folder = Path(tempfile.mkdtemp(prefix="weft-help."))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        weft("help", "--write", str(cls.folder))
+        cls.pages = {path.stem: path.read_text(encoding="utf-8") for path in cls.folder.glob("man/man1/*.1")}
+        cls.completion = cls.folder / "bash-completion/completions/weft"
+
+    def test_all_commands_are_known(self):
+        listed = re.findall(r"^  (\w+) {2,}", weft("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+        self.assertEqual(list(self.commands), listed)
+        self.assertGreaterEqual(len(listed), 11)
+        said = weft(status=2).stderr
+        self.assertIn(f"a command ({', '.join(listed)}) is missing", said)
+
+    def test_options_are_those_of_help(self):
+        for name, command in self.commands.items():
+            said = weft(name, "--help").stdout
+            self.assertEqual(said, weft("help", name).stdout)
+            shown = re.findall(r"^  (-[-\w,]+)", said, re.MULTILINE)
+            told = [",".join(option["names"]) for option in command["options"]]
+            self.assertEqual(told, shown, name)
+
+    def test_pages_say_what_the_parser_knows(self):
+        self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
+        for name, command in self.commands.items():
+            page = plain(self.pages[f"weft-{name}"])
+            self.assertEqual(page, plain(weft("help", "--man", name).stdout))
+            self.assertIn(command["summary"], page)
+            self.assertIn(command["footer"], page)
+            for option in command["arguments"] + command["options"]:
+                self.assertIn(option["help"], page, option)
+                self.assertIn(option["default"], page, option)
+                for choice in option["choices"]:
+                    self.assertIn(choice, page, option)
+
+    def test_the_first_page_has_all_commands_and_variables(self):
+        page = plain(self.pages["weft"])
+        for name in self.commands:
+            self.assertIn(f"weft-{name}(1)", page)
+        table = json.loads(weft("info", "--environment", "--json").stdout)["environment"]
+        for setting in table:
+            self.assertIn(setting["name"], page)
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff here")
+    def test_groff_reads_the_pages(self):
+        for name, page in self.pages.items():
+            done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou"], input=page, capture_output=True,
+                                  text=True, timeout=DEADLINE_S, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+            self.assertIn(f"{name} - ", done.stdout)
+
+    def complete(self, *words):
+        script = (f"source '{self.completion}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _weft; "
+                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [word for word in done.stdout.split("\n") if word]
+
+    def test_bash_completes(self):
+        self.assertEqual(self.completion.read_text(encoding="utf-8"), weft("help", "--completion").stdout)
+        self.assertEqual(self.complete("weft", "ver"), ["verify"])
+        self.assertEqual(set(self.complete("weft", "")) & set(self.commands), set(self.commands))
+        self.assertEqual(self.complete("weft", "bench", "--lo"), ["--loop"])
+        self.assertEqual(self.complete("weft", "bench", "--loop", ""), ["back-to-back", "separated"])
+        self.assertIn("put-latency", self.complete("weft", "bench", "put"))
+        self.assertIn("allreduce", self.complete("weft", "verify", "all"))
+        for name, command in self.commands.items():
+            told = {one for option in command["options"] for one in option["names"]}
+            self.assertEqual(set(self.complete("weft", name, "-")), told, name)
+
+    def test_what_stands_behind_two_dashes_is_another_program(self):
+        self.assertIn("bash", self.complete("weft", "run", "-n", "2", "--", "bas"))
+        self.assertEqual(self.complete("weft", "run", "--", "bash", "--lo"), [])
+        self.assertEqual(self.complete("weft", "run", "--", "bash", "ma"), ["man"])
+
+    def test_an_unknown_command_is_named(self):
+        self.assertIn("there is no weft weave", weft("help", "weave", status=2).stderr)
+
+    def test_a_folder_that_cannot_be_written_fails(self):
+        self.assertIn("--write: cannot write /dev/null/", weft("help", "--write", "/dev/null", status=3).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
