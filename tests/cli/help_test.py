@@ -80,7 +80,7 @@ class Help(unittest.TestCase):
             done = subprocess.run(["groff", "-man", "-ww", "-Tascii", "-P-cbou"], input=page, capture_output=True,
                                   text=True, timeout=DEADLINE_S, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), name)
-            self.assertIn(f"{name} - ", done.stdout)
+            self.assertIn(f"{name} - ", " ".join(done.stdout.split()))
 
     def complete(self, *words):
         script = (f"source '{self.completion}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _weft; "
