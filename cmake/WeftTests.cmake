@@ -9,6 +9,7 @@
 #   property  generators against the verifier    not tsan: one thread
 #   ranks     processes under a launcher         not tsan; runs alone, since it fills the cores
 #   providers processes over each fabric         not tsan; runs alone too
+#   library   of the ranks: calls of the C and C++ interface
 #   cli       the weft command, one process      not tsan
 #   lint      reads the sources                  not the sanitizers
 #   script    a script of perf/                  not the sanitizers
