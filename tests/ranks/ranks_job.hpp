@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,15 @@ inline Outcome run_ranks(const Words& options, const Words& program, const Words
     Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
     command.insert(command.end(), options.begin(), options.end());
     command.emplace_back("--");
+    command.insert(command.end(), program.begin(), program.end());
+    return run_command(command, settings);
+}
+
+/// Ranks under a foreign launcher; nothing if there is none here.
+inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
+                                               const Words& settings = {}) {
+    if (std::system("mpirun --version > /dev/null 2>&1") != 0) return std::nullopt;
+    Words command{"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(ranks)};
     command.insert(command.end(), program.begin(), program.end());
     return run_command(command, settings);
 }
