@@ -7,12 +7,16 @@ Holds    Nobody inherits a choice that a library would make by itself. MPICH yie
 Next     rounds.py for the order in which they run.
 """
 
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+
+GRACE_S = 5  # for a launcher that is told to end, to take its ranks along
 
 
 class Unusable(Exception):
@@ -34,6 +38,17 @@ def clean_environment():
     return environment
 
 
+def end_group(process):
+    """Ends a launcher and what it launched: politely, since some ranks are in groups of their own, then not."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def run_json(command, timeout):
     """Runs a command in a process group of its own and returns the JSON object it printed."""
     shown = " ".join(command)
@@ -45,8 +60,7 @@ def run_json(command, timeout):
     try:
         out, err = process.communicate(timeout=timeout)
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        end_group(process)
         if isinstance(error, subprocess.TimeoutExpired):
             raise Broken(f"no end within {timeout:g} s: {shown}") from None
         raise
@@ -75,6 +89,7 @@ class Weft:
 
     def __init__(self, options):
         self.program = f"{options.bin}/weft"
+        self.files = [self.program, f"{options.bin}/weft_fabric.so"]
         self.options = options
 
     def missing(self):
@@ -98,6 +113,7 @@ class OpenMpi:
     def __init__(self, options):
         self.launcher = options.mpirun
         self.program = f"{options.bin}/peer_openmpi"
+        self.files = [self.program]
         self.options = options
         self.root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
@@ -123,6 +139,7 @@ class Mpich:
         self.launcher = options.mpiexec
         self.program = f"{options.bin}/peer_mpich"
         self.preload = f"{options.bin}/peer_yield_ucx.so"
+        self.files = [self.program, self.preload]
         self.options = options
 
     def missing(self):
@@ -146,6 +163,14 @@ PEERS = {side.name: side for side in (OpenMpi, Mpich)}
 def measuring(cell, options):
     """The options that all sides have in common."""
     return ["--bytes", cell.bytes_text(), "--loop", options.loop, "--seconds", f"{options.seconds:g}", "--json"]
+
+
+def digest(path):
+    """What tells one build of a file from another."""
+    try:
+        return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()[:16]
+    except OSError:
+        return "none"
 
 
 def missing_files(folder, names):

@@ -8,6 +8,7 @@ Next     docs/measuring.md, "perf/compare".
 
 import statistics
 import sys
+import time
 
 from comparing.jobs import Broken, Onlookers, Unusable, run_json
 
@@ -37,18 +38,38 @@ class Cell:
         return f"{self.collective}, {self.ranks} ranks{place}"
 
 
+    def file_name(self):
+        return f"{self.collective}-{self.ranks}" + (f"-{self.nodes}" if self.nodes > 0 else "") + ".json"
+
+
 def make_cells(options):
-    cells = []
-    for nodes in options.nodes:
-        for collective in options.collectives:
-            for ranks in options.ranks:
-                if nodes > ranks:
-                    report(f"skipped: {collective} with {ranks} ranks cannot have {nodes} nodes")
-                    continue
-                cells.append(Cell(collective, ranks, nodes, options.bytes))
-    if not cells:
+    """A cell for each collective and each shape of a job, which is a number of ranks and one of nodes."""
+    shapes = [shape for shape in options.shapes if shape[1] <= shape[0]]
+    for ranks, nodes in options.shapes:
+        if nodes > ranks:
+            report(f"skipped: {ranks} ranks cannot have {nodes} nodes")
+    if not shapes:
         raise Unusable("--nodes: no number of ranks is large enough")
-    return cells
+    return [Cell(collective, ranks, nodes, options.bytes)
+            for collective in options.collectives for ranks, nodes in shapes]
+
+
+class Allowance:
+    """How long all cells together may take. The wanted rounds are made in any case; disturbed ones are made again
+    as long as the cell's share of what is left lasts."""
+
+    def __init__(self, minutes, cells):
+        self.end = time.monotonic() + 60 * minutes
+        self.cells = cells
+        self.share_end = self.end
+
+    def begin_cell(self):
+        now = time.monotonic()
+        self.share_end = now + max(0.0, self.end - now) / self.cells
+        self.cells -= 1
+
+    def lasts(self):
+        return time.monotonic() < self.share_end
 
 
 def times_by_size(side, cell, timeout):
@@ -81,28 +102,63 @@ def counted(rounds, wanted):
     return quiet if len(quiet) >= wanted else rounds
 
 
-def measure_cell(cell, sides, calibrator, options):
-    """All rounds of a cell: a list of {calibrators, foreign load, reasons, times of all sides by size}.
+def launch(side, cell, options, failures):
+    """The times of one launch. One that fails is made again once; None if it fails again."""
+    for _ in range(2):
+        try:
+            return times_by_size(side, cell, options.timeout)
+        except Broken as error:
+            failures.append(f"{side.name}: {error}")
+            report(f"{cell}: a launch has failed: {side.name}: {error}")
+    report(f"{cell}: {side.name} is left out")
+    return None
 
-    A flagged round is made again, but no more than twice the wanted number of rounds is made.
+
+def make_round(cell, sides, options, left_out, failures):
+    """The times of each side; None for those that are left out."""
+    times = []
+    for side in sides:
+        found = None if side.name in left_out else launch(side, cell, options, failures)
+        if found is None:
+            left_out.add(side.name)
+        times.append(found)
+    return times
+
+
+def describe_progress(cell, sides, entry):
+    first = cell.sizes[0]
+    return (", ".join(f"{side.name} {found[first][0]:.3f} us" for side, found in zip(sides, entry["times"]) if found)
+            + f" (calibrator {entry['before_ns']:.0f}, {entry['after_ns']:.0f} ns; "
+            + f"others {entry['foreign']:.2f} processors)"
+            + (f" FLAGGED: {', '.join(entry['flagged'])}" if entry["flagged"] else ""))
+
+
+def measure_cell(cell, sides, calibrator, options, allowance):
+    """All rounds of a cell: a list of {calibrators, foreign load, reasons, times of all sides by size}, and
+    what failed.
+
+    A flagged round is made again, but no more than twice the wanted number of rounds is made. A side whose
+    launch fails twice is left out of the cell.
     """
-    rounds = []
+    allowance.begin_cell()
+    rounds, left_out, failures = [], set(), []
     before_ns = calibrator.measure_ns()
     while len(undisturbed(rounds)) < options.rounds and len(rounds) < 2 * options.rounds:
+        if len(rounds) >= options.rounds and not allowance.lasts():
+            report(f"{cell}: no time left for disturbed rounds")
+            break
         onlookers = Onlookers()
-        times = [times_by_size(side, cell, options.timeout) for side in sides]
+        times = make_round(cell, sides, options, left_out, failures)
+        if not any(times):
+            break
         foreign = onlookers.processors()
         after_ns = calibrator.measure_ns()
-        reasons = why_flagged(before_ns, after_ns, foreign)
-        rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "flagged": reasons,
-                       "times": times})
-        first = cell.sizes[0]
+        rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "times": times,
+                       "flagged": why_flagged(before_ns, after_ns, foreign)})
         report(f"{cell}: round {len(rounds)} ({options.rounds} wanted): "
-               + ", ".join(f"{side.name} {found[first][0]:.3f} us" for side, found in zip(sides, times))
-               + f" (calibrator {before_ns:.0f}, {after_ns:.0f} ns; others {foreign:.2f} processors)"
-               + (f" FLAGGED: {', '.join(reasons)}" if reasons else ""))
+               + describe_progress(cell, sides, rounds[-1]))
         before_ns = after_ns
-    return rounds
+    return rounds, failures
 
 
 def quartiles(values):
@@ -111,47 +167,67 @@ def quartiles(values):
 
 
 def spread(values):
-    """Half the distance of the quartiles, relative to the median."""
+    """Half the distance of the quartiles, relative to the median; None where nothing was measured."""
+    if not values:
+        return None
     low, high = quartiles(values)
     return (high - low) / 2 / statistics.median(values)
 
 
+def middle(values):
+    return statistics.median(values) if values else None
+
+
 def describe_round(entry, size, names):
-    times = {f"{name}_us": found[size][0] for name, found in zip(names, entry["times"])}
+    times = {f"{name}_us": found[size][0] for name, found in zip(names, entry["times"]) if found}
     return {**times, "calibrator_before_ns": entry["before_ns"], "calibrator_after_ns": entry["after_ns"],
             "foreign_processors": round(entry["foreign"], 3), "flagged": entry["flagged"]}
 
 
-def make_row(cell, size, rounds, peers, options):
-    """One line of the table. The times of a round are weft's, then those of the peers, in their order."""
-    used = counted(rounds, options.rounds)
-    times = [[entry["times"][side][size][0] for entry in used] for side in range(1 + len(peers))]
-    ours, medians = times[0], dict(zip(peers, map(statistics.median, times[1:])))
-    best = min(medians, key=medians.get)
-    theirs = times[1 + peers.index(best)]
+def times_of(rounds, side, size):
+    """The times of a side in all rounds; none at all if it failed in one of them."""
+    times = [entry["times"][side] for entry in rounds]
+    return [found[size][0] for found in times] if times and all(times) else []
+
+
+def compare_sides(ours, theirs):
+    """The ratio of the medians, and median and quartiles of the rounds' own ratios."""
+    if not ours or not theirs:
+        return dict.fromkeys(("ratio", "ratio_paired", "ratio_low", "ratio_high"))
     paired = [one / other for one, other in zip(ours, theirs)]
     low, high = quartiles(paired)
+    return {"ratio": statistics.median(ours) / statistics.median(theirs),
+            "ratio_paired": statistics.median(paired), "ratio_low": low, "ratio_high": high}
+
+
+def make_row(cell, size, rounds, peers, options, failures=()):
+    """One line of the table. The times of a round are weft's, then those of the peers, in their order."""
+    used = counted(rounds, options.rounds)
+    ours = times_of(used, 0, size)
+    by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}
+    medians = {peer: middle(times) for peer, times in by_peer.items()}
+    best = min((peer for peer in peers if by_peer[peer]), key=medians.get, default=None)
+    theirs = by_peer.get(best, [])
+    compared = compare_sides(ours, theirs)
     return {
         "collective": cell.collective,
         "ranks": cell.ranks,
         "nodes": max(cell.nodes, 1),
         "bytes": size,
-        "weft_us": statistics.median(ours),
+        "weft_us": middle(ours),
         "openmpi_us": medians.get("openmpi"),
         "mpich_us": medians.get("mpich"),
-        "ratio": statistics.median(ours) / medians[best],
+        "ratio": compared.pop("ratio"),
         "loop": options.loop,
         "best_peer": best,
-        "ratio_paired": statistics.median(paired),
-        "ratio_low": low,
-        "ratio_high": high,
+        **compared,
         "weft_spread": spread(ours),
         "peer_spread": spread(theirs),
-        "checked": all(side[size][1] for entry in rounds for side in entry["times"]),
-        "calibrator_ns": statistics.median(value for entry in used
-                                           for value in (entry["before_ns"], entry["after_ns"])),
+        "checked": all(side[size][1] for entry in rounds for side in entry["times"] if side),
+        "calibrator_ns": middle([value for entry in used for value in (entry["before_ns"], entry["after_ns"])]),
         "flagged_rounds": len(rounds) - len(undisturbed(rounds)),
         "flagged_counted": any(entry["flagged"] for entry in used),
+        "failures": list(failures),
         "rounds": [describe_round(entry, size, ["weft", *peers]) for entry in rounds],
     }
 
@@ -160,15 +236,22 @@ HEADER = (f"{'collective':<11}{'ranks':>6}{'nodes':>6}{'bytes':>9}{'weft_us':>11
           f"{'ratio':>8}{'paired':>8}{'quartiles':>15}{'spread':>14}{'cal_ns':>8}{'flagged':>9}")
 
 
-def format_us(value, width):
-    return f"{'-':>{width}}" if value is None else f"{value:>{width}.3f}"
+def format_number(value, width, digits):
+    return f"{'-':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
+
+
+def format_share(value):
+    return "-" if value is None else f"{100 * value:.0f}%"
 
 
 def format_row(row):
-    quarter = f"{row['ratio_low']:.2f}..{row['ratio_high']:.2f}"
-    spreads = f"{100 * row['weft_spread']:.0f}% / {100 * row['peer_spread']:.0f}%"
+    quarter = "-" if row["ratio_low"] is None else f"{row['ratio_low']:.2f}..{row['ratio_high']:.2f}"
+    spreads = f"{format_share(row['weft_spread'])} / {format_share(row['peer_spread'])}"
     flags = f"{row['flagged_rounds']}/{len(row['rounds'])}"
-    return (f"{row['collective']:<11}{row['ranks']:>6}{row['nodes']:>6}{row['bytes']:>9}{row['weft_us']:>11.3f}"
-            f"{format_us(row['openmpi_us'], 12)}{format_us(row['mpich_us'], 12)}{row['ratio']:>8.2f}"
-            f"{row['ratio_paired']:>8.2f}{quarter:>15}{spreads:>14}{row['calibrator_ns']:>8.0f}{flags:>9}"
-            + ("  DISTURBED" if row["flagged_counted"] else "") + ("" if row["checked"] else "  WRONG RESULT"))
+    return (f"{row['collective']:<11}{row['ranks']:>6}{row['nodes']:>6}{row['bytes']:>9}"
+            f"{format_number(row['weft_us'], 11, 3)}{format_number(row['openmpi_us'], 12, 3)}"
+            f"{format_number(row['mpich_us'], 12, 3)}{format_number(row['ratio'], 8, 2)}"
+            f"{format_number(row['ratio_paired'], 8, 2)}{quarter:>15}{spreads:>14}"
+            f"{format_number(row['calibrator_ns'], 8, 0)}{flags:>9}"
+            + ("  DISTURBED" if row["flagged_counted"] else "") + ("  FAILED" if row["failures"] else "")
+            + ("" if row["checked"] else "  WRONG RESULT"))

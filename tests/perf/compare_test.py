@@ -10,13 +10,14 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "perf" / "compare"
 
 # Every program appends its call to the file `calls` and answers with the next number of its own plan.
 FAKE = """#!/bin/sh
-folder='FOLDER'
+folder=${0%/*}
 name=${0##*/}
 [ "$*" = --version ] && echo "$name version 1" && exit 0
 echo "$name $* yield=${OMPI_MCA_mpi_yield_when_idle-none}" >> "$folder/calls"
@@ -33,6 +34,7 @@ read -r plan < "$folder/plan.$name"
 set -- $plan
 shift $((count % $#))
 value=$1
+[ "$value" = hang ] && exec sleep 30
 [ "$value" = fail ] && echo "$name is out of order" >&2 && exit 5
 [ "$name" = ping_pong ] && echo "{\\"half_round_trip_ns\\": $value}" && exit 0
 right=true
@@ -58,16 +60,18 @@ def load_script():
 class Job:
     """A folder with fake programs, and what perf/compare did with them."""
 
-    def __init__(self, plan, *arguments):
+    def __init__(self, plan, *arguments, undisturbed=False):
         plan = {"weft": [1], "mpirun": [2], "ping_pong": [50], "peer_openmpi": [], **plan}
         if "mpiexec" in plan:
             plan = {"peer_mpich": [], "peer_yield_ucx.so": [], **plan}
         with tempfile.TemporaryDirectory() as folder:
             for name in plan:
                 program = pathlib.Path(folder, name)
-                program.write_text(FAKE.replace("FOLDER", folder))
+                program.write_text(FAKE)
                 program.chmod(0o755)
                 pathlib.Path(folder, f"plan.{name}").write_text(" ".join(map(str, plan[name])) + "\n")
+            # Plans that count rounds need as many of them as are wanted, whatever else runs here.
+            arguments = (*arguments, "--minutes", "1e-6") if undisturbed else arguments
             self.result = subprocess.run(
                 [sys.executable, str(SCRIPT), "--bin", folder, "--mpirun", f"{folder}/mpirun",
                  "--mpiexec", f"{folder}/mpiexec", *arguments],
@@ -230,12 +234,89 @@ class WholeRuns(unittest.TestCase):
             self.assertEqual(len(job.rows()), 1, "the rows are printed in any case")
 
     def test_a_side_that_fails_gives_status_3_and_its_words(self):
-        job = Job({"weft": [1, 1, "fail"]}, "--collectives", "barrier", "--ranks", "2")
+        job = Job({"weft": ["fail"]}, "--collectives", "barrier", "--ranks", "2")
         self.assertEqual(job.result.returncode, 3)
         self.assertIn("weft is out of order", job.result.stderr)
         job = Job({}, "--collectives", "barrier", "--ranks", "2", "--bin", "/nowhere")
         self.assertEqual(job.result.returncode, 3)
         self.assertIn("/nowhere/ping_pong is missing", job.result.stderr)
+
+    def test_a_side_that_fails_twice_costs_its_cell_a_side_and_not_the_run(self):
+        for program in ("mpiexec", "weft"):
+            side = {"mpiexec": "mpich"}.get(program, program)
+            # The first cell: nine good launches. The second: a launch that fails, and so does the next try.
+            job = Job({"weft": [3], "mpirun": [4], "mpiexec": [6], program: [6] * 9 + ["fail"] * 2 + [6] * 9},
+                      "--collectives", "barrier", "--ranks", "2,4,8", "--json", undisturbed=True)
+            self.assertEqual(job.result.returncode, 3)
+            good, bad, last = job.rows()
+            self.assertIsNone(bad[f"{side}_us"])
+            self.assertEqual(bad["openmpi_us"], 4)
+            self.assertEqual(len(bad["failures"]), 2)
+            self.assertEqual((bad["ratio"] is None), program == "weft")
+            for row in (good, last):
+                self.assertEqual((row[f"{side}_us"], row["failures"]), (6, []))
+
+    def test_a_launch_that_fails_once_is_made_again_and_named(self):
+        job = Job({"weft": [3] * 4 + ["fail"] + [3] * 30}, "--collectives", "barrier", "--ranks", "2", "--json")
+        self.assertEqual(job.result.returncode, 0, job.result.stderr)
+        self.assertEqual(job.rows()[0]["weft_us"], 3)
+        self.assertEqual(len(job.rows()[0]["failures"]), 1)
+
+    def test_a_job_that_hangs_is_ended(self):
+        begin = time.monotonic()
+        job = Job({"mpirun": [4], "mpiexec": ["hang"]}, "--collectives", "barrier", "--ranks", "2", "--json",
+                  "--timeout", "0.5")
+        self.assertLess(time.monotonic() - begin, 40)
+        self.assertEqual(job.result.returncode, 3)
+        self.assertIn("no end within 0.5 s", job.result.stderr)
+        self.assertIsNone(job.rows()[0]["mpich_us"])
+        self.assertEqual(job.rows()[0]["best_peer"], "openmpi")
+
+    def test_disturbed_rounds_are_not_made_again_when_time_is_over(self):
+        job = Job({"ping_pong": [50, 250]}, "--collectives", "barrier", "--ranks", "2", "--json", "--minutes", "1e-6")
+        self.assertEqual(len(job.rows()[0]["rounds"]), 9)
+        self.assertIn("no time left", job.result.stderr)
+
+    def test_cells_that_were_measured_are_not_measured_again(self):
+        try:
+            import matplotlib
+        except ImportError:
+            self.skipTest("Matplotlib is not here")
+        del matplotlib
+        with tempfile.TemporaryDirectory() as folder:
+            where = ("--ranks", "2", "--json", "--results", folder)
+            first = Job({"weft": [3]}, "--collectives", "barrier", *where)
+            again = Job({"weft": [7]}, "--collectives", "barrier,allreduce", *where)
+            self.assertEqual([row["weft_us"] for row in again.rows()], [3, 63])
+            self.assertEqual(first.rows(), again.rows()[:1])
+            otherwise = Job({"weft": [7]}, "--collectives", "barrier", "--seconds", "0.3", *where)
+            self.assertEqual(otherwise.rows()[0]["weft_us"], 7)
+
+    def test_ranks_may_have_their_nodes_with_them(self):
+        job = Job({}, "--collectives", "barrier", "--ranks", "2,4/2,4/4", "--json")
+        self.assertEqual([(row["ranks"], row["nodes"]) for row in job.rows()], [(2, 1), (4, 2), (4, 4)])
+
+    def test_the_full_set_has_all_cells(self):
+        options = load_script().read_arguments(["--full"])
+        self.assertEqual(options.shapes, [(2, 0), (4, 0), (8, 0), (16, 0), (4, 4), (8, 4), (8, 8)])
+        self.assertEqual(options.bytes, [8, 64, 512, 4096, 32768, 262144, 1048576])
+        self.assertEqual(options.collectives, ["barrier", "broadcast", "allreduce"])
+
+    def test_two_runs_are_held_against_each_other(self):
+        # Nine rounds of one run and nine of the next.
+        job = Job({"weft": [100] * 9 + [110] * 9, "mpirun": [100]}, "--collectives", "barrier", "--ranks", "2", "--json",
+                  "--repeat", "2", undisturbed=True)
+        self.assertEqual(job.result.returncode, 0, job.result.stderr)
+        found = json.loads(job.result.stdout)
+        self.assertEqual(len(found["repeats"]), 1)
+        self.assertAlmostEqual(found["spread"]["median"], 1 - 100 / 110)
+        with tempfile.TemporaryDirectory() as folder:
+            other = pathlib.Path(folder, "compare.json")
+            other.write_text(job.result.stdout)
+            job = Job({"weft": [200], "mpirun": [100]}, "--collectives", "barrier", "--ranks", "2", "--against", str(other))
+            self.assertEqual(job.result.returncode, 1)
+            self.assertIn("differ by 100.0 % in the median", job.result.stdout)
+            self.assertIn("barrier, 2 ranks, nodes 1, 0 bytes: 2.000 and 1.000", job.result.stdout)
 
     def test_unusable_arguments_give_status_2_and_name_the_argument(self):
         for arguments, complaint in [(["--rounds", "8"], "--rounds: 8"), (["--bytes", "8,x"], '--bytes: "x"'),
@@ -243,7 +324,10 @@ class WholeRuns(unittest.TestCase):
                                      (["--limit", "0"], "--limit: 0"), (["--limit", "nan"], "--limit: nan"),
                                      (["--collectives", "gossip"], '--collectives: "gossip"'),
                                      (["--peers", "openmpi,x"], '--peers: "x"'), (["--seconds", "0"], "--seconds: 0"),
-                                     (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch")]:
+                                     (["--ranks", "2", "--nodes", "4"], "--nodes"), (["--nosuch"], "--nosuch"),
+                                     (["--ranks", "8/x"], '--ranks: "x"'), (["--full", "--quick"], "exclude"),
+                                     (["--repeat", "0"], "--repeat: 0"), (["--minutes", "0"], "--minutes: 0"),
+                                     (["--against", "/nowhere.json"], "--against: /nowhere.json")]:
             job = Job({}, *arguments)
             self.assertEqual(job.result.returncode, 2, arguments)
             self.assertIn(complaint, job.result.stderr)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""arguments - what perf/compare can be told, and the sets of cells that have a name."""
+
+import argparse
+import math
+import pathlib
+
+from comparing.jobs import PEERS, Unusable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COLLECTIVES = ("barrier", "allreduce", "broadcast")
+ROUNDS_MIN = 9
+SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+# What is not given. The full set takes some ten minutes on two quiet processors: 189 launches of each side.
+USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
+         "minutes": 24 * 60.0}
+QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
+FULL = {**USUAL, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,16,4/4,8/4,8/8",
+        "bytes": "8,64,512,4K,32K,256K,1M", "seconds": 0.03, "timeout": 30.0, "minutes": 15.0}
+
+
+def read_size(text):
+    factor = SUFFIXES.get(text[-1:].upper(), 1)
+    digits = text[:-1] if factor > 1 else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise Unusable(f'--bytes: "{text}" is not a size; expected bytes such as 8, 64K or 1M')
+    value = int(digits) * factor
+    if value % 8 != 0:
+        raise Unusable(f"--bytes: {value} is not a multiple of 8, the size of a double")
+    return value
+
+
+def read_counts(name, text, least):
+    counts = []
+    for part in text.split(","):
+        if not (part.isascii() and part.isdigit()) or int(part) < least:
+            raise Unusable(f'{name}: "{part}" is not a whole number of {least} or more')
+        counts.append(int(part))
+    return counts
+
+
+def read_shapes(ranks, nodes):
+    """Pairs of ranks and nodes: 8/4 has its nodes, 8 is combined with each of --nodes."""
+    plain = [part for part in ranks.split(",") if "/" not in part]
+    counts = read_counts("--ranks", ",".join(plain), 1) if plain else []
+    shapes = [(count, each) for each in read_counts("--nodes", nodes, 0) for count in counts]
+    for part in ranks.split(","):
+        if "/" in part:
+            shapes.append((*read_counts("--ranks", part.split("/", 1)[0], 1),
+                           *read_counts("--ranks", part.split("/", 1)[1], 1)))
+    return list(dict.fromkeys(shapes))
+
+
+def read_names(option, text, known):
+    names = list(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in known:
+            raise Unusable(f'{option}: "{name}" is none of {", ".join(known)}')
+    return names
+
+
+def declare_cells(parser):
+    parser.add_argument("--quick", action="store_true", help="2 and 4 ranks, short batches")
+    parser.add_argument("--full", action="store_true",
+                        help=f"the cells of docs/performance.md: {FULL['collectives']} of {FULL['bytes']} bytes, "
+                             f"{FULL['ranks']} ranks (10 to {FULL['minutes']:g} minutes)")
+    parser.add_argument("--collectives", metavar="LIST",
+                        help=f"of {', '.join(COLLECTIVES)} (default {USUAL['collectives']})")
+    parser.add_argument("--ranks", metavar="LIST",
+                        help=f"default {USUAL['ranks']}; with --quick {QUICK['ranks']}; 8/4 means 8 ranks on 4 virtual nodes")
+    parser.add_argument("--bytes", metavar="LIST", help=f"such as 8,64K,1M (default {USUAL['bytes']})")
+    parser.add_argument("--nodes", default="0", metavar="LIST",
+                        help="virtual nodes; 0 (the default): one real node")
+    parser.add_argument("--peers", default=",".join(PEERS), metavar="LIST",
+                        help="libraries to compare with, of those that are there (default openmpi,mpich)")
+
+
+def declare_measuring(parser):
+    parser.add_argument("--rounds", type=int, default=ROUNDS_MIN, metavar="R",
+                        help=f"launches of each side per cell, {ROUNDS_MIN} or more")
+    parser.add_argument("--loop", default="back-to-back", choices=("back-to-back", "separated"),
+                        help="back-to-back unless weft bench is asked for the other")
+    parser.add_argument("--seconds", type=float, metavar="S",
+                        help="how long a side measures each size "
+                             f"(default {USUAL['seconds']}; with --quick {QUICK['seconds']}, with --full {FULL['seconds']})")
+    parser.add_argument("--minutes", type=float, metavar="M",
+                        help=f"no disturbed round is made again after that (default: no end; with --full {FULL['minutes']:g})")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS",
+                        help=f"for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs, one after the other; says how much they differ")
+    parser.add_argument("--self-test", action="store_true", help="the peer on both sides")
+
+
+def declare_results(parser):
+    parser.add_argument("--limit", type=float, metavar="RATIO", help="status 1 if any ratio is above (default: none)")
+    parser.add_argument("--against", metavar="FILE", help="a compare.json of another run: says how much the ratios differ")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--results", metavar="FOLDER",
+                        help="also write compare.json, table.md and a plot for each collective (Matplotlib); cells that "
+                             "an interrupted run has left there are not measured again")
+    parser.add_argument("--bin", default=str(ROOT / "build/release/bin"), metavar="FOLDER",
+                        help="where weft, the peers and ping_pong lie (default build/release/bin)")
+    parser.add_argument("--mpirun", default="mpirun.openmpi", metavar="PROGRAM", help="Open MPI's launcher")
+    parser.add_argument("--mpiexec", default="mpiexec.mpich", metavar="PROGRAM", help="MPICH's launcher")
+
+
+def fill_in(options):
+    """What was not given comes from the set of cells."""
+    if options.quick and options.full:
+        raise Unusable("--quick and --full exclude each other")
+    for name, value in (FULL if options.full else QUICK if options.quick else USUAL).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+
+
+def check(options):
+    if options.rounds < ROUNDS_MIN:
+        raise Unusable(f"--rounds: {options.rounds} is fewer than {ROUNDS_MIN}: a median over fewer says little")
+    if options.limit is not None and not 0 < options.limit < math.inf:
+        raise Unusable(f"--limit: {options.limit} is not a ratio; expected a number above 0 such as 1.0")
+    if not 1e-3 <= options.seconds <= 3600:
+        raise Unusable(f"--seconds: {options.seconds:g} is not from 0.001 to 3600")
+    for name in ("minutes", "timeout"):
+        if not 0 < getattr(options, name) < math.inf:
+            raise Unusable(f"--{name}: {getattr(options, name):g} is not a number above 0")
+    if options.repeat < 1:
+        raise Unusable(f"--repeat: {options.repeat} is not 1 or more")
+    if options.against is not None and options.repeat > 1:
+        raise Unusable("--against and --repeat exclude each other: a run has one other to differ from")
+
+
+def read_arguments(arguments, summary):
+    parser = argparse.ArgumentParser(prog="perf/compare", description=summary)
+    for declare in (declare_cells, declare_measuring, declare_results):
+        declare(parser)
+    options = parser.parse_args(arguments)
+    fill_in(options)
+    check(options)
+    options.collectives = read_names("--collectives", options.collectives, COLLECTIVES)
+    options.peers = read_names("--peers", options.peers, PEERS)
+    options.shapes = read_shapes(options.ranks, options.nodes)
+    options.bytes = [read_size(part) for part in options.bytes.split(",")]
+    return options
