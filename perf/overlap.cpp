@@ -5,16 +5,18 @@
 //          behind which the rank computes for as long before it waits. `hidden` is the part of the
 //          communication that the computation covered: (blocking + computing - both) / blocking.
 //          Usage, for the two modes in turn:
-//              weft run -n 2 --nodes 2 -x WEFT_PROGRESS=thread -- perf_overlap [rounds]
+//              weft run -n 2 --nodes 2 -x WEFT_PROGRESS=thread -- perf_overlap [--rounds R] [--json]
 // Holds    Medians over rounds; of each round the slowest rank counts. The computation is a loop that
 //          makes no call, and sleeping stands for one that leaves its processor free (an accelerator).
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -79,28 +81,79 @@ class Bench {
     std::vector<double> out_;
 };
 
+struct Figures {
+    std::size_t bytes = 0;
+    double alone_us = 0;
+    double computing_us = 0;
+    double sleeping_us = 0;
+
+    /// The part of a blocking call that went on behind the computation.
+    [[nodiscard]] double hidden(double both_us) const {
+        return (2 * alone_us - both_us) / alone_us;
+    }
+};
+
+Figures measure(weft::Team world, std::size_t count, int rounds) {
+    Bench bench(world, count, rounds);
+    bench.blocking();  // warm
+    const double alone = bench.blocking();
+    return {count * sizeof(double), alone, bench.with_computing(alone, false),
+            bench.with_computing(alone, true)};
+}
+
+void print_line(const Figures& found) {
+    fmt::print("{:>9} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f} {:>6.0f} %\n", found.bytes,
+               found.alone_us, found.computing_us, 100 * found.hidden(found.computing_us),
+               found.sleeping_us, 100 * found.hidden(found.sleeping_us));
+}
+
+nlohmann::ordered_json to_json(const Figures& found) {
+    return {{"bytes", found.bytes},
+            {"blocking_us", found.alone_us},
+            {"computing_us", found.computing_us},
+            {"hidden_computing", found.hidden(found.computing_us)},
+            {"sleeping_us", found.sleeping_us},
+            {"hidden_sleeping", found.hidden(found.sleeping_us)}};
+}
+
+int run(int rounds, bool json) {
+    weft::Runtime runtime;
+    weft::Team world = runtime.world();
+    const char* set = std::getenv("WEFT_PROGRESS");
+    const char* mode = set == nullptr ? "calls" : set;
+    const bool prints = world.rank() == 0 && !json;
+    if (prints)
+        fmt::print("WEFT_PROGRESS={}, {} ranks, {} nodes\n{:>9} {:>12} {:>12} {:>8} {:>12} {:>8}\n",
+                   mode, world.size(), runtime.nodes(), "bytes", "blocking us", "computing us",
+                   "hidden", "sleeping us", "hidden");
+    nlohmann::ordered_json object{
+        {"progress", mode},         {"ranks", world.size()},
+        {"nodes", runtime.nodes()}, {"provider", runtime.provider()},
+        {"rounds", rounds},         {"rows", nlohmann::ordered_json::array()}};
+    for (const std::size_t count : kCounts) {
+        const Figures found = measure(world, count, rounds);
+        if (prints) print_line(found);
+        object["rows"].push_back(to_json(found));
+    }
+    if (world.rank() == 0 && json) fmt::print("{}\n", object.dump());
+    runtime.finalize();
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 100;
-    weft::Runtime runtime;
-    weft::Team world = runtime.world();
-    const char* mode = std::getenv("WEFT_PROGRESS");
-    if (world.rank() == 0)
-        fmt::print("WEFT_PROGRESS={}, {} ranks, {} nodes\n{:>9} {:>12} {:>12} {:>8} {:>12} {:>8}\n",
-                   mode == nullptr ? "calls" : mode, world.size(), runtime.nodes(), "bytes",
-                   "blocking us", "computing us", "hidden", "sleeping us", "hidden");
-    for (const std::size_t count : kCounts) {
-        Bench bench(world, count, rounds);
-        bench.blocking();  // warm
-        const double alone = bench.blocking();
-        const double computing = bench.with_computing(alone, false);
-        const double sleeping = bench.with_computing(alone, true);
-        const auto hidden = [&](double both) { return 100.0 * (2 * alone - both) / alone; };
-        if (world.rank() == 0)
-            fmt::print("{:>9} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f} {:>6.0f} %\n",
-                       count * sizeof(double), alone, computing, hidden(computing), sleeping,
-                       hidden(sleeping));
+    int rounds = 100;
+    bool json = false;
+    CLI::App app{"What a progress thread costs and gains."};
+    app.add_option("--rounds", rounds, "How often each call is timed")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_flag("--json", json, "One JSON object on stdout");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
     }
-    runtime.finalize();
+    return run(rounds, json);
 }

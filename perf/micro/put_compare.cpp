@@ -6,7 +6,7 @@
 //          endpoint of its own with the provider of the job, writes without any bookkeeping, and one write
 //          with an immediate, answered by another, to know that all have landed. On a node it is memcpy
 //          into the peer's mapped memory and a flag.
-//          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [rounds]
+//          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
 // Next     src/front/cli/bench_puts.hpp for the same figures without a bare side.
 #include <fmt/format.h>
@@ -14,12 +14,14 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -314,7 +316,16 @@ double time_window(weft::Team world, Way& way, std::size_t bytes) {
            1000;
 }
 
-void compare(weft::Team world, Way& ours, Way& bare, std::size_t bytes, int rounds) {
+/// Medians in microseconds, of one put.
+struct Figures {
+    std::size_t bytes = 0;
+    double put_us = 0;
+    double bare_put_us = 0;
+    double window_us = 0;
+    double bare_window_us = 0;
+};
+
+Figures compare(weft::Team world, Way& ours, Way& bare, std::size_t bytes, int rounds) {
     std::vector<double> ping[2];
     std::vector<double> window[2];
     for (int round = 0; round < rounds; ++round) {
@@ -323,38 +334,80 @@ void compare(weft::Team world, Way& ours, Way& bare, std::size_t bytes, int roun
         window[0].push_back(time_window(world, ours, bytes));
         window[1].push_back(time_window(world, bare, bytes));
     }
-    if (world.rank() != 0) return;
-    const double p = median(ping[0]), q = median(ping[1]);
-    const double w = median(window[0]), v = median(window[1]);
+    return {bytes, median(ping[0]), median(ping[1]), median(window[0]), median(window[1])};
+}
+
+void print_line(const Figures& found) {
+    const auto per_second = [](double us) { return 1e6 / us; };
+    const auto gigabytes = [&](double us) { return static_cast<double>(found.bytes) / us / 1e3; };
     fmt::print("{:>8} {:>9.3f} {:>9.3f} {:>6.2f} {:>11.0f} {:>11.0f} {:>9.3f} {:>9.3f} {:>6.2f}\n",
-               bytes, p, q, p / q, 1e6 / w, 1e6 / v, static_cast<double>(bytes) / w / 1e3,
-               static_cast<double>(bytes) / v / 1e3, w / v);
+               found.bytes, found.put_us, found.bare_put_us, found.put_us / found.bare_put_us,
+               per_second(found.window_us), per_second(found.bare_window_us),
+               gigabytes(found.window_us), gigabytes(found.bare_window_us),
+               found.window_us / found.bare_window_us);
     std::fflush(stdout);
 }
 
-}  // namespace
+nlohmann::ordered_json to_json(const Figures& found) {
+    return {{"bytes", found.bytes},
+            {"put_us", found.put_us},
+            {"bare_put_us", found.bare_put_us},
+            {"put_ratio", found.put_us / found.bare_put_us},
+            {"window_us", found.window_us},
+            {"bare_window_us", found.bare_window_us},
+            {"window_ratio", found.window_us / found.bare_window_us}};
+}
 
-int main(int argc, char** argv) {
-    const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 15;
+int run(int rounds, bool json) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
     if (world.size() != 2) give_up("two ranks are expected");
+    const bool one_node = runtime.nodes() == 1;
     Weft ours(world);
     std::unique_ptr<Way> bare;
-    if (runtime.nodes() == 1) {
+    if (one_node) {
         bare = std::make_unique<Copy>(world);
     } else {
         bare = std::make_unique<Bare>(world, runtime.provider());
     }
     bare->ping(8);  // connects
     ours.ping(8);
-    if (world.rank() == 0) {
-        fmt::print("weft against {}, medians of {} rounds\n",
-                   runtime.nodes() == 1 ? "memcpy" : "libfabric " + runtime.provider(), rounds);
+    const std::string against = one_node ? "memcpy" : "libfabric " + runtime.provider();
+    const bool prints = world.rank() == 0 && !json;
+    if (prints) {
+        fmt::print("weft against {}, medians of {} rounds\n", against, rounds);
         fmt::print("{:>8} {:>9} {:>9} {:>6} {:>11} {:>11} {:>9} {:>9} {:>6}\n", "bytes", "put_us",
                    "bare_us", "ratio", "puts/s", "bare/s", "GB/s", "bare GB/s", "ratio");
     }
-    for (const std::size_t bytes : kSizes) compare(world, ours, *bare, bytes, rounds);
+    nlohmann::ordered_json object{{"against", against},
+                                  {"nodes", runtime.nodes()},
+                                  {"rounds", rounds},
+                                  {"rows", nlohmann::ordered_json::array()}};
+    for (const std::size_t bytes : kSizes) {
+        const Figures found = compare(world, ours, *bare, bytes, rounds);
+        if (prints) print_line(found);
+        object["rows"].push_back(to_json(found));
+    }
     world.barrier();
+    if (world.rank() == 0 && json) fmt::print("{}\n", object.dump());
     runtime.finalize();
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int rounds = 15;
+    bool json = false;
+    CLI::App app{"One-sided calls against the thinnest way to do the same."};
+    app.add_option("--rounds", rounds, "How often each figure is taken, both ways in turn")
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
+    app.add_flag("--json", json, "One JSON object on stdout");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    return run(rounds, json);
 }
