@@ -25,6 +25,7 @@
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
@@ -45,6 +46,7 @@ struct BenchOptions {
     std::vector<std::string> algorithms{"auto"};
     std::string buffers = "reused";
     Rank root = 0;
+    double delay_ns = 0;
     bool json = false;
     bool osu = false;
     bool histogram = false;
@@ -186,13 +188,20 @@ std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
 }
 
 template <class Subject>
-Measured measure_made(Subject& subject, const BenchOptions& options) {
+Measured measure_as_is(Subject& subject, const BenchOptions& options) {
     Measured measured{base::measure(subject, options.measuring), {}};
     if (options.histogram) {
         const std::uint64_t calls = std::min(measured.batches.iterations, kSingleCallsMax);
         measured.single_calls_us = base::measure_singly(subject, options.measuring.loop, calls);
     }
     return measured;
+}
+
+template <class Subject>
+Measured measure_made(Subject& subject, const BenchOptions& options) {
+    if (options.delay_ns == 0) return measure_as_is(subject, options);
+    DelayedSubject delayed(subject, options.delay_ns);
+    return measure_as_is(delayed, options);
 }
 
 /// Buffers are made first; the ranks then agree whether all of them have theirs.
@@ -280,6 +289,7 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
                                   {"op", options.collective == "allreduce" ? options.op : "none"},
                                   {"loop", options.loop},
                                   {"buffers", options.buffers},
+                                  {"delay_ns", options.delay_ns},
                                   {"calibrator_ns", calibrator_ns},
                                   {"results", nlohmann::ordered_json::array()}};
     for (const BenchRow& row : rows) object["results"].push_back(to_json(row));
@@ -420,6 +430,11 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         ->capture_default_str();
     command->add_flag("--histogram", options->histogram,
                       "Also time up to 10000 calls one by one: percentiles and a histogram");
+    command
+        ->add_option("--delay-ns", options->delay_ns,
+                     "Make each call slower by this, to see whether a comparison finds it out")
+        ->check(CLI::Range(0.0, 1e9))
+        ->capture_default_str();
     command->add_flag("--osu", options->osu, "Two columns, as the OSU micro-benchmarks print them");
     command->add_flag("--json", options->json, "One JSON object on stdout");
     command->callback([options, &exit_status] { exit_status = run_bench(*options); });

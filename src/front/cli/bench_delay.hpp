@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bench_delay.hpp - a call made slower on purpose, to see whether a comparison finds it out.
+//
+// Idea     A subject around another one, whose calls take so many nanoseconds more on every rank. They are
+//          spent by counting, since to read the clock takes as long as a tenth of the fastest calls.
+// Next     perf/tell-apart for the comparison; docs/measuring.md for what it must find.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/clock.hpp"
+
+namespace weft::front {
+
+/// Lets time pass by counting; how fast a processor counts is measured when this is made.
+class CountedDelay {
+  public:
+    explicit CountedDelay(double ns)
+        : steps_(static_cast<std::uint64_t>(std::llround(ns / step_ns()))) {}
+
+    void spend() const { count_to(steps_); }
+
+  private:
+    static void count_to(std::uint64_t steps) {
+        for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
+    }
+    /// The quickest of some tries: one that was disturbed would make delays too short.
+    static double step_ns() {
+        constexpr std::uint64_t kSteps = 100'000;
+        double quickest = std::numeric_limits<double>::infinity();
+        for (int i = 0; i < 10; ++i) {
+            const std::uint64_t begin = base::monotonic_ns();
+            count_to(kSteps);
+            quickest = std::min(quickest, static_cast<double>(base::monotonic_ns() - begin));
+        }
+        return std::max(quickest, 1.0) / kSteps;
+    }
+
+    std::uint64_t steps_;
+};
+
+template <class Subject>
+class DelayedSubject {
+  public:
+    DelayedSubject(Subject& subject, double ns) : subject_(subject), delay_(ns) {}
+
+    [[nodiscard]] std::uint64_t now_ns() { return subject_.now_ns(); }
+    void align() { subject_.align(); }
+    void prepare(std::uint64_t batch) { subject_.prepare(batch); }
+    void call() {
+        subject_.call();
+        delay_.spend();
+    }
+    [[nodiscard]] bool check(std::uint64_t batch) { return subject_.check(batch); }
+    void largest(std::span<double> values) { subject_.largest(values); }
+
+  private:
+    Subject& subject_;
+    CountedDelay delay_;
+};
+
+}  // namespace weft::front
