@@ -146,10 +146,10 @@ int main(int argc, char** argv) {
     int rounds = 100;
     bool json = false;
     CLI::App app{"What a progress thread costs and gains."};
-    app.add_option("--rounds", rounds, "How often each call is timed")
+    app.add_option("--rounds", rounds, "how often each call is timed")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    app.add_flag("--json", json, "One JSON object on stdout");
+    app.add_flag("--json", json, "one JSON object on stdout");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -400,10 +400,10 @@ int main(int argc, char** argv) {
     int rounds = 15;
     bool json = false;
     CLI::App app{"One-sided calls against the thinnest way to do the same."};
-    app.add_option("--rounds", rounds, "How often each figure is taken, both ways in turn")
+    app.add_option("--rounds", rounds, "how often each figure is taken, both ways in turn")
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
-    app.add_flag("--json", json, "One JSON object on stdout");
+    app.add_flag("--json", json, "one JSON object on stdout");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -53,6 +53,16 @@ class Help(unittest.TestCase):
             told = [",".join(option["names"]) for option in command["options"]]
             self.assertEqual(told, shown, name)
 
+    def test_all_texts_begin_alike(self):
+        """In lower case, unless the first word is a name or stands for a value."""
+        texts = [option["help"] for option in self.reference["options"]]
+        for command in self.commands.values():
+            texts += [command["summary"], *(option["help"] for option in command["arguments"] + command["options"])]
+        self.assertGreater(len(texts), 100)
+        for text in texts:
+            self.assertRegex(text, r"^([a-z]|[A-Z][A-Z]+[^a-z])")
+            self.assertNotRegex(text, r"[^.]\.$", "no sentence: no full stop")
+
     def test_pages_say_what_the_parser_knows(self):
         self.assertEqual(set(self.pages), {"weft", *(f"weft-{name}" for name in self.commands)})
         for name, command in self.commands.items():

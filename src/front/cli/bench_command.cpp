@@ -388,55 +388,55 @@ int run_bench(BenchOptions& options) {
 void add_bench_command(CLI::App& app, int& exit_status) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App* command = app.add_subcommand(
-        "bench", "Time a collective or puts on the ranks of this job (start it with weft run)");
-    command->add_option("collective", options->collective, "What to time")
+        "bench", "time a collective or puts on the ranks of this job (start it with weft run)");
+    command->add_option("collective", options->collective, "what to time")
         ->required()
         ->check(CLI::IsMember([] {
             std::vector<std::string> names(run::kKindNames.begin(), run::kKindNames.end());
             names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
             return names;
         }()));
-    command->add_option("--bytes", options->bytes_text, "Sizes, as in 8,64K,1M")
+    command->add_option("--bytes", options->bytes_text, "sizes, as in 8,64K,1M")
         ->capture_default_str();
     command
         ->add_option("--algorithm", options->algorithms,
-                     "A spec, auto, or all; may be given several times")
+                     "a spec, auto, or all; may be given several times")
         ->allow_extra_args(false)
         ->capture_default_str();
-    command->add_option("--type", options->type, "Element type")->capture_default_str();
-    command->add_option("--op", options->op, "Reduction")->capture_default_str();
-    command->add_option("--root", options->root, "Root of a broadcast")->capture_default_str();
+    command->add_option("--type", options->type, "element type")->capture_default_str();
+    command->add_option("--op", options->op, "reduction")->capture_default_str();
+    command->add_option("--root", options->root, "root of a broadcast")->capture_default_str();
     command
         ->add_option("--iterations", options->measuring.iterations,
-                     "Timed calls in all; 0: as many as fit into --seconds")
+                     "timed calls in all; 0: as many as fit into --seconds")
         ->check(CLI::Range(0, 1'000'000'000))
         ->capture_default_str();
-    command->add_option("--seconds", options->measuring.seconds, "Time for each row")
+    command->add_option("--seconds", options->measuring.seconds, "time for each row")
         ->check(CLI::Range(1e-3, 3600.0))
         ->capture_default_str();
-    command->add_option("--batches", options->measuring.batches, "Samples of each row")
+    command->add_option("--batches", options->measuring.batches, "samples of each row")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    command->add_option("--warmup", options->measuring.warmup, "Calls before anything is timed")
+    command->add_option("--warmup", options->measuring.warmup, "calls before anything is timed")
         ->check(CLI::Range(0, 1'000'000'000))
         ->capture_default_str();
-    command->add_option("--loop", options->loop, "How calls follow each other")
+    command->add_option("--loop", options->loop, "how calls follow each other")
         ->check(CLI::IsMember({"back-to-back", "separated"}))
         ->capture_default_str();
     command
         ->add_option("--buffers", options->buffers,
-                     "The same for every call, or others out of more than the caches hold")
+                     "the same for every call, or others out of more than the caches hold")
         ->check(CLI::IsMember({"reused", "rotated"}))
         ->capture_default_str();
     command->add_flag("--histogram", options->histogram,
-                      "Also time up to 10000 calls one by one: percentiles and a histogram");
+                      "also time up to 10000 calls one by one: percentiles and a histogram");
     command
         ->add_option("--delay-ns", options->delay_ns,
-                     "Make each call slower by this, to see whether a comparison finds it out")
+                     "make each call slower by this, to see whether a comparison finds it out")
         ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
-    command->add_flag("--osu", options->osu, "Two columns, as the OSU micro-benchmarks print them");
-    command->add_flag("--json", options->json, "One JSON object on stdout");
+    command->add_flag("--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");
+    command->add_flag("--json", options->json, "one JSON object on stdout");
     command->callback([options, &exit_status] { exit_status = run_bench(*options); });
 }
 

@@ -61,10 +61,10 @@ int info(const InfoArguments& arguments) {
 void add_info_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<InfoArguments>();
     CLI::App* command = app.add_subcommand(
-        "info", "What this machine, or this job, has: versions, network, memory, settings");
+        "info", "what this machine, or this job, has: versions, network, memory, settings");
     command->add_flag("--environment", arguments->environment,
-                      "The table of WEFT_* settings alone");
-    command->add_flag("--json", arguments->json, "One JSON object on stdout");
+                      "the table of WEFT_* settings alone");
+    command->add_flag("--json", arguments->json, "one JSON object on stdout");
     command->footer(
         "Alone it tells about this machine. Started with weft run -n N -- weft info, the first\n"
         "rank tells what that job got.");

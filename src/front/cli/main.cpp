@@ -72,7 +72,8 @@ CommandLine split_at_program(int argc, char** argv) {
 int main(int argc, char** argv) {
     int exit_status = 0;
     CLI::App app("weft: one-sided collectives on libfabric", "weft");
-    app.set_version_flag("--version", "weft " WEFT_VERSION);
+    app.set_help_flag("-h,--help", "print this help and exit");
+    app.set_version_flag("--version", "weft " WEFT_VERSION, "print the version and exit");
     // Not more than one; that there is one is checked below, so that an unknown word is named.
     app.require_subcommand(0, 1);
     auto [arguments, program] = split_at_program(argc, argv);

@@ -138,21 +138,21 @@ int run(const RunArguments& arguments) {
 
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status) {
     CLI::App* const command =
-        app.add_subcommand("run", "Start N ranks of a program on this machine");
+        app.add_subcommand("run", "start N ranks of a program on this machine");
     const auto arguments = std::make_shared<RunArguments>();
-    command->add_option("-n,--ranks", arguments->ranks, "Number of ranks");
+    command->add_option("-n,--ranks", arguments->ranks, "number of ranks");
     command->add_option(
         "--nodes", arguments->nodes,
-        "Present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
-    command->add_option("--layout", arguments->layout, "Ranks of each virtual node, such as 3,1,4");
+        "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
+    command->add_option("--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
     command->add_option("--timeout", arguments->timeout_s,
-                        "Seconds after which the job is ended (status 124)");
+                        "seconds after which the job is ended (status 124)");
     command
         ->add_option(
             "-x", arguments->variables,
             "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
         ->allow_extra_args(false);
-    command->add_flag("--label", arguments->label, "Start every line of output with [rank]");
+    command->add_flag("--label", arguments->label, "start every line of output with [rank]");
     command->add_option("--bind", arguments->bind,
                         "none, or core: rank i on core i modulo the usable cores");
     command->allow_extras();  // They are refused below, with a hint.
