@@ -15,6 +15,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 
 GRACE_S = 5  # for a launcher that is told to end, to take its ranks along
 
@@ -49,24 +50,43 @@ def end_group(process):
     process.wait()
 
 
-def run_json(command, timeout):
-    """Runs a command in a process group of its own and returns the JSON object it printed."""
-    shown = " ".join(command)
+def leave_when_told():
+    """SIGTERM becomes an exception, so that whoever waits for a job can take it along."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
+def run_program(command, timeout, **options):
+    """Runs a command in a process group of its own to its end: what it printed, and its status.
+
+    The signal to end is held back while the process is made, so that there is none that nobody knows."""
+    process = None
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=clean_environment(), start_new_session=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
+                                   env=clean_environment(),
+                                   preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, held), **options)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        out, err = process.communicate(timeout=timeout)
+        return out, err or "", process.returncode
     except OSError as error:
         raise Broken(f"cannot start {command[0]}: {error.strerror}") from error
-    try:
-        out, err = process.communicate(timeout=timeout)
     except BaseException as error:
-        end_group(process)
+        if process is not None:
+            end_group(process)
         if isinstance(error, subprocess.TimeoutExpired):
-            raise Broken(f"no end within {timeout:g} s: {shown}") from None
+            raise Broken(f"no end within {timeout:g} s: {' '.join(command)}") from None
         raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def run_json(command, timeout):
+    """Runs a command and returns the JSON object it printed."""
+    shown = " ".join(command)
+    out, err, status = run_program(command, timeout, stderr=subprocess.PIPE)
     # Status 1 says that a result was wrong; the object says which.
-    if process.returncode not in (0, 1):
-        raise Broken(f"status {process.returncode}: {shown}\n{err.strip() or out.strip()}")
+    if status not in (0, 1):
+        raise Broken(f"status {status}: {shown}\n{err.strip() or out.strip()}")
     try:
         return json.loads(out)
     except json.JSONDecodeError as error:

@@ -2,7 +2,7 @@
 """page - the results of a comparison as files: the rows as JSON, the table as Markdown, a plot per collective.
 
 Holds    Plots are made by Matplotlib (Debian: python3-matplotlib), which only --results needs. One figure a
-         collective, one panel for each number of ranks and nodes, so that lines of a panel are comparable.
+         collective, one panel for each number of ranks and nodes, so that lines of a panel are comparable. Text stays text.
 """
 
 import json
@@ -18,7 +18,7 @@ def import_pyplot():
     try:
         import matplotlib
     except ImportError:
-        raise Broken("--results draws plots with Matplotlib, which is not installed (Debian: python3-matplotlib)") from None
+        raise Broken("plots are drawn with Matplotlib, which is not installed (Debian: python3-matplotlib)") from None
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "none", "font.size": 9,
                                 "axes.spines.top": False, "axes.spines.right": False})
@@ -34,55 +34,113 @@ def place_of(nodes, ranks):
     return f"{ranks} ranks, " + ("one node" if nodes == 1 else f"{nodes} nodes")
 
 
+def scale_log(axes, values):
+    """A logarithmic axis with plain numbers, closer together where there are few."""
+    values = [value for value in values if value]
+    few = bool(values) and max(values) < 100 * min(values)
+    axes.set_yscale("log", subs=())
+    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5) if few else (1,))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    if values:
+        axes.set_ylim(min(values) / 1.5, max(values) * 1.5)
+
+
 def draw_over_bytes(axes, rows):
     for field, label, color, marker in SIDES:
         points = [(row["bytes"], row[field]) for row in rows if row[field] is not None]
         if points:
-            axes.plot(*zip(*points), marker=marker, markersize=4, color=color, label=label)
+            axes.plot(*zip(*points), marker=marker, markersize=3.5, linewidth=1.2, color=color, label=label)
     axes.set_xscale("log", base=2)
-    axes.set_xlabel("bytes")
+    scale_log(axes, [row[side[0]] for row in rows for side in SIDES])
+    ticks = [row["bytes"] for row in rows]
+    axes.set_xticks(ticks[:: 2 if len(ticks) > 4 else 1])
+    axes.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)))
+    axes.minorticks_off()
 
 
-def draw_bars(axes, rows):
-    bars = [(label, rows[0][field], color) for field, label, color, _ in SIDES if rows[0][field] is not None]
-    axes.bar([label for label, _, _ in bars], [value for _, value, _ in bars], color=[color for _, _, color in bars])
-
-
-def draw(pyplot, collective, rows):
+def draw_panels(pyplot, rows):
+    """A panel for each number of ranks and nodes: times over bytes."""
     cells = cells_of(rows)
-    columns = min(3, len(cells))
+    columns = min(4, len(cells))
     lines = -(-len(cells) // columns)
-    figure, grid = pyplot.subplots(lines, columns, figsize=(3.4 * columns, 2.7 * lines), squeeze=False,
+    figure, grid = pyplot.subplots(lines, columns, figsize=(0.4 + 2.5 * columns, 0.5 + 2.1 * lines), squeeze=False,
                                    layout="constrained")
     for axes in list(grid.flat)[len(cells):]:
         axes.remove()
-    for axes, (nodes, ranks) in zip(grid.flat, cells):
-        here = [row for row in rows if (row["nodes"], row["ranks"]) == (nodes, ranks)]
-        if len(here) > 1:
-            draw_over_bytes(axes, here)
-            axes.set_yscale("log")
-        else:
-            draw_bars(axes, here)
-        axes.set_title(place_of(nodes, ranks))
-        axes.set_ylabel("microseconds")
-        axes.grid(True, axis="y", linewidth=0.4, alpha=0.6)
+    for number, (axes, (nodes, ranks)) in enumerate(zip(grid.flat, cells)):
+        draw_over_bytes(axes, [row for row in rows if (row["nodes"], row["ranks"]) == (nodes, ranks)])
+        axes.set_title(place_of(nodes, ranks), fontsize=9)
+        if number % columns == 0:
+            axes.set_ylabel("microseconds")
+        axes.grid(True, linewidth=0.4, alpha=0.6)
     if grid[0][0].get_legend_handles_labels()[0]:
-        grid[0][0].legend(frameon=False)
-    figure.suptitle(f"{collective}: time of a call, median of rounds")
+        grid[0][0].legend(frameon=False, fontsize=8)
     return figure
 
 
-def markdown_table(rows):
-    def us(value):
-        return "-" if value is None else f"{value:.2f}"
+def draw_bars(pyplot, rows):
+    """One panel: a group of bars for each number of ranks and nodes."""
+    rows = sorted(rows, key=lambda row: (row["nodes"], row["ranks"], row["bytes"]))
+    figure, axes = pyplot.subplots(figsize=(max(4.0, 0.8 + 1.0 * len(rows)), 2.9), layout="constrained")
+    shown = [side for side in SIDES if any(row[side[0]] is not None for row in rows)]
+    width = 0.8 / max(len(shown), 1)
+    for place, (field, label, color, _) in enumerate(shown):
+        here = [(number + (place - (len(shown) - 1) / 2) * width, row[field]) for number, row in enumerate(rows)
+                if row[field] is not None]
+        axes.bar(*zip(*here), width=width, color=color, label=label)
+    scale_log(axes, [row[side[0]] for row in rows for side in shown])
+    axes.set_xticks(range(len(rows)), [place_of(row["nodes"], row["ranks"]).replace(", ", ",\n") for row in rows])
+    axes.set_ylabel("microseconds")
+    axes.grid(True, axis="y", linewidth=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+    if shown:
+        axes.legend(frameon=False, fontsize=8)
+    return figure
 
+
+def draw(pyplot, collective, rows):
+    over_bytes = len({row["bytes"] for row in rows}) > 1
+    figure = (draw_panels if over_bytes else draw_bars)(pyplot, rows)
+    figure.suptitle(f"{collective}: time of a call, median of rounds", fontsize=10)
+    return figure
+
+
+def format_bytes(count):
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size and count % size == 0:
+            return f"{count // size} {unit}"
+    return f"{count} B"
+
+
+def format_number(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def remark_on(row):
+    remarks = [word for holds, word in ((row["flagged_counted"], "disturbed"), (row["failures"], "a launch failed"),
+                                        (not row["checked"], "WRONG RESULT")) if holds]
+    return ", ".join(remarks)
+
+
+def ratio_text(row):
+    if row["ratio"] is None:
+        return "- | -"
+    return f"{row['ratio']:.2f} | {row['ratio_low']:.2f} to {row['ratio_high']:.2f}"
+
+
+def markdown_table(rows):
     lines = ["| collective | ranks | nodes | bytes | weft us | Open MPI us | MPICH us | ratio | quartiles of the ratio | |",
              "|---|---|---|---|---|---|---|---|---|---|"]
-    lines += [f"| {row['collective']} | {row['ranks']} | {row['nodes']} | {row['bytes']} | {us(row['weft_us'])} "
-              f"| {us(row['openmpi_us'])} | {us(row['mpich_us'])} | {row['ratio']:.2f} "
-              f"| {row['ratio_low']:.2f} to {row['ratio_high']:.2f} | {'disturbed' if row['flagged_counted'] else ''} |"
-              for row in rows]
+    lines += [f"| {row['collective']} | {row['ranks']} | {row['nodes']} | {row['bytes']} | {format_number(row['weft_us'])} "
+              f"| {format_number(row['openmpi_us'])} | {format_number(row['mpich_us'])} | {ratio_text(row)} "
+              f"| {remark_on(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def save(pyplot, figure, path):
+    """The same figure gives the same bytes."""
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def write_results(folder, found):
@@ -94,5 +152,4 @@ def write_results(folder, found):
     (folder / "table.md").write_text(markdown_table(found["rows"]), encoding="utf-8")
     for collective in dict.fromkeys(row["collective"] for row in found["rows"]):
         figure = draw(pyplot, collective, [row for row in found["rows"] if row["collective"] == collective])
-        figure.savefig(folder / f"{collective}.svg", metadata={"Date": None})
-        pyplot.close(figure)
+        save(pyplot, figure, folder / f"{collective}.svg")

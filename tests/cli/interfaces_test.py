@@ -198,18 +198,25 @@ class Interfaces(unittest.TestCase):
                     self.check_fields(f"weft {name}",
                                       [json.loads(run(WEFT, name, *call, "--json")) for call in written])
 
-    def scripted(self, name, plan, *arguments):
+    def script_test(self, name):
+        """The module that tests a script: it runs it between programs that print times by plan."""
         path = ROOT / f"tests/perf/{name}_test.py"
         spec = importlib.util.spec_from_file_location(f"{name}_test", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        result = module.Job(plan, *arguments, "--json").result
+        return module
+
+    def scripted(self, name, plan, *arguments):
+        result = self.script_test(name).Job(plan, *arguments, "--json").result
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_fields(f"perf/{name}", [json.loads(result.stdout)])
 
     def test_objects_of_the_scripts_have_the_fields_of_the_page(self):
         self.scripted("compare", {"mpiexec": [3]}, "--quick", "--collectives", "barrier")
         self.scripted("startup", [1], "--ranks", "2,8", "--rounds", "1")
+        told = self.script_test("tell_apart").call({}, "--rounds", "20", "--json")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.check_fields("perf/tell-apart", [json.loads(told.stdout)])
 
 
 if __name__ == "__main__":

@@ -199,9 +199,9 @@ class WholeRuns(unittest.TestCase):
             found = pathlib.Path(folder, "found")
             self.assertEqual(json.loads((found / "compare.json").read_text()), json.loads(job.result.stdout))
             self.assertEqual(len((found / "table.md").read_text().splitlines()), 2 + 6)
-            for collective, panels in (("barrier", 2), ("allreduce", 2)):
+            for collective, word in (("barrier", " ranks,<"), ("allreduce", " ranks, one node")):
                 drawing = (found / f"{collective}.svg").read_text()
-                self.assertEqual(drawing.count(" ranks, one node"), panels)
+                self.assertEqual(drawing.count(word), 2, collective)
                 self.assertIn("MPICH", drawing)
 
     def test_disturbed_rounds_are_made_again_and_named_if_they_must_count(self):
@@ -271,6 +271,22 @@ class WholeRuns(unittest.TestCase):
         self.assertIn("no end within 0.5 s", job.result.stderr)
         self.assertIsNone(job.rows()[0]["mpich_us"])
         self.assertEqual(job.rows()[0]["best_peer"], "openmpi")
+
+    def test_a_run_that_is_ended_takes_its_jobs_along(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("weft", "peer_openmpi", "ping_pong"):
+                program = pathlib.Path(folder, name)
+                program.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && exit\necho $$ > {folder}/job\nexec sleep 60\n")
+                program.chmod(0o755)
+            run = subprocess.Popen([sys.executable, str(SCRIPT), "--bin", folder, "--mpirun", "true", "--peers", "openmpi"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            job = pathlib.Path(folder, "job")
+            deadline = time.monotonic() + 40
+            while not (job.exists() and job.read_text().strip()) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            run.terminate()
+            self.assertEqual(run.wait(timeout=20), 143)
+            self.assertRaises(ProcessLookupError, os.kill, int(job.read_text()), 0)
 
     def test_disturbed_rounds_are_not_made_again_when_time_is_over(self):
         job = Job({"ping_pong": [50, 250]}, "--collectives", "barrier", "--ranks", "2", "--json", "--minutes", "1e-6")

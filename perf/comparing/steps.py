@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""steps - the measurements that docs/performance.md is made of: commands that print one JSON object each."""
+
+import os
+import shlex
+import sys
+
+PRELUDE = "cmake --preset release && cmake --build --preset release"
+NODES = "build/release/bin/weft run -n 2 --nodes 2"
+
+
+class Step:
+    """A command as it is shown, relative to the repository. `quick` is added for a trial."""
+
+    def __init__(self, name, command, needs=(), quick="", minutes=10):
+        self.name = name
+        self.command = command
+        self.needs = needs
+        self.quick = quick
+        self.minutes = minutes
+
+    def words(self, folder, quick):
+        """The words of the command, to be run from the repository's root."""
+        words = shlex.split(self.command) + (shlex.split(self.quick) if quick else [])
+        if words[0].startswith("perf/"):
+            words.insert(0, sys.executable)  # the interpreter that has what this script was found to have
+        return words + (["--results", os.path.join(folder, "compare")] if self.name == "compare" else [])
+
+    def build(self):
+        """How to build what is missing."""
+        targets = "".join(f" --target {name}" for name in self.needs)
+        return PRELUDE + targets
+
+
+STEPS = (
+    Step("compare", "perf/compare --full --repeat 2 --json", minutes=60,
+         quick="--seconds 0.01 --collectives barrier,allreduce --bytes 8,4K --ranks 2 --minutes 0.5"),
+    Step("tell_apart", "perf/tell-apart --json", quick="--rounds 20"),
+    Step("puts_node", "build/release/bin/weft run -n 2 -- build/release/bin/perf_put_compare --json",
+         needs=("weft", "perf_put_compare"), quick="--rounds 3"),
+    Step("puts_network", f"{NODES} -- build/release/bin/perf_put_compare --json",
+         needs=("weft", "weft_fabric", "perf_put_compare"), quick="--rounds 3"),
+    Step("startup", "perf/startup --json", needs=("weft", "perf_start_up"), quick="--ranks 2,4 --rounds 1"),
+    Step("startup_nodes", "perf/startup --ranks 2,4,8,16 --nodes 2 --json",
+         needs=("weft", "weft_fabric", "perf_start_up"), quick="--ranks 2,4 --rounds 1"),
+    Step("overlap_calls", f"{NODES} -x WEFT_PROGRESS=calls -- build/release/bin/perf_overlap --json",
+         needs=("weft", "weft_fabric", "perf_overlap"), quick="--rounds 5"),
+    Step("overlap_thread", f"{NODES} -x WEFT_PROGRESS=thread -- build/release/bin/perf_overlap --json",
+         needs=("weft", "weft_fabric", "perf_overlap"), quick="--rounds 5"),
+    Step("simulate", "build/release/bin/perf_simulate --json", needs=("perf_simulate",),
+         quick="--repeats 1 --case structured"),
+)

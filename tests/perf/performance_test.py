@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goal: perf/performance writes a page that shows all of a run, the same each time, and says what is missing.
+Method: the script on a few recorded results (performance/), and on none; files are compared byte by byte."""
+
+import copy
+import importlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+PERF = HERE.parent.parent / "perf"
+RECORDED = HERE / "performance"
+sys.path.insert(0, str(PERF))
+sys.dont_write_bytecode = True
+report = importlib.import_module("comparing.report")
+steps = importlib.import_module("comparing.steps")
+
+NAMES = [step.name for step in steps.STEPS]
+
+
+def recorded():
+    return {name: json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8")) for name in NAMES}
+
+
+def section(page, title):
+    """What stands below a heading, up to the next one of its level or above."""
+    level = len(title) - len(title.lstrip("#"))
+    return re.split(rf"\n#{{1,{level}}} ", page.split(f"{title}\n", 1)[1], maxsplit=1)[0]
+
+
+def table_rows(text):
+    return len(re.findall(r"^\| (?!-)", text, re.MULTILINE)) - len(re.findall(r"^\|---", text, re.MULTILINE))
+
+
+def drawing_python():
+    """An interpreter that has Matplotlib, or None."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        try:
+            if subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode == 0:
+                return python
+        except OSError:
+            pass
+    return None
+
+
+class Text(unittest.TestCase):
+    def setUp(self):
+        self.results = recorded()
+        self.page = report.write_text(self.results)
+
+    def test_each_part_has_its_table(self):
+        compared = self.results["compare"]["rows"]
+        for name in {row["collective"] for row in compared}:
+            rows = [row for row in compared if row["collective"] == name]
+            self.assertEqual(table_rows(section(self.page, f"### {name}")), len(rows), name)
+        for title, name in (("### On a node", "puts_node"), ("### Between two virtual nodes", "puts_network"),
+                            ("### On two virtual nodes", "startup_nodes"), ("### Progress in calls", "overlap_calls"),
+                            ("### A progress thread", "overlap_thread"), ("## The simulator", "simulate")):
+            self.assertEqual(table_rows(section(self.page, title)), len(self.results[name]["rows"]), title)
+        self.assertEqual(table_rows(section(self.page, "## Telling a slower call apart")), 2)
+        self.assertEqual(table_rows(section(self.page, "### Two runs")), len(self.results["compare"]["spread"]["worst"]))
+        self.assertIn(self.results["compare"]["machine"]["processor"], section(self.page, "## Machine"))
+        self.assertNotIn("Not measured", self.page)
+
+    def test_numbers_are_those_of_the_results(self):
+        row = self.results["compare"]["rows"][0]
+        row["weft_us"], row["ratio"] = 1234.56, 78.9
+        again = report.write_text(self.results)
+        shown = section(again, f"### {row['collective']}")
+        self.assertIn("| 1234.56 |", shown)
+        self.assertIn("78.90 at worst", shown)
+
+    def test_a_row_with_a_failed_side_is_shown_and_marked(self):
+        row = self.results["compare"]["rows"][0]
+        row.update(mpich_us=None, failures=["mpich: no end within 30 s"])
+        self.assertIn("a launch failed |", section(report.write_text(self.results), f"### {row['collective']}"))
+        row.update(weft_us=None, ratio=None, ratio_low=None, ratio_high=None, ratio_paired=None)
+        self.assertIn("| - | - |", section(report.write_text(self.results), f"### {row['collective']}"))
+
+    def test_what_is_missing_is_said_with_its_command(self):
+        for name in NAMES:
+            results = copy.copy(self.results)
+            del results[name]
+            page = report.write_text(results)
+            step = report.COMMANDS[name]
+            self.assertIn(f"{step.build()}\n{step.command}\n", page)
+        empty = report.write_text({})
+        for step in steps.STEPS:
+            self.assertIn(f"Not measured in this run. The command, after building what it needs:\n\n```sh\n{step.build()}\n"
+                          f"{step.command}\n```", empty)
+        self.assertNotIn(".svg", empty)
+
+    def test_commands_are_there(self):
+        for step in steps.STEPS:
+            program = step.command.split()[0]
+            self.assertTrue(program.startswith("build/") or (PERF.parent / program).exists(), step.command)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.python = drawing_python()
+        if self.python is None:
+            self.skipTest("Matplotlib is not here")
+
+    def render(self, results, page):
+        return subprocess.run([self.python, "-B", str(PERF / "performance"), "--render", "--results", str(results),
+                               "--page", str(page)], capture_output=True, text=True, timeout=60, check=False)
+
+    def test_page_and_plots_are_written_alike_each_time(self):
+        with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+            for folder in (first, second):
+                done = self.render(RECORDED, pathlib.Path(folder, "page.md"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+            files = sorted(path.relative_to(first) for path in pathlib.Path(first).rglob("*") if path.is_file())
+            collectives = sorted({row["collective"] for row in recorded()["compare"]["rows"]})
+            self.assertEqual({path.stem for path in files}, {"page", *collectives, "puts", "startup"})
+            for path in files:
+                self.assertEqual(pathlib.Path(first, path).read_bytes(), pathlib.Path(second, path).read_bytes(), path)
+            page = pathlib.Path(first, "page.md").read_text(encoding="utf-8")
+            for path in re.findall(r"\]\((page/\w+\.svg)\)", page):
+                self.check_drawing(pathlib.Path(first, path))
+            self.assertEqual(page.count("](page/"), len(files) - 1)
+
+    def check_drawing(self, path):
+        """Words are words, lines are lines."""
+        tree = xml.etree.ElementTree.parse(path)
+        tags = [element.tag.rsplit("}", 1)[-1] for element in tree.iter()]
+        self.assertGreater(tags.count("text"), 5, path)
+        self.assertGreater(tags.count("path"), 5, path)
+        self.assertNotIn("image", tags, path)
+        self.assertLess(path.stat().st_size, 200_000, path)
+
+    def test_without_results_the_page_says_so_and_old_plots_go(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.md")
+            self.assertEqual(self.render(RECORDED, page).returncode, 0)
+            done = self.render(folder, page)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"not measured: {', '.join(NAMES)}", done.stderr)
+            self.assertEqual(list(pathlib.Path(folder, "page").iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
