@@ -12,12 +12,14 @@ COLLECTIVES = ("barrier", "allreduce", "broadcast")
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
-# What is not given. The full set takes some ten minutes on two quiet processors: 189 launches of each side.
+SECONDS_MIN = 0.03  # for one size, however many there are
+
+# What is not given; `seconds` are shared by the sizes of a launch. The full set takes some ten minutes on two quiet processors: 189 launches of each side.
 USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
          "minutes": 24 * 60.0}
 QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
 FULL = {**USUAL, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,16,4/4,8/4,8/8",
-        "bytes": "8,64,512,4K,32K,256K,1M", "seconds": 0.03, "timeout": 30.0, "minutes": 15.0}
+        "bytes": "8,64,512,4K,32K,256K,1M", "timeout": 30.0, "minutes": 15.0}
 
 
 def read_size(text):
@@ -83,7 +85,8 @@ def declare_measuring(parser):
                         help="back-to-back unless weft bench is asked for the other")
     parser.add_argument("--seconds", type=float, metavar="S",
                         help="how long a side measures each size "
-                             f"(default {USUAL['seconds']}; with --quick {QUICK['seconds']}, with --full {FULL['seconds']})")
+                             f"(default {USUAL['seconds']}, with --quick {QUICK['seconds']}, divided by the number of sizes, "
+                             f"but {SECONDS_MIN} or more)")
     parser.add_argument("--minutes", type=float, metavar="M",
                         help=f"no disturbed round is made again after that (default: no end; with --full {FULL['minutes']:g})")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
@@ -109,9 +112,13 @@ def fill_in(options):
     """What was not given comes from the set of cells."""
     if options.quick and options.full:
         raise Unusable("--quick and --full exclude each other")
-    for name, value in (FULL if options.full else QUICK if options.quick else USUAL).items():
+    usual = FULL if options.full else QUICK if options.quick else USUAL
+    for name in ("collectives", "ranks", "bytes", "timeout", "minutes"):
         if getattr(options, name) is None:
-            setattr(options, name, value)
+            setattr(options, name, usual[name])
+    options.bytes = [read_size(part) for part in options.bytes.split(",")]
+    if options.seconds is None:
+        options.seconds = max(SECONDS_MIN, round(usual["seconds"] / len(options.bytes), 3))
 
 
 def check(options):
@@ -140,5 +147,4 @@ def read_arguments(arguments, summary):
     options.collectives = read_names("--collectives", options.collectives, COLLECTIVES)
     options.peers = read_names("--peers", options.peers, PEERS)
     options.shapes = read_shapes(options.ranks, options.nodes)
-    options.bytes = [read_size(part) for part in options.bytes.split(",")]
     return options

@@ -3,6 +3,7 @@
 # Goal: weft verify, show and list keep what is promised about statuses, fields and streams.
 # Method: the built executable, called as a person or a script would call it.
 import json
+import re
 import os
 import subprocess
 import sys
@@ -130,6 +131,20 @@ class ShowAndList(unittest.TestCase):
             self.assertTrue(entry["summary"] and entry["source"])
             for parameter in entry["parameters"]:
                 self.assertEqual(set(parameter), {"name", "default", "help"})
+                self.assertTrue(parameter["name"] and parameter["help"])
+            for held in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
+                self.assertIsInstance(entry[held], bool)
+        # Every collective that programs can be asked for has algorithms, and the text has what the object has.
+        commands = {command["name"]: command for command in json.loads(weft("help", "--json").stdout)["commands"]}
+        self.assertEqual(sorted({collective for collective, _ in names}), sorted(commands["list"]["arguments"][0]["choices"]))
+        everything = weft("list").stdout
+        for entry in listed:
+            told = everything.split(f"{entry['collective']} {entry['algorithm']}: {entry['summary']}\n", 1)[1]
+            told = re.split(r"^\S", told, maxsplit=1, flags=re.MULTILINE)[0]
+            self.assertIn(f"from {entry['source']}\n", told)
+            self.assertEqual("rooted" in told, entry["rooted"])
+            for parameter in entry["parameters"]:
+                self.assertIn(f"    {parameter['name']}={parameter['default'] or '...'}  {parameter['help']}\n", told)
         text = weft("list", "barrier").stdout
         self.assertIn("dissemination", text)
         self.assertNotIn("broadcast", text)

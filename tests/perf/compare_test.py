@@ -133,7 +133,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(weft[1:4], ["run", "-n", "4"])
         self.assertEqual([os.path.basename(weft[5])] + weft[6:],
                          ["weft", "bench", "allreduce", "--bytes", "8,1024", "--loop", "back-to-back",
-                          "--seconds", "0.2", "--json", "yield=none"])
+                          "--seconds", "0.1", "--json", "yield=none"], "two sizes share the time")
         mpirun = next(call for call in job.calls if call[0] == "mpirun")
         self.assertIn("--oversubscribe", mpirun)
         self.assertNotIn("tcp,self", mpirun)
@@ -317,6 +317,7 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(options.shapes, [(2, 0), (4, 0), (8, 0), (16, 0), (4, 4), (8, 4), (8, 8)])
         self.assertEqual(options.bytes, [8, 64, 512, 4096, 32768, 262144, 1048576])
         self.assertEqual(options.collectives, ["barrier", "broadcast", "allreduce"])
+        self.assertEqual(options.seconds, 0.03)
 
     def test_two_runs_are_held_against_each_other(self):
         # Nine rounds of one run and nine of the next.

@@ -2,7 +2,9 @@
 // bench_delay.hpp - a call made slower on purpose, to see whether a comparison finds it out.
 //
 // Idea     A subject around another one, whose calls take so many nanoseconds more on every rank. They are
-//          spent by counting, since to read the clock takes as long as a tenth of the fastest calls.
+//          spent by counting, since to read the clock takes as long as a tenth of the fastest calls, and
+//          for some calls at once: a processor that waits for a cache line runs ahead, and a few
+//          nanoseconds would pass meanwhile.
 // Next     perf/tell-apart for the comparison; docs/measuring.md for what it must find.
 #pragma once
 
@@ -20,11 +22,21 @@ namespace weft::front {
 class CountedDelay {
   public:
     explicit CountedDelay(double ns)
-        : steps_(static_cast<std::uint64_t>(std::llround(ns / step_ns()))) {}
+        : every_(static_cast<std::uint64_t>(std::clamp(std::ceil(kAtOnceNs / ns), 1.0, 1e6))),
+          left_(every_),
+          steps_(static_cast<std::uint64_t>(
+              std::llround(ns * static_cast<double>(every_) / step_ns()))) {}
 
-    void spend() const { count_to(steps_); }
+    /// The delay of one call; that of several calls is spent in the last of them.
+    void spend() {
+        if (--left_ != 0) return;
+        left_ = every_;
+        count_to(steps_);
+    }
 
   private:
+    static constexpr double kAtOnceNs = 2000;
+
     static void count_to(std::uint64_t steps) {
         for (volatile std::uint64_t i = 0; i < steps;) i = i + 1;
     }
@@ -40,6 +52,8 @@ class CountedDelay {
         return std::max(quickest, 1.0) / kSteps;
     }
 
+    std::uint64_t every_;
+    std::uint64_t left_;
     std::uint64_t steps_;
 };
 
