@@ -62,6 +62,7 @@ class Allowance:
         self.end = time.monotonic() + 60 * minutes
         self.cells = cells
         self.share_end = self.end
+        self.failed_before = set()  # sides that were left out of a cell: one launch of theirs is enough to see it again
 
     def begin_cell(self):
         now = time.monotonic()
@@ -102,9 +103,9 @@ def counted(rounds, wanted):
     return quiet if len(quiet) >= wanted else rounds
 
 
-def launch(side, cell, options, failures):
-    """The times of one launch. One that fails is made again once; None if it fails again."""
-    for _ in range(2):
+def launch(side, cell, options, failures, tries):
+    """The times of one launch. One that fails is made again; None if it fails so many times."""
+    for _ in range(tries):
         try:
             return times_by_size(side, cell, options.timeout)
         except Broken as error:
@@ -114,13 +115,15 @@ def launch(side, cell, options, failures):
     return None
 
 
-def make_round(cell, sides, options, left_out, failures):
+def make_round(cell, sides, options, left_out, failures, failed_before):
     """The times of each side; None for those that are left out."""
     times = []
     for side in sides:
-        found = None if side.name in left_out else launch(side, cell, options, failures)
+        tries = 1 if side.name in failed_before else 2
+        found = None if side.name in left_out else launch(side, cell, options, failures, tries)
         if found is None:
             left_out.add(side.name)
+            failed_before.add(side.name)
         times.append(found)
     return times
 
@@ -138,7 +141,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
     what failed.
 
     A flagged round is made again, but no more than twice the wanted number of rounds is made. A side whose
-    launch fails twice is left out of the cell.
+    launch fails twice is left out of the cell; one that was left out before, as soon as a launch fails.
     """
     allowance.begin_cell()
     rounds, left_out, failures = [], set(), []
@@ -148,7 +151,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
             report(f"{cell}: no time left for disturbed rounds")
             break
         onlookers = Onlookers()
-        times = make_round(cell, sides, options, left_out, failures)
+        times = make_round(cell, sides, options, left_out, failures, allowance.failed_before)
         if not any(times):
             break
         foreign = onlookers.processors()

@@ -256,6 +256,10 @@ class WholeRuns(unittest.TestCase):
             for row in (good, last):
                 self.assertEqual((row[f"{side}_us"], row["failures"]), (6, []))
 
+    def test_a_side_that_was_left_out_gets_one_try_in_later_cells(self):
+        job = Job({"mpirun": [4], "mpiexec": ["fail"]}, "--collectives", "barrier", "--ranks", "2,4,8", "--json")
+        self.assertEqual([len(row["failures"]) for row in job.rows()], [2, 1, 1])
+
     def test_a_launch_that_fails_once_is_made_again_and_named(self):
         job = Job({"weft": [3] * 4 + ["fail"] + [3] * 30}, "--collectives", "barrier", "--ranks", "2", "--json")
         self.assertEqual(job.result.returncode, 0, job.result.stderr)
