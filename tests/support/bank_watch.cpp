@@ -151,8 +151,7 @@ void BankWatch::landing(const Landing& landing) {
         const std::uint64_t inside = landing.offset - setup.region - shape.bulk(0);
         found.area = Area::bulk;
         found.bank = static_cast<std::uint32_t>(inside / shape.bulk_bytes);
-        found.number =
-            static_cast<std::uint32_t>(inside % shape.bulk_bytes / call->program->slot_bytes);
+        found.number = call->program->slot_at(inside % shape.bulk_bytes);
         found.epoch = call->bulk_epoch;
         check(found, *(*owner)->bulk, shape.bulk_banks);
     }

@@ -100,13 +100,19 @@ void Builder::reduce(Block target, std::initializer_list<Block> operands) {
 }
 
 void Builder::reduce(Block target, std::span<const Block> operands) {
-    WEFT_CHECK(!operands.empty());
-    const BlockList to = intern(std::span(&target, 1));
+    reduce_lists(std::span(&target, 1), operands);
+}
+
+void Builder::reduce_lists(std::span<const Block> target, std::span<const Block> operands) {
+    WEFT_CHECK(!target.empty() && !operands.empty() && operands.size() % target.size() == 0,
+               target.size(), operands.size());
+    const BlockList to = intern(target);
     const BlockList from = intern(operands);
-    program_.steps.push_back(Step{.kind = StepKind::reduce,
-                                  .operands = static_cast<std::uint32_t>(operands.size()),
-                                  .target = to,
-                                  .source = from});
+    program_.steps.push_back(
+        Step{.kind = StepKind::reduce,
+             .operands = static_cast<std::uint32_t>(operands.size() / target.size()),
+             .target = to,
+             .source = from});
 }
 
 void Builder::copy(Block target, Block source) {
@@ -153,8 +159,25 @@ void Builder::reserve_slot_units(std::uint32_t units) {
     program_.slot_units = std::max(program_.slot_units, units);
 }
 
+void Builder::reserve_room(std::uint32_t slot, std::uint32_t units) {
+    std::vector<std::uint32_t>& rooms = program_.slot_rooms;
+    if (rooms.size() <= slot) rooms.resize(slot + 1);
+    rooms[slot] = std::max(rooms[slot], units);
+    reserve_slots(slot + 1);
+    reserve_slot_units(units);
+}
+
 Program Builder::finish() && {
     begin_lane();
+    if (!program_.slot_rooms.empty()) {
+        program_.slot_rooms.resize(program_.slots);
+        for (const Step& step : program_.steps) {
+            if (step.kind != StepKind::put || step.target.count != 0) continue;
+            const auto source =
+                std::span(program_.blocks).subspan(step.source.start, step.source.count);
+            reserve_room(step.signal, units_of(source));
+        }
+    }
     return std::move(program_);
 }
 

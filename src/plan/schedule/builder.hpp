@@ -66,6 +66,8 @@ class Builder {
     void local();
     void reduce(Block target, std::initializer_list<Block> operands);
     void reduce(Block target, std::span<const Block> operands);
+    /// Of lists of blocks, cut alike: the operands one after the other, as many blocks each as the target.
+    void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
 
@@ -79,6 +81,9 @@ class Builder {
     /// Makes room: a hint, not a limit.
     void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
+    /// Gives each slot a room of its own: what was reserved for it, or what this rank's puts to it
+    /// carry; none for bare signals. Alike on all ranks, so to be called for what others put, too.
+    void reserve_room(std::uint32_t slot, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
 

@@ -36,7 +36,10 @@ struct Program {
     std::uint32_t depth = 1;     ///< copies of each slot; segment s uses copy s mod depth; alike
     std::uint32_t slots = 0;     ///< slot, signal and published-cell numbers are below this; alike
     std::uint32_t slot_units = 0;  ///< most units that any put carries; alike
-    std::uint32_t scratch = 0;     ///< number of scratch vectors
+    std::vector<std::uint32_t>
+        slot_rooms;              ///< by slot: most units that a put to it carries (empty:
+                                 ///< slot_units for every slot); alike
+    std::uint32_t scratch = 0;   ///< number of scratch vectors
     bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; alike
     std::vector<std::uint64_t> unit_counts;  ///< elements per unit if ragged; else empty
 
@@ -47,6 +50,10 @@ struct Program {
     /// How a vector of `elements` elements is cut (elements is ignored if the program is ragged).
     [[nodiscard]] Partition partition(std::uint64_t elements) const {
         return unit_counts.empty() ? Partition(elements, units) : Partition(unit_counts);
+    }
+    /// Most units that a put to this slot carries.
+    [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
+        return slot_rooms.empty() ? slot_units : slot_rooms[slot];
     }
     /// Put, signal, expose and publish steps; loop bodies counted once.
     [[nodiscard]] std::uint32_t descriptors() const;

@@ -160,6 +160,8 @@ void print_header(Out out, const Program& program, const Program& common, std::s
     field("scratch", program.scratch, common.scratch);
     if (program.synchronizing != common.synchronizing)
         fmt::format_to(out, "{}synchronizing {}\n", margin, program.synchronizing ? "yes" : "no");
+    if (program.slot_rooms != common.slot_rooms)
+        fmt::format_to(out, "{}slot-rooms {}\n", margin, fmt::join(program.slot_rooms, " "));
     if (program.unit_counts != common.unit_counts)
         fmt::format_to(out, "{}counts {}\n", margin, fmt::join(program.unit_counts, " "));
 }

@@ -16,7 +16,7 @@
 //              reduce output[0+1] = input[0+1], slot 0[0+1]
 //
 //          Header words: collective algorithm ranks root units segments depth slots slot-units
-//          scratch synchronizing counts. Behind a `rank` line, before its steps, they hold for that
+//          slot-rooms scratch synchronizing counts. Behind a `rank` line, before its steps, they hold for that
 //          rank alone. slots, slot-units and scratch are counted from the steps if not given.
 //          Steps: `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`, `expose to
 //          P slot K from BLOCK`, `publish slot K [from BLOCKS]`, `wait from P slot K`, `local`,

@@ -156,8 +156,8 @@ class Parser {
 
     static bool is_header_word(std::string_view word) {
         static constexpr std::string_view kWords[] = {
-            "collective", "algorithm", "ranks",      "root",    "units",         "segments",
-            "depth",      "slots",     "slot-units", "scratch", "synchronizing", "counts"};
+            "collective", "algorithm",  "ranks",   "root",          "units",  "segments",  "depth",
+            "slots",      "slot-units", "scratch", "synchronizing", "counts", "slot-rooms"};
         return std::ranges::find(kWords, word) != std::end(kWords);
     }
 
@@ -183,6 +183,13 @@ class Parser {
             while (next_ < tokens_.size()) {
                 if (!number(header.unit_counts.emplace_back(), "a number of elements"))
                     return false;
+            }
+            return true;
+        }
+        if (word == "slot-rooms") {
+            header.slot_rooms.clear();
+            while (next_ < tokens_.size()) {
+                if (!number(header.slot_rooms.emplace_back(), "a number of units")) return false;
             }
             return true;
         }

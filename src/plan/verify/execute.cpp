@@ -14,12 +14,12 @@ std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
     return static_cast<std::uint32_t>(lanes);
 }
 
-Execution::Execution(std::span<const Program> programs, const Sizes& sizes, bool in_place,
-                     Values& values)
+Execution::Execution(std::span<const Program> programs, const Contract* contract,
+                     const Sizes& sizes, bool in_place, Values& values)
     : programs_(programs),
       order_(lanes_of(programs)),
       values_(values),
-      memory_(programs, in_place, order_, values, reason_),
+      memory_(programs, contract, in_place, order_, values, reason_),
       arrivals_(programs, lanes_of(programs), order_, reason_),
       places_(programs, sizes, memory_, arrivals_, order_, reason_) {
     counts_.sent.resize(programs.size());

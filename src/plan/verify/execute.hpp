@@ -27,7 +27,8 @@ struct Counts {
 
 class Execution {
   public:
-    Execution(std::span<const Program> programs, const Sizes& sizes, bool in_place, Values& values);
+    Execution(std::span<const Program> programs, const Contract* contract, const Sizes& sizes,
+              bool in_place, Values& values);
 
     [[nodiscard]] bool run();
     [[nodiscard]] const std::string& error() const { return reason_.text; }

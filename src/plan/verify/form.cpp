@@ -41,6 +41,13 @@ class Form {
         if (!program_.unit_counts.empty() && program_.unit_counts.size() != program_.units)
             return fmt::format("{} unit counts for {} units", program_.unit_counts.size(),
                                program_.units);
+        if (!program_.slot_rooms.empty() && program_.slot_rooms.size() != program_.slots)
+            return fmt::format("{} rooms for {} slots", program_.slot_rooms.size(), program_.slots);
+        for (const std::uint32_t room : program_.slot_rooms) {
+            if (room > program_.slot_units)
+                return fmt::format("a slot has room for {} units, slot-units is {}", room,
+                                   program_.slot_units);
+        }
         if (program_.root != kNoRank && !is_rank(program_.root))
             return fmt::format("root {} is not a rank", program_.root);
         return {};
@@ -141,9 +148,10 @@ class Form {
 
     std::string payload(const Step& step) const {
         const std::uint64_t carried = units(step.source);
-        if (carried <= program_.slot_units) return {};
-        return fmt::format("carries {} units, slots have room for {}", carried,
-                           program_.slot_units);
+        const std::uint32_t room = program_.room(step.signal);
+        if (carried <= room) return {};
+        return fmt::format("carries {} units, {} room for {}", carried,
+                           program_.slot_rooms.empty() ? "slots have" : "its slot has", room);
     }
 
     std::string put(const Step& step) const {
@@ -214,6 +222,7 @@ std::string_view unlike(const Program& program, const Program& first) {
     if (program.depth != first.depth) return "depth";
     if (program.slots != first.slots) return "slots";
     if (program.slot_units != first.slot_units) return "slot-units";
+    if (program.slot_rooms != first.slot_rooms) return "slot-rooms";
     if (program.synchronizing != first.synchronizing) return "synchronizing";
     return {};
 }

@@ -7,8 +7,8 @@
 
 namespace weft::plan {
 
-Memory::Memory(std::span<const Program> programs, bool in_place, Order& order, Values& values,
-               Reason& reason)
+Memory::Memory(std::span<const Program> programs, const Contract* contract, bool in_place,
+               Order& order, Values& values, Reason& reason)
     : programs_(programs), in_place_(in_place), order_(order), values_(values), reason_(reason) {
     std::uint32_t cells = 0;
     for (const Program& program : programs) {
@@ -17,8 +17,13 @@ Memory::Memory(std::span<const Program> programs, bool in_place, Order& order, V
     }
     cells_.resize(cells);
     for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-        for (std::uint32_t unit = 0; unit < programs[rank].units; ++unit)
-            cells_[base_[rank] + unit].value = kUnread;
+        const Program& program = programs[rank];
+        const UnitRange input =
+            contract == nullptr ? UnitRange{0, program.units} : contract->input_of(program);
+        for (std::uint32_t unit = 0; unit < program.units; ++unit)
+            if (input.holds(unit)) cells_[base_[rank] + unit].value = kUnread;
+        if (contract != nullptr && contract->output)
+            outputs_.push_back(contract->output_of(program));
     }
 }
 
@@ -58,6 +63,8 @@ bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                    std::uint32_t position, Value value) {
     Cell& at = cells_[cell];
     if (is_input(cell)) return reason_.no(fmt::format("writes {}", name(cell)));
+    if (is_missing_output(cell))
+        return reason_.no(fmt::format("writes {}, which that rank does not have", name(cell)));
     if (at.written.kind != Access::Kind::none) {
         if (at.written.step == access.step)
             return reason_.no(fmt::format("writes {} twice", name(cell)));
@@ -85,6 +92,15 @@ Value Memory::final_output(Rank rank, std::uint32_t unit) {
 bool Memory::is_input(std::uint32_t cell) const {
     const auto rank = static_cast<std::size_t>(owner(cell));
     return !in_place_ && cell - base_[rank] < programs_[rank].units;
+}
+
+bool Memory::is_missing_output(std::uint32_t cell) const {
+    if (outputs_.empty()) return false;
+    const auto rank = static_cast<std::size_t>(owner(cell));
+    const std::uint32_t units = programs_[rank].units;
+    const std::uint32_t offset = cell - base_[rank];
+    const std::uint32_t vector = offset / units + (in_place_ ? 1 : 0);
+    return vector == 1 && !outputs_[rank].holds(offset % units);
 }
 
 Rank Memory::owner(std::uint32_t cell) const {

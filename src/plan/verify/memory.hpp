@@ -28,9 +28,10 @@ struct Reason {
 
 class Memory {
   public:
-    /// in_place: unit u of the input and unit u of the output are one cell.
-    Memory(std::span<const Program> programs, bool in_place, Order& order, Values& values,
-           Reason& reason);
+    /// in_place: unit u of the input and unit u of the output are one cell. A contract (or none) says
+    /// which units of them a rank has.
+    Memory(std::span<const Program> programs, const Contract* contract, bool in_place, Order& order,
+           Values& values, Reason& reason);
 
     /// The cell of a unit of input, output or scratch.
     [[nodiscard]] std::uint32_t cell(Rank rank, const Block& block, std::uint32_t unit) const;
@@ -58,6 +59,8 @@ class Memory {
     };
     [[nodiscard]] Value value_of(std::uint32_t cell);
     [[nodiscard]] bool is_input(std::uint32_t cell) const;
+    /// Of an input or output that the rank does not have.
+    [[nodiscard]] bool is_missing_output(std::uint32_t cell) const;
     [[nodiscard]] Rank owner(std::uint32_t cell) const;
     [[nodiscard]] std::string pending(const Access& access) const;
 
@@ -67,6 +70,7 @@ class Memory {
     Values& values_;
     Reason& reason_;
     std::vector<std::uint32_t> base_;  ///< first cell of each rank
+    std::vector<UnitRange> outputs_;   ///< what each rank has of its output; empty: everything
     std::vector<Cell> cells_;
 };
 

@@ -53,7 +53,7 @@ Verdict verify(const VerifyInput& input) {
     Values values(input.programs.front().size, input.seed);
     for (const bool in_place : {false, true}) {
         if (in_place && !input.in_place) break;
-        Execution execution(input.programs, sizes, in_place, values);
+        Execution execution(input.programs, input.contract, sizes, in_place, values);
         Reason reason;
         Agreement agreement;
         bool good = execution.run();

@@ -134,17 +134,60 @@ std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elem
     return program.slot_units * program.partition(elements).unit_max() * element_bytes;
 }
 
+namespace {
+
+/// Where the slots of different sizes start in a bulk bank, and the end; each has `depth` copies.
+std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
+    std::vector<std::uint64_t> starts{0};
+    for (const std::uint32_t room : program.slot_rooms)
+        starts.push_back(starts.back() + program.depth * round_up(room * unit_bytes, 64));
+    return starts;
+}
+
+/// Bytes of all slots in a bulk bank.
+std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
+    if (!program.slot_rooms.empty()) return slot_starts(program, unit_bytes).back();
+    return std::uint64_t{program.slots} * program.depth *
+           round_up(program.slot_units * unit_bytes, 64);
+}
+
+/// Units that all copies of all slots have room for, and the number of copies that have any.
+struct Rooms {
+    std::uint64_t units = 0;
+    std::uint64_t copies = 0;
+};
+Rooms rooms_of(const plan::Program& program) {
+    Rooms rooms;
+    for (std::uint32_t slot = 0; slot < program.slots; ++slot) {
+        rooms.units += std::uint64_t{program.depth} * program.room(slot);
+        if (program.room(slot) > 0) rooms.copies += program.depth;
+    }
+    return rooms;
+}
+
+}  // namespace
+
+std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
+    if (slot_starts.empty()) return static_cast<std::uint32_t>(offset / slot_bytes);
+    const auto next = std::ranges::upper_bound(slot_starts, offset);
+    const auto number = static_cast<std::uint32_t>(next - slot_starts.begin()) - 1;
+    if (number + 1 >= slot_starts.size()) return number * depth;
+    const std::uint64_t copy_bytes = (slot_starts[number + 1] - slot_starts[number]) / depth;
+    return number * depth + static_cast<std::uint32_t>((offset - slot_starts[number]) / copy_bytes);
+}
+
 std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
                               const BindOptions& options) {
     const std::uint64_t payload = payload_bytes_max(whole, options.elements, options.element_bytes);
     if (payload <= base::kCellPayload || whole.slots == 0) return 1;
-    if (whole.slots * whole.depth * round_up(payload, 64) <= options.shape.bulk_bytes) return 1;
-    const std::uint64_t slots = std::uint64_t{segmented.slots} * segmented.depth;
-    const std::uint64_t slot_bytes = options.shape.bulk_bytes / slots / 64 * 64;
-    const std::uint64_t slot_elements =
-        std::max<std::uint64_t>(1, slot_bytes / options.element_bytes / whole.slot_units);
     const std::uint64_t unit = whole.partition(options.elements).unit_max();
-    return static_cast<std::uint32_t>((unit + slot_elements - 1) / slot_elements);
+    if (slots_bytes(whole, unit * options.element_bytes) <= options.shape.bulk_bytes) return 1;
+    const Rooms rooms = rooms_of(segmented);
+    const std::uint64_t rounding = rooms.copies * 63;
+    const std::uint64_t bytes = std::max(options.shape.bulk_bytes, rounding) - rounding;
+    const std::uint64_t unit_elements =
+        std::max<std::uint64_t>(1, bytes / rooms.units / options.element_bytes);
+    return static_cast<std::uint32_t>((unit + unit_elements - 1) / unit_elements);
 }
 
 base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options) {
@@ -172,12 +215,14 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "with fewer members per stage needs fewer)",
                           program.collective, program.algorithm, program.slots * program.depth,
                           options.shape.cells);
-    if (bound.bulk && program.slots * program.depth * bound.slot_bytes > options.shape.bulk_bytes)
+    const std::uint64_t unit_bytes = partition.unit_max() * options.element_bytes;
+    const std::uint64_t bank_bytes = slots_bytes(program, unit_bytes);
+    if (!program.slot_rooms.empty()) bound.slot_starts = slot_starts(program, unit_bytes);
+    if (bound.bulk && bank_bytes > options.shape.bulk_bytes)
         return base::fail(Status::memory,
                           "{} {} needs {} bytes of put targets per bank, the team has {} "
                           "(WEFT_BANK_BYTES sets it)",
-                          program.collective, program.algorithm,
-                          program.slots * program.depth * bound.slot_bytes,
+                          program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
     bound.program = std::move(program);
     Binder binder(bound, partition);

@@ -60,7 +60,10 @@ struct BoundProgram {
     bool bulk = false;  ///< payloads go to bulk banks, not into cells
     std::uint32_t segments = 1;
     std::uint32_t depth = 1;
-    std::uint64_t slot_bytes = 0;     ///< distance of two slots in a bulk bank
+    std::uint64_t slot_bytes = 0;  ///< the largest slot in a bulk bank
+    std::vector<std::uint64_t>
+        slot_starts;                  ///< of slots of different sizes: where each starts, and
+                                      ///< the end; empty: slot_bytes from each to the next
     std::uint64_t scratch_bytes = 0;  ///< all scratch vectors together
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
@@ -68,6 +71,15 @@ struct BoundProgram {
     std::uint32_t pieces_max = 0;  ///< longest list of one step
     std::uint32_t exposes = 0;     ///< expose steps
     FusedProgram fused;            ///< empty if the steps do not have that form
+
+    /// Where a copy of a slot lies in a bulk bank.
+    [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t copy) const {
+        if (slot_starts.empty()) return (std::uint64_t{number} * depth + copy) * slot_bytes;
+        const std::uint64_t start = slot_starts[number];
+        return start + copy * ((slot_starts[number + 1] - start) / depth);
+    }
+    /// The slot (number * depth + copy) that an offset in a bulk bank lies in.
+    [[nodiscard]] std::uint32_t slot_at(std::uint64_t offset) const;
 };
 
 }  // namespace weft::run

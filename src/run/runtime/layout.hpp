@@ -22,7 +22,7 @@ struct SegmentLayout {
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
         const auto ranks = static_cast<std::uint32_t>(job_size);
-        shape.cells = std::bit_ceil(2 * ranks + 16);
+        shape.cells = std::bit_ceil(4 * ranks + 16);
         shape.banks = settings.banks;
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/unit/plan/faults.hpp"
 
 namespace weft::plan {
@@ -295,6 +297,14 @@ TEST(VerifyFaults, MalformedPrograms) {
     EXPECT_EQ(error_of("slot-units 1\nunits 2\nrank 0\n put to 0 slot 1 from input"),
               "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have room "
               "for 1");
+    EXPECT_EQ(
+        error_of("slot-units 2\nslot-rooms 2 1\nunits 2\nrank 0\n put to 0 slot 1 from input"),
+        "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, its slot has room "
+        "for 1");
+    EXPECT_EQ(error_of("slot-rooms 2\nslots 2\nrank 0\n put to 0 slot 1 from input"),
+              "rank 0: 1 rooms for 2 slots");
+    EXPECT_EQ(error_of("slot-rooms 2\nrank 0\n put to 0 slot 0 from input"),
+              "rank 0: a slot has room for 2 units, slot-units is 1");
     EXPECT_EQ(error_of("units 2\nrank 0\n copy output[0] = input"),
               "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1");
     EXPECT_EQ(error_of("units 2\nrank 0\n copy output[1+2] = input"),
@@ -310,6 +320,36 @@ TEST(VerifyFaults, MalformedPrograms) {
     programs = test::dissemination_barrier(2);
     programs[0].steps[0].source = {7, 2};
     EXPECT_EQ(error_of(programs), "rank 0 step 0: names blocks that do not exist");
+}
+
+TEST(VerifyFaults, PartsOfVectorsThatARankDoesNotHave) {
+    // Rank 0 has the whole output, rank 1 no more than input unit 1.
+    const Contract contract{.collective = "gather",
+                            .input =
+                                [](const Program& header) {
+                                    return UnitRange{header.rank == 1 ? 1U : 0U, 1};
+                                },
+                            .output =
+                                [](const Program& header) {
+                                    return UnitRange{0, header.rank == 0 ? 2U : 0U};
+                                },
+                            .expected = [](const Program&) { return std::vector<Expectation>{}; }};
+    const auto error_of_parts = [&](const std::string& first, const std::string& second) {
+        const auto programs = *parse_programs("units 2\nslots 1\nslot-units 2\nrank 0\n" + first +
+                                              "\nrank 1\n" + second);
+        return verify({.programs = programs, .contract = &contract, .elements = 2}).error;
+    };
+    EXPECT_EQ(error_of_parts(
+                  " wait from 1 slot 0\n copy output[0] = input[0]\n copy output[1] = slot 0[1+1]",
+                  " put to 0 slot 0 from input[1]"),
+              "");
+    EXPECT_EQ(error_of_parts(" local", " put to 0 slot 0 from input[0]"),
+              "rank 1 step 0 (put to 0 slot 0 from input[0+1]) reads input[0] of rank 1, which "
+              "nothing has written");
+    EXPECT_EQ(
+        error_of_parts(" local", " copy output[1] = input[1]"),
+        "rank 1 step 0 (copy output[1+1] = input[1+1]) writes output[1] of rank 1, which that "
+        "rank does not have");
 }
 
 }  // namespace
