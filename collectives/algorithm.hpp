@@ -7,6 +7,7 @@
 // Next     registry.hpp for the list of all of them; README.md for how to add one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -34,17 +35,20 @@ struct GenerateRequest {
     std::uint64_t elements = 0;  ///< of the vector that each rank contributes
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
+    bool ordered =
+        false;  ///< operands must be combined in rank order: the operation does not commute
 };
 
 struct Parameter {
     std::string_view name;
     std::string_view fallback;  ///< its value if it is not given
     std::string_view help;
+    std::string_view tries = "";  ///< further values worth trying, comma separated
 };
 
 /// What holds for every program of an algorithm. The verifier proves it again for each one.
 struct Properties {
-    bool ordered = false;        ///< operands in rank order: the operation need not commute
+    bool ordered = false;        ///< operands in rank order, at least if the request asks for it
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
     bool synchronizing = false;  ///< completion anywhere implies entry everywhere (elements > 0)
     bool rooted = false;         ///< needs a root
@@ -95,5 +99,31 @@ struct Algorithm {
     if (!given) return given.failure();
     return static_cast<std::uint32_t>(*given);
 }
+
+/// For algorithms that are made to be pipelines: the request in pieces of about 8 KiB, at most 64,
+/// unless the spec says how many. What the request asks for is asked of each piece.
+[[nodiscard]] inline GenerateRequest in_pieces(GenerateRequest request) {
+    constexpr std::uint64_t kPieceBytes = 8192;
+    constexpr std::uint64_t kPiecesMax = 64;
+    const std::uint64_t pieces =
+        request.elements / kPieceBytes * request.element_bytes +
+        request.elements % kPieceBytes * request.element_bytes / kPieceBytes;
+    request.segments *=
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pieces, 1, kPiecesMax));
+    return request;
+}
+
+/// The parameter `k` of a spec: a number of ranks.
+[[nodiscard]] inline base::Result<Rank> radix_parameter(const AlgorithmSpec& spec,
+                                                        std::int64_t fallback, std::int64_t least) {
+    const base::Result<std::int64_t> k = number_parameter(
+        spec, "k",
+        {.fallback = fallback, .least = least, .most = std::numeric_limits<Rank>::max() - 1});
+    if (!k) return k.failure();
+    return static_cast<Rank>(*k);
+}
+
+/// What a parameter `segments` means, for the list of algorithms.
+inline constexpr std::string_view kSegmentsHelp = "pieces of the vector that follow each other";
 
 }  // namespace weft::collectives

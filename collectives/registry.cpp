@@ -3,11 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
+#include "collectives/allgather/allgather.hpp"
 #include "collectives/allreduce/allreduce.hpp"
+#include "collectives/alltoall/alltoall.hpp"
 #include "collectives/barrier/barrier.hpp"
 #include "collectives/broadcast/broadcast.hpp"
+#include "collectives/exscan/exscan.hpp"
+#include "collectives/gather/gather.hpp"
 #include "collectives/notation/cursor.hpp"
+#include "collectives/reduce/reduce.hpp"
+#include "collectives/reduce_scatter/reduce_scatter.hpp"
+#include "collectives/scan/scan.hpp"
+#include "collectives/scatter/scatter.hpp"
 
 namespace weft::collectives {
 
@@ -23,16 +32,71 @@ constexpr std::array kCollectives = {
     Collective{"barrier", &barrier_contract},
     Collective{"broadcast", &broadcast_contract},
     Collective{"allreduce", &allreduce_contract},
+    Collective{"reduce", &reduce_contract},
+    Collective{"gather", &gather_contract},
+    Collective{"scatter", &scatter_contract},
+    Collective{"allgather", &allgather_contract},
+    Collective{"alltoall", &alltoall_contract},
+    Collective{"reduce_scatter", &reduce_scatter_contract},
+    Collective{"scan", &scan_contract},
+    Collective{"exscan", &exscan_contract},
 };
 
 // One line for each algorithm.
+// clang-format off
 std::vector<Algorithm> list_algorithms() {
     return {
-        barrier_dissemination(),        barrier_central(),     barrier_multiplying(),
-        broadcast_binomial(),           broadcast_flat(),      allreduce_multiplying(),
-        allreduce_recursive_doubling(), allreduce_butterfly(), allreduce_reduce_broadcast(),
+        barrier_dissemination(),
+        barrier_central(),
+        barrier_tree(),
+        barrier_multiplying(),
+        broadcast_flat(),
+        broadcast_kary(),
+        broadcast_binomial(),
+        broadcast_knomial(),
+        broadcast_logp_optimal(),
+        broadcast_split_binary(),
+        broadcast_chain(),
+        broadcast_pipelined_binary(),
+        broadcast_double_tree(),
+        broadcast_scatter_allgather(),
+        allreduce_multiplying(),
+        allreduce_recursive_doubling(),
+        allreduce_elimination(),
+        allreduce_double_tree(),
+        allreduce_halving_doubling(),
+        allreduce_binary_blocks(),
+        allreduce_ring(),
+        allreduce_generalized(),
+        allreduce_butterfly(),
+        allreduce_reduce_broadcast(),
+        reduce_flat(),
+        reduce_kary(),
+        reduce_binomial(),
+        reduce_knomial(),
+        reduce_logp_optimal(),
+        reduce_chain(),
+        reduce_pipelined_binary(),
+        gather_flat(),
+        gather_binomial(),
+        scatter_flat(),
+        scatter_binomial(),
+        allgather_direct(),
+        allgather_ring(),
+        allgather_recursive_doubling(),
+        allgather_bruck(),
+        alltoall_direct(),
+        alltoall_bruck(),
+        reduce_scatter_pairwise(),
+        reduce_scatter_recursive_halving(),
+        reduce_scatter_ring(),
+        scan_linear(),
+        scan_recursive_doubling(),
+        exscan_linear(),
+        exscan_recursive_doubling(),
     };
 }
+// clang-format on
 
 base::Result<void> check_request(const Algorithm& algorithm, const GenerateRequest& request) {
     if (request.size < 1)
@@ -44,6 +108,14 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
     if (algorithm.properties.rooted && (request.root < 0 || request.root >= request.size))
         return base::fail(Status::argument, "root: {} is not in 0..{}", request.root,
                           request.size - 1);
+    if (algorithm.properties.power_of_two &&
+        !std::has_single_bit(static_cast<std::uint32_t>(request.size)))
+        return base::fail(Status::argument, "{} {} needs a power of two, {} ranks are none",
+                          algorithm.collective, algorithm.name, request.size);
+    if (request.ordered && !algorithm.properties.ordered)
+        return base::fail(Status::argument,
+                          "{} {} combines ranks out of order, and the operation does not commute",
+                          algorithm.collective, algorithm.name);
     return base::Done{};
 }
 
@@ -103,6 +175,24 @@ bool is_rooted(std::string_view collective) {
     return std::ranges::any_of(algorithms(), [collective](const Algorithm& algorithm) {
         return algorithm.collective == collective && algorithm.properties.rooted;
     });
+}
+
+std::vector<std::string> specs_to_try(std::string_view collective) {
+    std::vector<std::string> specs;
+    for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.collective != collective || algorithm.properties.notation) continue;
+        specs.emplace_back(algorithm.name);
+        for (const Parameter& parameter : algorithm.parameters) {
+            for (std::size_t at = 0; at < parameter.tries.size();) {
+                const std::size_t end =
+                    std::min(parameter.tries.find(',', at), parameter.tries.size());
+                specs.push_back(fmt::format("{}:{}={}", algorithm.name, parameter.name,
+                                            parameter.tries.substr(at, end - at)));
+                at = end + 1;
+            }
+        }
+    }
+    return specs;
 }
 
 base::Result<const Algorithm*> find_algorithm(std::string_view collective,

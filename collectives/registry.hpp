@@ -8,7 +8,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/algorithm.hpp"
 #include "plan/schedule/contract.hpp"
@@ -30,6 +32,10 @@ namespace weft::collectives {
 
 /// Whether calls of the collective have a root.
 [[nodiscard]] bool is_rooted(std::string_view collective);
+
+/// The collective's algorithms by name, and with each of their parameters set to values worth trying: what
+/// tests and benches run. Without those of the notation, which are named by their schedules.
+[[nodiscard]] std::vector<std::string> specs_to_try(std::string_view collective);
 
 /// The entry that a spec names. A failure says which algorithms there are.
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,

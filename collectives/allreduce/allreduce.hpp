@@ -9,9 +9,15 @@ namespace weft::collectives {
 
 [[nodiscard]] const plan::Contract& allreduce_contract();
 
+[[nodiscard]] Algorithm allreduce_binary_blocks();
+[[nodiscard]] Algorithm allreduce_double_tree();
+[[nodiscard]] Algorithm allreduce_elimination();
+[[nodiscard]] Algorithm allreduce_generalized();
+[[nodiscard]] Algorithm allreduce_halving_doubling();
 [[nodiscard]] Algorithm allreduce_multiplying();
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
 [[nodiscard]] Algorithm allreduce_butterfly();
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
+[[nodiscard]] Algorithm allreduce_ring();
 
 }  // namespace weft::collectives

@@ -10,6 +10,7 @@ namespace weft::collectives {
 [[nodiscard]] const plan::Contract& barrier_contract();
 
 [[nodiscard]] Algorithm barrier_dissemination();
+[[nodiscard]] Algorithm barrier_tree();
 [[nodiscard]] Algorithm barrier_central();
 [[nodiscard]] Algorithm barrier_multiplying();
 

@@ -10,6 +10,14 @@ namespace weft::collectives {
 [[nodiscard]] const plan::Contract& broadcast_contract();
 
 [[nodiscard]] Algorithm broadcast_binomial();
+[[nodiscard]] Algorithm broadcast_chain();
+[[nodiscard]] Algorithm broadcast_double_tree();
 [[nodiscard]] Algorithm broadcast_flat();
+[[nodiscard]] Algorithm broadcast_kary();
+[[nodiscard]] Algorithm broadcast_knomial();
+[[nodiscard]] Algorithm broadcast_logp_optimal();
+[[nodiscard]] Algorithm broadcast_pipelined_binary();
+[[nodiscard]] Algorithm broadcast_scatter_allgather();
+[[nodiscard]] Algorithm broadcast_split_binary();
 
 }  // namespace weft::collectives

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/broadcast/tree.hpp"
 
-#include "plan/schedule/builder.hpp"
-
 namespace weft::collectives {
 
 namespace {
@@ -11,25 +9,29 @@ constexpr std::uint32_t kData = 0;
 constexpr std::uint32_t kFirstCredit = 1;
 constexpr std::uint16_t kDepth = 2;
 
-void write_segment(plan::Builder& builder, const TreePlace& place, bool pipelined) {
+}  // namespace
+
+void write_tree(plan::Builder& builder, const TreePlace& place, TreeCourse course, bool pipelined) {
     const std::uint32_t advance = pipelined ? 1 : 0;
-    const plan::Block output = plan::per_segment(plan::output(), advance);
+    const std::uint32_t data = course.first_number + kData;
+    const std::uint32_t credits = course.first_number + kFirstCredit;
+    const plan::Block output = plan::per_segment(plan::output(course.first_unit), advance);
+    if (pipelined) builder.begin_loop();
     if (place.parent == plan::kNoRank) {
-        builder.copy(output, plan::per_segment(plan::input(), advance));
+        builder.copy(output, plan::per_segment(plan::input(course.first_unit), advance));
     } else {
-        builder.wait(place.parent, kData, plan::kShared);
-        builder.copy(output, plan::per_segment(plan::slot(kData), advance));
-        if (pipelined) builder.signal(place.parent, kFirstCredit + place.child_index, 0, kDepth);
+        builder.wait(place.parent, data, plan::kShared);
+        builder.copy(output, plan::per_segment(plan::slot(data, course.first_unit), advance));
+        if (pipelined) builder.signal(place.parent, credits + place.child_index, 0, kDepth);
     }
     // All credits before the first put: near children read one published copy, not one each.
     if (pipelined) {
-        std::uint32_t credit = kFirstCredit;
+        std::uint32_t credit = credits;
         for (const Rank child : place.children) builder.wait(child, credit++, 0, kDepth);
     }
-    for (const Rank child : place.children) builder.put(child, kData, output, plan::kShared);
+    for (const Rank child : place.children) builder.put(child, data, output, plan::kShared);
+    if (pipelined) builder.end_loop();
 }
-
-}  // namespace
 
 base::Result<plan::Program> broadcast_along(const TreePlace& place, const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
@@ -45,14 +47,20 @@ base::Result<plan::Program> broadcast_along(const TreePlace& place, const Algori
     header.segments = *segments;
     header.depth = pipelined ? kDepth : 1;
     plan::Builder builder(std::move(header));
-    if (pipelined) builder.begin_loop();
-    write_segment(builder, place, pipelined);
-    if (pipelined) builder.end_loop();
+    write_tree(builder, place, {}, pipelined);
     if (request.size > 1) {
         builder.reserve_slots(pipelined ? kFirstCredit + place.children_max : kFirstCredit);
         builder.reserve_slot_units(1);
+        if (pipelined) builder.reserve_room(kData, 1);  // credits need none
     }
     return std::move(builder).finish();
+}
+
+base::Result<plan::Program> broadcast_along(const patterns::RangeTree& tree,
+                                            const AlgorithmSpec& spec,
+                                            const GenerateRequest& request) {
+    return broadcast_along(patterns::place_in(tree, {request.rank, request.size, request.root}),
+                           spec, request);
 }
 
 }  // namespace weft::collectives

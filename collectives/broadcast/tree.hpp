@@ -9,21 +9,27 @@
 //          the number 1 + (place among the parent's children), so each has one writer.
 #pragma once
 
-#include <vector>
-
 #include "collectives/algorithm.hpp"
+#include "collectives/patterns/range_tree.hpp"
+#include "plan/schedule/builder.hpp"
 
 namespace weft::collectives {
 
-/// One rank's neighbours in the tree; ranks, not positions.
-struct TreePlace {
-    Rank parent = plan::kNoRank;    ///< kNoRank at the root
-    std::uint32_t child_index = 0;  ///< among the parent's children
-    std::vector<Rank> children;
-    std::uint32_t children_max = 0;  ///< of any rank; the same on all ranks
-};
+using patterns::TreePlace;
 
 [[nodiscard]] base::Result<plan::Program> broadcast_along(const TreePlace& place,
+                                                          const AlgorithmSpec& spec,
+                                                          const GenerateRequest& request);
+/// What one tree of a program that has several lanes works on.
+struct TreeCourse {
+    std::uint32_t first_unit = 0;    ///< of as many as there are segments
+    std::uint32_t first_number = 0;  ///< the data; behind it credits, one for each child
+};
+/// The steps of one rank along one tree, in a loop if `pipelined`.
+void write_tree(plan::Builder& builder, const TreePlace& place, TreeCourse course, bool pipelined);
+
+/// The same along a tree that is counted from the root.
+[[nodiscard]] base::Result<plan::Program> broadcast_along(const patterns::RangeTree& tree,
                                                           const AlgorithmSpec& spec,
                                                           const GenerateRequest& request);
 

@@ -153,6 +153,46 @@ TEST(AllreduceProof, RecursiveDoublingServesEverySize) {
     }
 }
 
+TEST(AllreduceProof, EliminationCostsOneRoundWhateverTheSize) {
+    for (int size = 1; size <= 64; ++size) {
+        for (const std::uint32_t segments : {1U, 3U}) {
+            const auto verdict = prove("allreduce", "elimination",
+                                       {.size = size, .segments = segments, .elements = 7});
+            const auto n = static_cast<std::uint64_t>(size);
+            EXPECT_TRUE(verdict.valid) << size << ": " << verdict.error;
+            EXPECT_TRUE(verdict.ordered && verdict.bit_identical && verdict.synchronizing);
+            std::uint64_t messages = 0;
+            for (std::uint64_t groups = n, width = 1; groups > 1; groups /= 2, width *= 2)
+                messages += 2 * width * (groups / 2 + groups % 2);
+            EXPECT_EQ(verdict.messages, segments * messages) << size;
+            EXPECT_EQ(verdict.bytes_total, messages * 56) << size;
+            if (segments > 1) continue;
+            EXPECT_GE(verdict.rounds, static_cast<std::uint64_t>(std::bit_width(n - 1)));
+            // A chain may miss whoever is late.
+            EXPECT_LE(verdict.rounds, std::bit_width(n - 1) + (std::has_single_bit(n) ? 0 : 1))
+                << size;
+        }
+    }
+}
+
+TEST(AllreduceProof, DoubleTreesSendAndReduceWhatTheirFormulasSay) {
+    for (int size = 1; size <= 64; ++size) {
+        for (const std::uint32_t segments : {1U, 2U, 5U}) {
+            const auto verdict = prove("allreduce", "double-tree",
+                                       {.size = size, .segments = segments, .elements = 20});
+            const auto n = static_cast<std::uint64_t>(size);
+            ASSERT_TRUE(verdict.valid) << size << ": " << verdict.error;
+            EXPECT_TRUE(verdict.bit_identical && verdict.synchronizing);
+            EXPECT_TRUE(verdict.ordered || size % 2 == 0) << size;
+            EXPECT_EQ(verdict.messages, 4 * segments * (n - 1)) << size;
+            EXPECT_EQ(verdict.bytes_total, 2 * (n - 1) * 160) << size;
+            EXPECT_LE(verdict.reduced_bytes_max, 160U) << size;
+            if (segments > 1) continue;
+            EXPECT_EQ(verdict.rounds, 2 * static_cast<std::uint64_t>(std::bit_width(n - 1)));
+        }
+    }
+}
+
 TEST(AllreduceProof, ProgramsRewrittenForNodesStayRight) {
     struct Case {
         const char* schedule;

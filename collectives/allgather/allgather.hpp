@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// allgather.hpp - the entries of the registry: every rank gets the blocks of all.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& allgather_contract();
+
+[[nodiscard]] Algorithm allgather_bruck();
+[[nodiscard]] Algorithm allgather_direct();
+[[nodiscard]] Algorithm allgather_recursive_doubling();
+[[nodiscard]] Algorithm allgather_ring();
+
+}  // namespace weft::collectives

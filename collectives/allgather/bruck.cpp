@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bruck.cpp - allgather by Bruck's algorithm in any radix.
+//
+// Idea     A rank that has the blocks of h ranks from its own on gets those of the next (k - 1) h from the
+//          k - 1 ranks h, 2h, ... ahead; then it has k times as many.
+// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
+//          systems.
+// Rounds   ceil(log_k n). Messages: at most k - 1 a round and rank.
+// Bytes    A rank sends n - 1 blocks.
+// Memory   Slots for n - 1 blocks; no scratch: blocks are put where they belong.
+// Good for Short blocks, any n; k as in knomial trees.
+// Holds    Synchronizing.
+#include "collectives/allgather/allgather.hpp"
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
+    const auto own = static_cast<std::uint32_t>(rank);
+    writer->copy(writer.output(own), writer.input(own));
+    std::uint32_t number = 0;
+    for (std::int64_t have = 1; have < size; have *= radix) {
+        const std::uint32_t first = number;
+        const auto count_of = [&](std::int64_t j) {
+            return static_cast<std::uint32_t>(std::min(have, size - j * have));
+        };
+        for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
+            writer->reserve_room(number, count_of(j));
+            const auto to = static_cast<Rank>((rank + size - j * have) % size);
+            writer->put(to, number, writer.around(writer.output(own, count_of(j))));
+        }
+        number = first;
+        for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
+            const auto from = static_cast<Rank>((rank + j * have) % size);
+            const auto block = static_cast<std::uint32_t>(from);
+            writer->wait(from, number);
+            writer->copy(writer.around(writer.output(block, count_of(j))),
+                         writer.around(writer.slot(number, block, count_of(j))));
+        }
+    }
+}
+
+base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const base::Result<Rank> k = radix_parameter(spec, 2, 2);
+    if (!k) return k.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allgather", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    write(writer, request.rank, request.size, *k);
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allgather_bruck() {
+    return {
+        .collective = "allgather",
+        .name = "bruck",
+        .summary = "the number of blocks that a rank has grows k times each round",
+        .source = "Bruck et al., Efficient algorithms for all-to-all communications",
+        .parameters = {{"k", "2", "how many times as many blocks each round", "3,5"},
+                       {"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = &generate_bruck,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// recursive_doubling.cpp - allgather by recursive doubling.
+//
+// Idea     In step k rank r and rank r xor 2^k exchange all the blocks that they have.
+// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH,
+//          section 4.1.
+// Rounds   log2 n. Messages: n log2 n.
+// Bytes    A rank sends n - 1 blocks.
+// Memory   Slots for n - 1 blocks; no scratch.
+// Good for Short and middle blocks if n is a power of two; others are refused (bruck serves them).
+// Holds    Synchronizing.
+#include "collectives/allgather/allgather.hpp"
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write(BlockWriter& writer, Rank rank, Rank size) {
+    const auto own = static_cast<std::uint32_t>(rank);
+    writer->copy(writer.output(own), writer.input(own));
+    std::uint32_t number = 0;
+    for (std::uint32_t have = 1; have < static_cast<std::uint32_t>(size); have *= 2, ++number) {
+        const std::uint32_t mine = own / have * have;
+        const std::uint32_t theirs = mine ^ have;
+        const auto other = static_cast<Rank>(own ^ have);
+        writer->reserve_room(number, have);
+        writer->put(other, number, writer.output(mine, have));
+        writer->wait(other, number);
+        writer->copy(writer.output(theirs, have), writer.slot(number, theirs, have));
+    }
+}
+
+base::Result<plan::Program> generate_recursive_doubling(const AlgorithmSpec& spec,
+                                                        const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allgather", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    write(writer, request.rank, request.size);
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allgather_recursive_doubling() {
+    return {
+        .collective = "allgather",
+        .name = "recursive-doubling",
+        .summary = "pairs exchange all that they have, at doubling distances",
+        .source =
+            "Thakur, Rabenseifner and Gropp, Optimization of collective communication operations "
+            "in MPICH, section 4.1",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = true,
+                       .power_of_two = true},
+        .generate = &generate_recursive_doubling,
+    };
+}
+
+}  // namespace weft::collectives

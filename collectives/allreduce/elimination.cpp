@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// elimination.cpp - allreduce by pairwise exchange that eliminates what is left over on the way.
+//
+// Idea     Groups of ranks that hold the same partial result pair up and double. Where their number is
+//          odd, the third of the first three hands its value to the second (3-2 elimination) while the
+//          others already exchange, and gets the result from there at the end. The pair behind it is
+//          one round late; it is the first of its level, so the next elimination, which waits for the
+//          second and the third, costs no further round.
+// Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number of
+//          processors; Ruefenacht et al., recursive multiplying, section 6.4.
+// Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S ranks
+//          2*S*floor(g/2), and 2*S more if g is odd.
+// Bytes    Each message carries the whole vector.
+// Memory   Two slots for each level, one more to hand over and one for the result; no scratch.
+// Good for Short vectors and any n: as few rounds as folding first (recursive-doubling), and fewer ranks
+//          that wait for somebody else's result.
+// Holds    Operands stay in rank order and all ranks reduce alike, so results are bit-identical.
+#include "collectives/allreduce/allreduce.hpp"
+#include "plan/schedule/stages.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// Adds a numbering of some of the numbers of `outer`.
+std::uint32_t add_numbering(plan::Stages& stages, std::uint32_t outer,
+                            std::vector<plan::Strip> strips) {
+    plan::Numbering numbering{.outer = outer, .strips = std::move(strips)};
+    for (const plan::Strip& strip : numbering.strips) numbering.count += strip.count;
+    stages.add(std::move(numbering));
+    return static_cast<std::uint32_t>(stages.numberings.size()) - 1;
+}
+
+plan::Strip run_of(Rank first, Rank count) {
+    return {.first = first, .count = count, .width = count, .pitch = count};
+}
+
+void add_levels(plan::Stages& stages, Rank size) {
+    struct Elimination {
+        std::uint32_t numbering;  ///< of the second and the third group
+        Rank width;
+    };
+    std::vector<Elimination> eliminations;
+    std::uint32_t active = 0;
+    Rank width = 1;
+    for (Rank groups = size; groups > 1; groups /= 2, width *= 2) {
+        if (groups % 2 != 0) {
+            const std::uint32_t two = add_numbering(stages, active, {run_of(width, 2 * width)});
+            stages.add(plan::Meeting{.numbering = two,
+                                     .groups = width,
+                                     .base = 2,
+                                     .stride = width,
+                                     .senders = plan::Members::last,
+                                     .receivers = plan::Members::all_but_last});
+            eliminations.push_back({two, width});
+            std::vector<plan::Strip> left{run_of(0, 2 * width)};
+            if (groups > 3) left.push_back(run_of(3 * width, (groups - 3) * width));
+            active = add_numbering(stages, active, std::move(left));
+        }
+        stages.add(plan::Meeting{
+            .numbering = active, .groups = groups / 2 * width, .base = 2, .stride = width});
+    }
+    for (auto back = eliminations.rbegin(); back != eliminations.rend(); ++back)
+        stages.add(plan::Meeting{.numbering = back->numbering,
+                                 .groups = back->width,
+                                 .base = 2,
+                                 .stride = back->width,
+                                 .senders = plan::Members::all_but_last,
+                                 .receivers = plan::Members::last,
+                                 .keeps_own = false});
+}
+
+base::Result<plan::Stages> elimination_stages(const AlgorithmSpec& spec,
+                                              const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allreduce", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::begin_stages(std::move(header));
+    }
+    header.units = *segments;
+    header.segments = *segments;
+    header.depth = *segments > 1 ? 2 : 1;
+    header.synchronizing = true;
+    plan::Stages stages = plan::begin_stages(std::move(header));
+    stages.carries = true;
+    add_levels(stages, request.size);
+    return stages;
+}
+
+}  // namespace
+
+Algorithm allreduce_elimination() {
+    return {
+        .collective = "allreduce",
+        .name = "elimination",
+        .summary = "pairwise exchange; where a group is left over, it hands its value on (3-2)",
+        .source = "Rabenseifner and Traeff; Ruefenacht et al., section 6.4",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .stages = &elimination_stages,
+    };
+}
+
+}  // namespace weft::collectives

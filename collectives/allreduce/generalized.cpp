@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// generalized.cpp - allreduce over any abelian group of the ranks, from least bytes to fewest rounds.
+//
+// Idea     Rank p holds, of each block p + k, a partial result; k runs over the elements of a group on the
+//          ranks. A step halves the number N of k along one axis of the group: the blocks of the upper
+//          half are added to those of the lower half at the rank half of N away. If N is odd the block
+//          k = 0 stays alone in that step, so from then on it has another share of the ranks (*lead*) than
+//          the rest (*regular*). At the end each rank has one block of the result, and the steps are made
+//          again backwards to distribute them. To leave out the last r of all steps, each rank reduces as
+//          many blocks to the end as it would have after them, along with the first.
+// Source   Kolmakov and Zhang, A generalization of the allreduce operation. Counted along one axis,
+//          r = 0 is Bruck and Ho's and Traeff's circulant algorithm, r = ceil(log2 n) that of Bar-Noy,
+//          Kipnis and Schieber.
+// Rounds   2L - r, with L = ceil(log2 n) on one axis, the sum of ceil(log2 d) over several.
+// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), no step more than n, where
+//          R = ceil(n / 2^(L-r)) is the number of blocks that a rank reduces to the end.
+// Memory   Slots for what arrives; a scratch vector for regular parts, another for r > 0 and odd N.
+// Good for Any n without a fold: r = 0 for long vectors, r = L for short ones, others in between.
+// Holds    Ranks add in their own rotation: for operations that commute. With r = 0 each block is reduced
+//          once, and results are bit-identical; with more they need not be. Nothing is moved before or
+//          after: blocks lie where they belong.
+#include <algorithm>
+#include <charconv>
+
+#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+using plan::Block;
+using plan::Buffer;
+using List = std::vector<std::uint32_t>;  ///< of blocks of the vector
+
+/// One factor Z_size of the group; neighbours on it are `stride` ranks apart.
+struct Axis {
+    std::uint32_t size = 1;
+    std::uint32_t stride = 1;
+};
+
+/// A step of the reduction: `count` elements along an axis become the larger half.
+struct Halving {
+    std::size_t axis = 0;
+    std::uint32_t count = 0;
+
+    [[nodiscard]] std::uint32_t moved() const { return count / 2; }
+    [[nodiscard]] std::uint32_t left() const { return count - count / 2; }
+};
+
+/// Elements first, first + 1, ... along each axis.
+struct Extent {
+    std::uint32_t first = 0;
+    std::uint32_t count = 1;
+};
+using Box = std::vector<Extent>;
+
+class Generalized {
+  public:
+    Generalized(BlockWriter& writer, Rank rank, std::vector<Axis> axes, std::uint32_t left_out)
+        : writer_(writer), axes_(std::move(axes)) {
+        for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+            own_.push_back(static_cast<std::uint32_t>(rank) / axes_[axis].stride %
+                           axes_[axis].size);
+            size_ *= axes_[axis].size;
+            for (std::uint32_t count = axes_[axis].size; count > 1; count -= count / 2)
+                steps_.push_back({axis, count});
+        }
+        kept_ = steps_.size() - left_out;
+        results_ = held_before(kept_);
+        lead_.assign(size_, Buffer::input);
+        regular_ = lead_;
+        read_.assign(2 * std::size_t{size_}, false);
+    }
+
+    void write() {
+        for (std::size_t step = 0; step < steps_.size(); ++step) reduce(step);
+        for (std::size_t step = kept_; step-- > 0;) distribute(step);
+        if (steps_.empty()) writer_->copy(writer_.output(0), writer_.input(0));
+    }
+
+  private:
+    static constexpr std::uint32_t kRegular = 0;  ///< scratch vector of regular parts
+    static constexpr std::uint32_t kArrived = 1;  ///< and of what is added to both
+    /// In place of a slot's number: what arrived was copied to scratch.
+    static constexpr std::uint32_t kFromScratch = ~std::uint32_t{0};
+
+    // --- what is where -------------------------------------------------------------------------
+
+    /// What a rank holds before a step if it reduces one result: along axes that are done one
+    /// element, along those to come all.
+    [[nodiscard]] Box held_before(std::size_t step) const {
+        Box box(axes_.size());
+        for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+            if (step == steps_.size() || axis < steps_[step].axis) continue;
+            box[axis].count = axis == steps_[step].axis ? steps_[step].count : axes_[axis].size;
+        }
+        return box;
+    }
+
+    /// The same with only these elements along the step's axis, for all results together.
+    [[nodiscard]] Box widened(std::size_t step, Extent along) const {
+        Box box = held_before(step);
+        box[steps_[step].axis] = along;
+        for (std::size_t i = 0; i < box.size(); ++i)
+            box[i].count = std::min(axes_[i].size, box[i].count + results_[i].count - 1);
+        return box;
+    }
+
+    /// The blocks of a box, shifted along an axis; sender and receiver get them in the same order.
+    [[nodiscard]] List blocks(const Box& box, std::size_t axis, std::uint32_t shift = 0) const {
+        List list{0};
+        for (std::size_t along = 0; along < axes_.size(); ++along) {
+            List longer;
+            for (std::uint32_t k = 0; k < box[along].count; ++k) {
+                const std::uint32_t place =
+                    (own_[along] + box[along].first + k + (along == axis ? shift : 0)) %
+                    axes_[along].size;
+                for (const std::uint32_t block : list)
+                    longer.push_back(block + place * axes_[along].stride);
+            }
+            list = std::move(longer);
+        }
+        return list;
+    }
+
+    [[nodiscard]] Rank peer(std::size_t axis, std::uint32_t ahead) const {
+        std::uint32_t rank = 0;
+        for (std::size_t i = 0; i < axes_.size(); ++i)
+            rank += (own_[i] + (i == axis ? ahead : 0)) % axes_[i].size * axes_[i].stride;
+        return static_cast<Rank>(rank);
+    }
+
+    // --- steps ---------------------------------------------------------------------------------
+
+    void reduce(std::size_t index) {
+        const Halving& step = steps_[index];
+        const std::uint32_t size = axes_[step.axis].size;
+        if (step.count == size) {  // a new axis: what the one before left is the same for all
+            regular_ = lead_;
+            apart_ = false;
+        }
+        const auto number = static_cast<std::uint32_t>(index);
+        const Box sent = widened(index, {step.left(), step.moved()});
+        put(peer(step.axis, step.moved()), number, blocks(sent, step.axis), regular_);
+        writer_->wait(peer(step.axis, size - step.moved()), number);
+        const List came = blocks(sent, step.axis, size - step.moved());
+        // Lower places along the axis come first, so that groups without wrap keep rank order.
+        const bool first = own_[step.axis] >= step.moved();
+        if (step.count % 2 != 0) {
+            add(came, number, first, [](std::uint32_t) { return Share::regular; });
+            apart_ = true;
+        } else if (!apart_) {
+            add(came, number, first, [](std::uint32_t) { return Share::both; });
+        } else {
+            add_apart(index, came, first);
+        }
+    }
+
+    /// An even step where leads and regular parts differ.
+    void add_apart(std::size_t index, const List& came, bool first) {
+        const Halving& step = steps_[index];
+        const auto number = static_cast<std::uint32_t>(index);
+        const List leads = blocks(widened(index, {0, 1}), step.axis);
+        List others;
+        if (step.count > 2) others = blocks(widened(index, {1, step.left() - 1}), step.axis);
+        std::vector<bool> is_lead(size_);
+        for (const std::uint32_t block : leads) is_lead[block] = true;
+        if (std::ranges::none_of(others, [&](std::uint32_t block) { return is_lead[block]; }))
+            return add(came, number, first, [&](std::uint32_t block) {
+                return is_lead[block] ? Share::lead : Share::regular;
+            });
+        std::vector<Block> from;
+        std::vector<Block> to;
+        for (const std::uint32_t block : came) {
+            extend(from, writer_.slot(number, block));
+            extend(to, writer_.scratch(kArrived, block));
+        }
+        writer_->copy(to, from);
+        add(leads, kFromScratch, first, [](std::uint32_t) { return Share::lead; });
+        add(others, kFromScratch, first, [](std::uint32_t) { return Share::regular; });
+    }
+
+    /// Which part of a block grows.
+    enum class Share : std::uint8_t { lead, regular, both };
+
+    /// Adds what came in a slot (or was copied from it) to the parts of these blocks.
+    template <class ShareOf>
+    void add(const List& list, std::uint32_t number, bool first, ShareOf share_of) {
+        settle(list, [&](std::uint32_t block) {
+            return share_of(block) == Share::regular ? Buffer::scratch : Buffer::output;
+        });
+        std::vector<Block> targets;
+        std::vector<Block> own;
+        std::vector<Block> came;
+        for (const std::uint32_t block : list) {
+            const Share share = share_of(block);
+            const Buffer target = share == Share::regular ? Buffer::scratch : Buffer::output;
+            const Block to = part(target, block);
+            const Block from = part(share == Share::lead ? lead_[block] : regular_[block], block);
+            // All three lists are cut alike.
+            if (!targets.empty() && continues(targets.back(), to) && continues(own.back(), from)) {
+                ++targets.back().count;
+                ++own.back().count;
+                ++came.back().count;
+            } else {
+                targets.push_back(to);
+                own.push_back(from);
+                came.push_back(number == kFromScratch ? writer_.scratch(kArrived, block)
+                                                      : writer_.slot(number, block));
+            }
+            if (share != Share::regular) lead_[block] = target;
+            if (share != Share::lead) regular_[block] = target;
+        }
+        std::vector<Block> operands = first ? came : own;
+        const std::vector<Block>& second = first ? own : came;
+        operands.insert(operands.end(), second.begin(), second.end());
+        writer_->reduce_lists(targets, operands);
+    }
+
+    void distribute(std::size_t index) {
+        const Halving& step = steps_[index];
+        const auto number = static_cast<std::uint32_t>(steps_.size() + index);
+        const std::uint32_t size = axes_[step.axis].size;
+        Box sent = held_before(index);
+        sent[step.axis] = {step.left() - step.moved(), step.moved()};
+        put(peer(step.axis, size - step.moved()), number, blocks(sent, step.axis), lead_);
+        writer_->wait(peer(step.axis, step.moved()), number);
+        const List came = blocks(sent, step.axis, step.moved());
+        settle(came, [](std::uint32_t) { return Buffer::output; });
+        std::vector<Block> from;
+        std::vector<Block> to;
+        for (const std::uint32_t block : came) {
+            extend(from, writer_.slot(number, block));
+            extend(to, writer_.output(block));
+            lead_[block] = Buffer::output;
+        }
+        writer_->copy(to, from);
+    }
+
+    // --- blocks --------------------------------------------------------------------------------
+
+    void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& homes) {
+        std::vector<Block> source;
+        for (const std::uint32_t block : list) {
+            extend(source, part(homes[block], block));
+            read_[row(homes[block]) + block] = true;
+        }
+        writer_->reserve_room(number, static_cast<std::uint32_t>(list.size()));
+        writer_->put(to, number, source);
+    }
+
+    /// Before blocks are overwritten that puts may still read.
+    template <class TargetOf>
+    void settle(const List& list, TargetOf target_of) {
+        const auto is_read = [&](std::uint32_t block) {
+            return read_[row(target_of(block)) + block];
+        };
+        if (std::ranges::none_of(list, is_read)) return;
+        writer_->local();
+        read_.assign(read_.size(), false);
+    }
+    /// Where a buffer's blocks stand in read_; input and output may be the same.
+    [[nodiscard]] std::size_t row(Buffer buffer) const {
+        return buffer == Buffer::scratch ? size_ : 0;
+    }
+    [[nodiscard]] Block part(Buffer home, std::uint32_t block) const {
+        if (home == Buffer::scratch) return writer_.scratch(kRegular, block);
+        return home == Buffer::input ? writer_.input(block) : writer_.output(block);
+    }
+    [[nodiscard]] static bool continues(const Block& run, const Block& next) {
+        return run.buffer == next.buffer && run.first + run.count == next.first;
+    }
+    static void extend(std::vector<Block>& list, const Block& next) {
+        if (!list.empty() && continues(list.back(), next)) {
+            ++list.back().count;
+        } else {
+            list.push_back(next);
+        }
+    }
+
+    BlockWriter& writer_;
+    std::vector<Axis> axes_;
+    std::uint32_t size_ = 1;
+    std::vector<std::uint32_t> own_;  ///< this rank's place along each axis
+    std::vector<Halving> steps_;
+    std::size_t kept_ = 0;         ///< steps that are made again backwards
+    Box results_;                  ///< blocks, from the own one, that are reduced to the end
+    std::vector<Buffer> lead_;     ///< where the parts of each block lie
+    std::vector<Buffer> regular_;  ///< scratch means kRegular
+    bool apart_ = false;           ///< leads and regular parts differ
+    std::vector<bool> read_;       ///< blocks that puts since the last local() read
+};
+
+/// The factors in a text such as 4x3x2, which must have the product `size`; nearest ranks first.
+base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size) {
+    const auto ranks = static_cast<std::uint32_t>(size);
+    const SpecParameter* given = spec.find("group");
+    if (given == nullptr) return std::vector<Axis>{{ranks, 1}};
+    std::vector<Axis> axes;
+    std::uint64_t product = 1;
+    const char* at = given->value.data();
+    const char* const end = at + given->value.size();
+    while (true) {
+        std::uint32_t factor = 0;
+        const auto [behind, error] = std::from_chars(at, end, factor);
+        if (error != std::errc{} || factor == 0)
+            return base::fail(Status::argument,
+                              "character {}: group={} is no list of factors, as in group=4x3x2",
+                              given->position, given->value);
+        axes.push_back({factor, static_cast<std::uint32_t>(product)});
+        product *= factor;
+        if (behind == end && product == ranks) return axes;
+        if (behind == end || product > ranks || *behind != 'x')
+            return base::fail(Status::argument,
+                              "character {}: group={} is not a product of {} ranks",
+                              given->position, given->value, size);
+        at = behind + 1;
+    }
+}
+
+base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
+                                                 const GenerateRequest& request) {
+    base::Result<std::vector<Axis>> axes = parse_group(spec, request.size);
+    if (!axes) return axes.failure();
+    std::int64_t steps = 0;
+    for (const Axis& axis : *axes) steps += std::bit_width(axis.size - 1);
+    const auto left_out = number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps});
+    if (!left_out) return left_out.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allreduce", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments);
+    Generalized(writer, request.rank, *std::move(axes), static_cast<std::uint32_t>(*left_out))
+        .write();
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allreduce_generalized() {
+    return {
+        .collective = "allreduce",
+        .name = "generalized",
+        .summary = "halving and doubling on any group of the ranks; r steps fewer for more bytes",
+        .source = "Kolmakov and Zhang, A generalization of the allreduce operation",
+        .parameters = {{"r", "0", "steps of the distribution that are left out", "1,2,3"},
+                       {"group", "n", "factors whose product is n, nearest ranks first",
+                        "2x2,2x2x2,4x2,3x3,5x1"},
+                       {"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.synchronizing = true},
+        .generate = &generate_generalized,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ring.cpp - allreduce around a ring: reduce-scatter, then allgather.
+//
+// Idea     The vector has one block for each rank. Each step every rank sends one block to the next rank
+//          and adds its own part to the one that comes; after n - 1 steps each rank has one block of the
+//          result, and n - 1 further steps pass these around.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.4; the special case of
+//          Kolmakov and Zhang's generalized algorithm that combines one block at a time.
+// Rounds   2 (n - 1).
+// Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one neighbour.
+// Memory   2 (n - 1) slots of one block; no scratch.
+// Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1) latencies.
+// Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b + 1:
+//          for operations that commute.
+#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write_ring(BlockWriter& writer, Rank rank, Rank size) {
+    const Rank next = (rank + 1) % size;
+    const Rank before = (rank + size - 1) % size;
+    const auto steps = static_cast<std::uint32_t>(size - 1);
+    /// The block of the rank that is `back` places behind.
+    const auto block = [&](std::uint32_t back) {
+        return static_cast<std::uint32_t>((rank + 2 * size - static_cast<Rank>(back)) % size);
+    };
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        const std::uint32_t sent = block(step + 1);
+        const std::uint32_t kept = block(step + 2);
+        writer->put(next, step, step == 0 ? writer.input(sent) : writer.output(sent));
+        writer->wait(before, step);
+        writer->reduce(writer.output(kept), {writer.slot(step, kept), writer.input(kept)});
+    }
+    writer->local();  // results arrive where parts were sent from
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        writer->put(next, steps + step, writer.output(block(step)));
+        writer->wait(before, steps + step);
+        writer->copy(writer.output(block(step + 1)), writer.slot(steps + step, block(step + 1)));
+    }
+}
+
+base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
+                                          const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allreduce", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments);
+    if (request.size > 1) {
+        write_ring(writer, request.rank, request.size);
+    } else {
+        writer->copy(writer.output(0), writer.input(0));
+    }
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allreduce_ring() {
+    return {
+        .collective = "allreduce",
+        .name = "ring",
+        .summary = "blocks are reduced around a ring, then passed around it",
+        .source = "Rabenseifner, section 3.4; Kolmakov and Zhang, section 2",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.bit_identical = true, .synchronizing = true},
+        .generate = &generate_ring,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alltoall.hpp - the entries of the registry: every rank sends a block to each.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& alltoall_contract();
+
+[[nodiscard]] Algorithm alltoall_bruck();
+[[nodiscard]] Algorithm alltoall_direct();
+
+}  // namespace weft::collectives

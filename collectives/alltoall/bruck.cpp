@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bruck.cpp - alltoall by Bruck's algorithm in any radix.
+//
+// Idea     The block that has to go d ranks ahead travels by the digits of d in base k: in the round of a
+//          digit all blocks with the value z there go z k^digit ahead together.
+// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
+//          systems.
+// Rounds   ceil(log_k n). Messages: for each digit and value z one from each rank, if z k^digit < n.
+// Bytes    A rank sends each block once for each digit of its distance that is not 0.
+// Memory   A slot for each message, of up to n/k blocks and some; one scratch vector.
+// Good for Short blocks: few messages, more bytes. k = n is the direct way.
+// Holds    Synchronizing.
+#include "collectives/alltoall/alltoall.hpp"
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// The distances d that have the value z at a digit.
+std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::int64_t radix,
+                                    std::int64_t z, const auto& block_of) {
+    std::vector<plan::Block> list;
+    for (std::int64_t d = z * reach; d < size; d += reach * radix) {
+        for (std::int64_t i = d; i < std::min(d + reach, size); ++i)
+            list.push_back(block_of(static_cast<std::uint32_t>(i)));
+    }
+    return list;
+}
+
+/// Scratch block d holds what has to go, or has come, d ranks ahead.
+void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
+    const auto own = static_cast<std::uint32_t>(rank);
+    const auto ranks = static_cast<std::uint32_t>(size);
+    writer->copy(std::vector{writer.scratch(0, 0, ranks)}, writer.around(writer.input(own, ranks)));
+    std::uint32_t number = 0;
+    for (std::int64_t reach = 1; reach < size; reach *= radix) {
+        const std::uint32_t first = number;
+        const auto scratch = [&](std::uint32_t d) { return writer.scratch(0, d); };
+        for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
+            const auto list = with_digit(size, reach, radix, z, scratch);
+            writer->reserve_room(number, static_cast<std::uint32_t>(list.size()));
+            writer->put(static_cast<Rank>((rank + z * reach) % size), number, list);
+        }
+        writer->local();
+        number = first;
+        for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
+            writer->wait(static_cast<Rank>((rank + size - z * reach) % size), number);
+            writer->copy(with_digit(size, reach, radix, z, scratch),
+                         with_digit(size, reach, radix, z,
+                                    [&](std::uint32_t d) { return writer.slot(number, d); }));
+        }
+    }
+    // What has come d ranks ahead was sent by the rank d behind.
+    std::vector<plan::Block> from;
+    std::vector<plan::Block> to;
+    for (std::uint32_t d = 0; d < ranks; ++d) {
+        from.push_back(writer.scratch(0, d));
+        to.push_back(writer.output((own + ranks - d) % ranks));
+    }
+    writer->copy(to, from);
+}
+
+base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const base::Result<Rank> k = radix_parameter(spec, 2, 2);
+    if (!k) return k.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("alltoall", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    write(writer, request.rank, request.size, *k);
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm alltoall_bruck() {
+    return {
+        .collective = "alltoall",
+        .name = "bruck",
+        .summary = "blocks travel together by the digits of their distance",
+        .source = "Bruck et al., Efficient algorithms for all-to-all communications",
+        .parameters = {{"k", "2", "values of a digit", "3,5"},
+                       {"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = &generate_bruck,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exscan.hpp - the entries of the registry: rank r gets the reduction over the ranks before it.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& exscan_contract();
+
+[[nodiscard]] Algorithm exscan_linear();
+[[nodiscard]] Algorithm exscan_recursive_doubling();
+
+}  // namespace weft::collectives

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gather.hpp - the entries of the registry: the root gets the blocks of all.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& gather_contract();
+
+[[nodiscard]] Algorithm gather_binomial();
+[[nodiscard]] Algorithm gather_flat();
+
+}  // namespace weft::collectives

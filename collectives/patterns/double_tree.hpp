@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// double_tree.hpp - two binary trees below one root, each rank inside one of them at most.
+//
+// Idea     The first tree holds 1..size-1 in order: a number with lowest bit b > 1 has its children b/2
+//          to either side (the right one as far as there are numbers), the top is the largest power
+//          of two. Its inner nodes are even. The second one is the first with all numbers mirrored (an
+//          even count) or moved on by one (an odd count), so that its inner nodes are odd.
+// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and
+//          scan.
+// Holds    ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, too; the moved one
+//          does not.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+
+#include "weft/types.hpp"
+
+namespace weft::collectives::patterns {
+
+/// A node whose children's subtrees lie to either side of it. -1: there is none.
+struct InnerPlace {
+    Rank parent = -1;
+    std::uint32_t child_index = 0;  ///< among the parent's children
+    Rank children[2] = {-1, -1};    ///< the second one only if there is a first one
+    int before = -1;  ///< index of the child with numbers before its own (the other's lie behind)
+};
+
+class DoubleTree {
+  public:
+    explicit DoubleTree(Rank size) : count_(size - 1), mirrored_(count_ % 2 == 0) {}
+
+    /// Of number v in tree 0 or 1.
+    [[nodiscard]] InnerPlace place(int tree, Rank v) const {
+        if (tree == 0) return first(v);
+        InnerPlace place = first(v == 0 ? 0 : turned(v, -1));
+        for (Rank* other : {&place.parent, &place.children[0], &place.children[1]})
+            if (*other > 0) *other = turned(*other, +1);
+        if (mirrored_ && v != 0) place.before = 1;
+        return place;
+    }
+
+  private:
+    [[nodiscard]] Rank turned(Rank v, Rank by) const {
+        return mirrored_ ? count_ + 1 - v : (v - 1 + by + count_) % count_ + 1;
+    }
+    [[nodiscard]] InnerPlace first(Rank v) const {
+        InnerPlace place;
+        if (v == 0) {
+            if (count_ > 0)
+                place.children[0] =
+                    static_cast<Rank>(std::bit_floor(static_cast<unsigned>(count_)));
+            return place;
+        }
+        const Rank bit = v & -v;
+        const std::int64_t up = (std::int64_t{v} ^ bit) | (std::int64_t{bit} << 1);
+        place.parent = up > count_ ? v ^ bit : static_cast<Rank>(up);
+        place.child_index = place.parent != 0 && v > place.parent ? 1 : 0;
+        place.before = 0;
+        if (bit > 1) place.children[0] = v - bit / 2;
+        for (Rank step = bit / 2; step > 0; step /= 2) {
+            if (v > count_ - step) continue;
+            place.children[1] = v + step;
+            break;
+        }
+        return place;
+    }
+
+    Rank count_;
+    bool mirrored_;
+};
+
+}  // namespace weft::collectives::patterns

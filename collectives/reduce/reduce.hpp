@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reduce.hpp - the entries of the registry: the root gets the reduction of all vectors.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& reduce_contract();
+
+[[nodiscard]] Algorithm reduce_binomial();
+[[nodiscard]] Algorithm reduce_chain();
+[[nodiscard]] Algorithm reduce_flat();
+[[nodiscard]] Algorithm reduce_kary();
+[[nodiscard]] Algorithm reduce_knomial();
+[[nodiscard]] Algorithm reduce_logp_optimal();
+[[nodiscard]] Algorithm reduce_pipelined_binary();
+
+}  // namespace weft::collectives

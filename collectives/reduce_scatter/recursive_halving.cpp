@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// recursive_halving.cpp - reduce_scatter by recursive halving.
+//
+// Idea     In step k rank w and rank w xor 2^k each send the blocks of the ranks that are like the other in
+//          bit k, and reduce those of the ranks that are like themselves; in the end a rank has its own. If
+//          n is no power of two, the first 2r ranks (r = n - p, p the power below) first fold in pairs: the
+//          even one takes part for both and puts the other's block back at the end.
+// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH,
+//          section 4.4, with nearest ranks first and blocks in steps of 2^k, so that order is kept.
+// Rounds   log2 p, and 2 more if n is no power of two.
+// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Else a rank that speaks for a pair
+//          also reduces n blocks of the other, who sends them.
+// Memory   Slots for n - 1 blocks (and n to fold); one scratch vector.
+// Good for Short and middle blocks; operations that do not commute.
+// Holds    Synchronizing. In rank order.
+#include "collectives/blocks.hpp"
+#include "collectives/reduce_scatter/reduce_scatter.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+using plan::Block;
+
+// Numbers; behind them one for each step.
+constexpr std::uint32_t kFold = 0;
+constexpr std::uint32_t kResult = 1;
+constexpr std::uint32_t kFirstStep = 2;
+
+class RecursiveHalving {
+  public:
+    RecursiveHalving(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer),
+          rank_(static_cast<std::uint32_t>(request.rank)),
+          size_(static_cast<std::uint32_t>(request.size)),
+          power_(std::bit_floor(size_)),
+          folded_(size_ - power_) {}
+
+    void write() {
+        const bool in_pair = rank_ < 2 * folded_;
+        if (in_pair && rank_ % 2 != 0) {
+            writer_->put(static_cast<Rank>(rank_ - 1), kFold, writer_.input(0, size_));
+            writer_->wait(static_cast<Rank>(rank_ - 1), kResult);
+            writer_->local();
+            writer_->copy(writer_.output(rank_), writer_.slot(kResult, rank_));
+        } else {
+            if (in_pair) fold();
+            halve(in_pair ? rank_ / 2 : rank_ - folded_);
+            if (in_pair)
+                writer_->put(static_cast<Rank>(rank_ + 1), kResult, writer_.scratch(0, rank_ + 1));
+        }
+        if (size_ == 1) writer_->copy(writer_.output(0), writer_.input(0));
+        reserve();
+    }
+
+  private:
+    void fold() {
+        writer_->wait(static_cast<Rank>(rank_ + 1), kFold);
+        writer_->reduce(writer_.scratch(0, 0, size_),
+                        {writer_.input(0, size_), writer_.slot(kFold, 0, size_)});
+        in_scratch_ = true;
+    }
+
+    void halve(std::uint32_t number) {
+        std::uint32_t slot = kFirstStep;
+        for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
+            const std::uint32_t other = number ^ bit;
+            writer_->put(real(other), slot, blocks_like(other, bit, Place::value));
+            writer_->wait(real(other), slot);
+            const bool last = 2 * bit == power_;
+            const std::vector<Block> came = blocks_like(number, bit, Place::slot, slot);
+            const std::vector<Block> own = blocks_like(number, bit, Place::value);
+            std::vector<Block> operands = number < other ? own : came;
+            const std::vector<Block>& second = number < other ? came : own;
+            operands.insert(operands.end(), second.begin(), second.end());
+            writer_->reduce_lists(blocks_like(number, bit, last ? Place::result : Place::scratch),
+                                  operands);
+            in_scratch_ = true;
+        }
+    }
+
+    enum class Place : std::uint8_t { value, scratch, slot, result };
+    /// The blocks of the ranks that the numbers speak for which are like `number` in bits up to `bit`.
+    [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit,
+                                                 Place place, std::uint32_t slot = 0) const {
+        std::vector<Block> list;
+        for (std::uint32_t like = number % (2 * bit); like < power_; like += 2 * bit) {
+            const auto first = static_cast<std::uint32_t>(real(like));
+            for (std::uint32_t block = first; block < first + (like < folded_ ? 2 : 1); ++block)
+                list.push_back(block_in(place, block, slot));
+        }
+        return list;
+    }
+    [[nodiscard]] Block block_in(Place place, std::uint32_t block, std::uint32_t slot) const {
+        if (place == Place::slot) return writer_.slot(slot, block);
+        if (place == Place::result && block == rank_) return writer_.output(block);
+        if (place == Place::value && !in_scratch_) return writer_.input(block);
+        return writer_.scratch(0, block);
+    }
+
+    void reserve() {
+        if (size_ == 1) return;
+        writer_->reserve_room(kFold, folded_ > 0 ? size_ : 0);
+        writer_->reserve_room(kResult, folded_ > 0 ? 1 : 0);
+        std::uint32_t slot = kFirstStep;
+        for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
+            const std::uint32_t numbers = power_ / (2 * bit);
+            writer_->reserve_room(slot, numbers + std::min(numbers, folded_));
+        }
+    }
+    [[nodiscard]] Rank real(std::uint32_t number) const {
+        return static_cast<Rank>(number < folded_ ? 2 * number : number + folded_);
+    }
+
+    BlockWriter& writer_;
+    std::uint32_t rank_;
+    std::uint32_t size_;
+    std::uint32_t power_;
+    std::uint32_t folded_;  ///< pairs of which one speaks for both
+    bool in_scratch_ = false;
+};
+
+base::Result<plan::Program> generate_recursive_halving(const AlgorithmSpec& spec,
+                                                       const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("reduce_scatter", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    RecursiveHalving(writer, request).write();
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm reduce_scatter_recursive_halving() {
+    return {
+        .collective = "reduce_scatter",
+        .name = "recursive-halving",
+        .summary = "pairs exchange the blocks that the other one is to have, at doubling distances",
+        .source = "Thakur, Rabenseifner and Gropp, section 4.4",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .generate = &generate_recursive_halving,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reduce_scatter.hpp - the entries of the registry: every rank gets its block of the reduction.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& reduce_scatter_contract();
+
+[[nodiscard]] Algorithm reduce_scatter_pairwise();
+[[nodiscard]] Algorithm reduce_scatter_recursive_halving();
+[[nodiscard]] Algorithm reduce_scatter_ring();
+
+}  // namespace weft::collectives

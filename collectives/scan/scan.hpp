@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scan.hpp - the entries of the registry: rank r gets the reduction over ranks 0..r.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& scan_contract();
+
+[[nodiscard]] Algorithm scan_linear();
+[[nodiscard]] Algorithm scan_recursive_doubling();
+
+}  // namespace weft::collectives

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scatter.hpp - the entries of the registry: every rank gets its block of the root's vector.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] const plan::Contract& scatter_contract();
+
+[[nodiscard]] Algorithm scatter_binomial();
+[[nodiscard]] Algorithm scatter_flat();
+
+}  // namespace weft::collectives
