@@ -245,6 +245,43 @@ WEFT_API weft_status weft_broadcast(weft_team* team, void* buffer, size_t count,
 WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, size_t count,
                                     weft_type type, weft_op op);
 
+/// The same for the root alone: `out` counts only there, and may be NULL elsewhere.
+WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, weft_op op, int root);
+
+// Calls that move blocks, one for each member: the vector of all blocks is one picture on all members.
+// WEFT_IN_PLACE as `in` (in gather, of the root) means that `out` holds this whole vector: the own block lies
+// there already, where it belongs, and in reduce_scatter the result comes there. In scatter the root's
+// `out` may be WEFT_IN_PLACE: its block stays where it is.
+
+/// in: `count` elements; the root's out: weft_size() blocks of `count` elements, in rank order; elsewhere out may be NULL.
+WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, int root);
+
+/// The root's in: weft_size() blocks of `count` elements; out: this rank's block. Elsewhere in may be NULL.
+WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, int root);
+
+/// in: `count` elements; out: the blocks of all members, in rank order.
+WEFT_API weft_status weft_allgather(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type);
+
+/// in: a block of `count` elements for each member; out: one from each, in rank order.
+WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type);
+
+/// in: weft_size() blocks of `count` elements; out: this rank's block of the reduction of all.
+WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_op op);
+
+/// out = in of rank 0 (op) ... (op) in of this rank; `count` elements.
+WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
+                               weft_type type, weft_op op);
+
+/// The same without this rank's own; rank 0's out is left alone and may be NULL.
+WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, weft_op op);
+
 /// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
 /// contributions of lower ranks; elements are of the type that the collective is called with. fn runs
 /// on the thread that drives the runtime, and must not use it. commutative: whether operands may be
@@ -269,6 +306,22 @@ WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count
                                      int root, weft_request** request);
 WEFT_API weft_status weft_iallreduce(weft_team* team, const void* in, void* out, size_t count,
                                      weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_ireduce(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, weft_op op, int root, weft_request** request);
+WEFT_API weft_status weft_igather(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iscatter(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iallgather(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type, weft_request** request);
+WEFT_API weft_status weft_ialltoall(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_request** request);
+WEFT_API weft_status weft_ireduce_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                          weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_iscan(weft_team* team, const void* in, void* out, size_t count,
+                                weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_iexscan(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, weft_op op, weft_request** request);
 /// @}
 
 /// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete request
@@ -290,6 +343,23 @@ WEFT_API weft_status weft_broadcast_init(weft_team* team, void* buffer, size_t c
                                          weft_type type, int root, weft_request** request);
 WEFT_API weft_status weft_allreduce_init(weft_team* team, const void* in, void* out, size_t count,
                                          weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_reduce_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_op op, int root, weft_request** request);
+WEFT_API weft_status weft_gather_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_scatter_init(weft_team* team, const void* in, void* out, size_t count,
+                                       weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allgather_init(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, weft_request** request);
+WEFT_API weft_status weft_alltoall_init(weft_team* team, const void* in, void* out, size_t count,
+                                        weft_type type, weft_request** request);
+WEFT_API weft_status weft_reduce_scatter_init(weft_team* team, const void* in, void* out,
+                                              size_t count, weft_type type, weft_op op,
+                                              weft_request** request);
+WEFT_API weft_status weft_scan_init(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_exscan_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_op op, weft_request** request);
 /// @}
 
 /// Starts a persistent call, which is not in flight; never waits.

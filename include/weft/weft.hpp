@@ -26,6 +26,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "weft/call.hpp"
 #include "weft/error.hpp"
 #include "weft/export.h"
 #include "weft/types.hpp"
@@ -49,19 +50,6 @@ template <class T>
     }
     return Type::user;
 }
-
-/// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
-/// longer than the runtime's calls that use it.
-class WEFT_API UserOp {
-  public:
-    /// function: see UserFunction. element_bytes: size of one element. commutative: whether operands
-    /// may be swapped; if not, contributions are combined in rank order.
-    UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative);
-
-  private:
-    friend class Team;
-    std::shared_ptr<const void> held_;
-};
 
 /// A started call. Destroying it does not wait: the buffers then have to stay valid until the team is
 /// idle, for example until its next barrier() returns.
@@ -139,6 +127,46 @@ class WEFT_API Team {
     /// The same with a user operation; count elements of its size.
     void allreduce(const void* in, void* out, std::size_t count, const UserOp& op);
 
+    /// The same for the root alone; out counts only there.
+    void reduce(const void* in, void* out, std::size_t count, Type type, Op op, Rank root);
+    void reduce(const void* in, void* out, std::size_t count, const UserOp& op, Rank root);
+
+    /// @name Further collectives
+    /// as Call describes them; each has a form with a user operation where it reduces.
+    /// @{
+    void run(const Call& call);
+    void gather(const void* in, void* out, std::size_t count, Type type, Rank root) {
+        run(Call::gather(in, out, count, type, root));
+    }
+    void scatter(const void* in, void* out, std::size_t count, Type type, Rank root) {
+        run(Call::scatter(in, out, count, type, root));
+    }
+    void allgather(const void* in, void* out, std::size_t count, Type type) {
+        run(Call::allgather(in, out, count, type));
+    }
+    void alltoall(const void* in, void* out, std::size_t count, Type type) {
+        run(Call::alltoall(in, out, count, type));
+    }
+    void reduce_scatter(const void* in, void* out, std::size_t count, Type type, Op op) {
+        run(Call::reduce_scatter(in, out, count, type, op));
+    }
+    void reduce_scatter(const void* in, void* out, std::size_t count, const UserOp& op) {
+        run(Call::reduce_scatter(in, out, count, op));
+    }
+    void scan(const void* in, void* out, std::size_t count, Type type, Op op) {
+        run(Call::scan(in, out, count, type, op));
+    }
+    void scan(const void* in, void* out, std::size_t count, const UserOp& op) {
+        run(Call::scan(in, out, count, op));
+    }
+    void exscan(const void* in, void* out, std::size_t count, Type type, Op op) {
+        run(Call::exscan(in, out, count, type, op));
+    }
+    void exscan(const void* in, void* out, std::size_t count, const UserOp& op) {
+        run(Call::exscan(in, out, count, op));
+    }
+    /// @}
+
     /// buffer: the same size on all members.
     template <class T>
     void broadcast(std::span<T> buffer, Rank root) {
@@ -150,6 +178,13 @@ class WEFT_API Team {
         if (out.size() < in.size())
             throw Error(Status::argument, "allreduce: out is shorter than in");
         allreduce(in.data(), out.data(), in.size(), type_of<T>(), op);
+    }
+    /// in.size() elements; the root's out has at least as many.
+    template <class T>
+    void reduce(std::span<const std::type_identity_t<T>> in, std::span<T> out, Op op, Rank root) {
+        if (rank() == root && out.size() < in.size())
+            throw Error(Status::argument, "reduce: out is shorter than in");
+        reduce(in.data(), out.data(), in.size(), type_of<T>(), op, root);
     }
     /// In place.
     template <class T>
@@ -168,12 +203,17 @@ class WEFT_API Team {
     /// never wait, whatever was started before, on this or any other team. Their buffers belong to the
     /// library until the request is complete. Arguments are those of the blocking calls.
     /// @{
+    [[nodiscard]] Request start(const Call& call);
     [[nodiscard]] Request start_barrier();
     [[nodiscard]] Request start_broadcast(void* buffer, std::size_t count, Type type, Rank root);
     [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count, Type type,
                                           Op op);
     [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count,
                                           const UserOp& op);
+    [[nodiscard]] Request start_reduce(const void* in, void* out, std::size_t count, Type type,
+                                       Op op, Rank root);
+    [[nodiscard]] Request start_reduce(const void* in, void* out, std::size_t count,
+                                       const UserOp& op, Rank root);
 
     /// @}
 
@@ -181,6 +221,7 @@ class WEFT_API Team {
     /// are started by PersistentRequest::start(). Preparing is not collective and moves nothing;
     /// arguments are checked here.
     /// @{
+    [[nodiscard]] PersistentRequest prepare(const Call& call);
     [[nodiscard]] PersistentRequest prepare_barrier();
     [[nodiscard]] PersistentRequest prepare_broadcast(void* buffer, std::size_t count, Type type,
                                                       Rank root);
@@ -188,6 +229,10 @@ class WEFT_API Team {
                                                       Type type, Op op);
     [[nodiscard]] PersistentRequest prepare_allreduce(const void* in, void* out, std::size_t count,
                                                       const UserOp& op);
+    [[nodiscard]] PersistentRequest prepare_reduce(const void* in, void* out, std::size_t count,
+                                                   Type type, Op op, Rank root);
+    [[nodiscard]] PersistentRequest prepare_reduce(const void* in, void* out, std::size_t count,
+                                                   const UserOp& op, Rank root);
 
     /// @}
 
@@ -295,9 +340,6 @@ class WEFT_API Team {
     friend class OwnedTeam;
     void let_go() noexcept;
     // shape: a call's, as the runtime sees it
-    Request start(const void* shape, const void* in, void* out);
-    PersistentRequest prepare(const void* shape, const void* in, void* out,
-                              std::shared_ptr<const void> user);
     enum class Change : std::uint8_t { add, swap, compare_swap };
     template <Word T>
     static constexpr std::uint64_t bits(T value) {

@@ -24,38 +24,14 @@
 #include <vector>
 
 #include "collectives/registry.hpp"
+#include "tests/ranks/matrix_memory.hpp"
+#include "tests/ranks/named_matrix.hpp"
 #include "tests/ranks/nested_specs.hpp"
 #include "tests/ranks/reference.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
-
-struct Place {
-    bool in_place = false;
-    std::size_t shift = 0;  ///< bytes behind an aligned address
-};
-
-/// Memory for `count` elements, `shift` bytes off its natural alignment.
-template <class T>
-class Vector {
-  public:
-    Vector(std::size_t count, std::size_t shift)
-        : count_(count), shift_(shift), memory_(count * sizeof(T) + shift + 16) {}
-    void set(const std::vector<T>& values) {
-        if (count_ != 0) std::memcpy(data(), values.data(), count_ * sizeof(T));
-    }
-    void spoil() { std::fill(memory_.begin(), memory_.end(), std::byte{0xa5}); }
-    [[nodiscard]] void* data() { return memory_.data() + shift_; }
-    [[nodiscard]] bool equals(const std::vector<T>& expected) {
-        return count_ == 0 || std::memcmp(data(), expected.data(), count_ * sizeof(T)) == 0;
-    }
-
-  private:
-    std::size_t count_;
-    std::size_t shift_;
-    std::vector<std::byte> memory_;
-};
 
 /// A schedule and the family it was taken from.
 struct Candidate {
@@ -90,7 +66,10 @@ class Matrixer {
                 largest_call(candidate.spec);
         }
         world_.set_algorithm("allreduce", "");
-        other_collectives();
+        NamedMatrix(
+            world_, product_, depth_ == Depth::sample ? 40 : 300,
+            {round_, covered_, [this](bool right, const std::string& what) { judge(right, what); }})
+            .run();
         started_calls();
         splits();
         teams_that_follow_each_other();
@@ -213,25 +192,6 @@ class Matrixer {
         const std::uint64_t most = world_.allreduce(hash, Op::max);
         judge(least == most,
               fmt::format("bits of {} differ between ranks ({} elements)", schedule, count));
-    }
-
-    void other_collectives() {
-        for (Rank root = 0; root < world_.size(); ++root) {
-            for (const std::size_t count : {0, 1, 6, 1000, 70'000}) {
-                ++round_;
-                Vector<std::int32_t> buffer(count, root % 3);
-                const auto expected = contributions<std::int32_t>(root, count, round_);
-                buffer.spoil();
-                if (world_.rank() == root) buffer.set(expected);
-                world_.broadcast(buffer.data(), count, Type::int32, root);
-                judge(buffer.equals(expected), fmt::format("broadcast of {} from {}", count, root));
-            }
-        }
-        for (const char* barrier : {"", "dissemination:k=1", "dissemination:k=2", "central"}) {
-            world_.set_algorithm("barrier", barrier);
-            for (int i = 0; i < (depth_ == Depth::sample ? 40 : 300); ++i) world_.barrier();
-        }
-        world_.set_algorithm("barrier", "");
     }
 
     /// Many started calls at once, completed in another order.
@@ -384,7 +344,7 @@ class Matrixer {
     std::size_t turn_ = 0;
     UserOp product_;
     std::uint64_t round_ = 0;
-    std::map<std::string, std::map<std::string, int>> covered_;
+    Covered covered_;
     std::size_t bytes_min_ = kLargest;
     std::size_t bytes_max_ = 0;
     int checked_ = 0;

@@ -3,8 +3,10 @@
 // launcher. Method: launch collective_matrix.cpp, and read from its report that nothing was left out.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
 
+#include "collectives/registry.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -48,6 +50,15 @@ void expect_full_cover(const nlohmann::json& report, int ranks) {
                                           {"nested", 4},
                                           {"merged", 5}}) {
         EXPECT_EQ(number("schedules", kind) > 0, ranks >= ranks_min) << kind;
+    }
+    for (const std::string_view collective : collectives::collectives()) {
+        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+            if (algorithm.collective != collective || algorithm.properties.notation) continue;
+            const bool served = !algorithm.properties.power_of_two ||
+                                std::has_single_bit(static_cast<unsigned>(ranks));
+            EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, served)
+                << algorithm.name;
+        }
     }
     for (const char* what :
          {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float",

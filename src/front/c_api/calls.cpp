@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/element_types.hpp"
+
 namespace weft::c_api {
 
 base::Result<Request> read_broadcast(void* buffer, std::size_t count, weft_type type, int root) {
@@ -29,6 +31,69 @@ base::Result<Request> read_allreduce(const void* in, void* out, std::size_t coun
     return call;
 }
 
+base::Result<Request> read_reduce(const void* in, void* out, std::size_t count, weft_type type,
+                                  weft_op op, int root) {
+    auto call = read_allreduce(in, out, count, type, op);
+    if (call) call->shape = run::reduce_shape(call->shape, root);
+    return call;
+}
+
+base::Result<Request> read_blocks(Collective collective, const Arguments& arguments) {
+    const auto element = type_of(arguments.type);
+    if (!element) return element.failure();
+    if (arguments.out == WEFT_IN_PLACE && collective != Collective::scatter)
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "out is WEFT_IN_PLACE, expected memory; `in` may be it");
+    return Request{.shape = {.kind = collective,
+                             .type = *element,
+                             .root = arguments.root,
+                             .elements = arguments.count},
+                   .buffers = {arguments.in, arguments.out}};
+}
+
+base::Result<Request> read_reduction(Collective collective, const Arguments& arguments,
+                                     weft_op op) {
+    Request call;
+    auto shape = reduction_shape(arguments.count, arguments.type, op, call.user);
+    if (!shape) return shape.failure();
+    if (arguments.out == WEFT_IN_PLACE)
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "out is WEFT_IN_PLACE, expected memory; `in` may be it");
+    shape->kind = collective;
+    call.shape = *shape;
+    call.buffers = {arguments.in, arguments.out};
+    return call;
+}
+
+namespace {
+
+std::uint64_t element_bytes(const Request& call) {
+    if (call.shape.user != nullptr) return call.shape.user->element_bytes;
+    return base::size_of(call.shape.type);
+}
+
+}  // namespace
+
+void settle_in_place(const run::Team& team, Request& call) {
+    run::Buffers& memory = call.buffers;
+    const std::uint64_t block = call.shape.elements * element_bytes(call);
+    const std::uint64_t own = static_cast<std::uint64_t>(team.rank()) * block;
+    const auto behind = [own](const void* start) {
+        return start == nullptr
+                   ? nullptr
+                   : const_cast<std::byte*>(static_cast<const std::byte*>(start)) + own;
+    };
+    if (memory.output == WEFT_IN_PLACE) memory.output = behind(memory.input);
+    if (memory.input != WEFT_IN_PLACE) return;
+    memory.input = memory.output;
+    const Collective collective = call.shape.kind;
+    if (collective == Collective::gather || collective == Collective::allgather)
+        memory.input = behind(memory.output);
+    if (collective == Collective::reduce_scatter) memory.output = behind(memory.output);
+}
+
 }  // namespace weft::c_api
 
 namespace c_api = weft::c_api;
@@ -41,8 +106,9 @@ template <class Read>
 Result<void> call(weft_team* team, Read read) {
     const auto found = c_api::find_team(team);
     if (!found) return found.failure();
-    const Result<c_api::Request> call = read();
+    Result<c_api::Request> call = read();
     if (!call) return call.failure();
+    c_api::settle_in_place(*found->team, *call);
     return found->team->call(call->shape, call->buffers);
 }
 
@@ -67,5 +133,84 @@ extern "C" weft_status weft_allreduce(weft_team* team, const void* in, void* out
                                       weft_type type, weft_op op) {
     return c_api::guarded(__func__, [&] {
         return call(team, [&] { return c_api::read_allreduce(in, out, count, type, op); });
+    });
+}
+
+extern "C" weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type, weft_op op, int root) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] { return c_api::read_reduce(in, out, count, type, op, root); });
+    });
+}
+
+extern "C" weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type, int root) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_blocks(
+                weft::Collective::gather,
+                {.in = in, .out = out, .count = count, .type = type, .root = root});
+        });
+    });
+}
+
+extern "C" weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, int root) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_blocks(
+                weft::Collective::scatter,
+                {.in = in, .out = out, .count = count, .type = type, .root = root});
+        });
+    });
+}
+
+extern "C" weft_status weft_allgather(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_blocks(weft::Collective::allgather,
+                                      {.in = in, .out = out, .count = count, .type = type});
+        });
+    });
+}
+
+extern "C" weft_status weft_alltoall(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_blocks(weft::Collective::alltoall,
+                                      {.in = in, .out = out, .count = count, .type = type});
+        });
+    });
+}
+
+extern "C" weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
+                                           weft_type type, weft_op op) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_reduction(weft::Collective::reduce_scatter,
+                                         {.in = in, .out = out, .count = count, .type = type}, op);
+        });
+    });
+}
+
+extern "C" weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
+                                 weft_type type, weft_op op) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_reduction(weft::Collective::scan,
+                                         {.in = in, .out = out, .count = count, .type = type}, op);
+        });
+    });
+}
+
+extern "C" weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
+                                   weft_type type, weft_op op) {
+    return c_api::guarded(__func__, [&] {
+        return call(team, [&] {
+            return c_api::read_reduction(weft::Collective::exscan,
+                                         {.in = in, .out = out, .count = count, .type = type}, op);
+        });
     });
 }

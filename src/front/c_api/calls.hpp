@@ -18,5 +18,21 @@ namespace weft::c_api {
                                                    int root);
 [[nodiscard]] base::Result<Request> read_allreduce(const void* in, void* out, std::size_t count,
                                                    weft_type type, weft_op op);
+[[nodiscard]] base::Result<Request> read_reduce(const void* in, void* out, std::size_t count,
+                                                weft_type type, weft_op op, int root);
+
+/// What the further calls have in common.
+struct Arguments {
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::size_t count = 0;
+    weft_type type = WEFT_DOUBLE;
+    int root = -1;
+};
+[[nodiscard]] base::Result<Request> read_blocks(Collective collective, const Arguments& arguments);
+[[nodiscard]] base::Result<Request> read_reduction(Collective collective,
+                                                   const Arguments& arguments, weft_op op);
+/// Replaces WEFT_IN_PLACE by where the own block lies in the vector of all blocks.
+void settle_in_place(const run::Team& team, Request& call);
 
 }  // namespace weft::c_api

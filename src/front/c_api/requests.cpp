@@ -23,6 +23,7 @@ Result<void> make(weft_team* team, weft_request** request, Form form, Read read)
     if (request == nullptr) return fail(Status::argument, "request is NULL");
     Result<c_api::Request> call = read();
     if (!call) return call.failure();
+    c_api::settle_in_place(*found->team, *call);
     call->team = team;
     call->persistent = form == Form::persistent;
     if (auto fits = found->team->prepare(call->shape, call->buffers); !fits) return fits;
@@ -80,6 +81,71 @@ extern "C" weft_status weft_iallreduce(weft_team* team, const void* in, void* ou
                         [&] { return c_api::read_allreduce(in, out, count, type, op); });
 }
 
+extern "C" weft_status weft_ireduce(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        [&] { return c_api::read_reduce(in, out, count, type, op, root); });
+}
+
+extern "C" weft_status weft_igather(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_blocks(
+            weft::Collective::gather,
+            {.in = in, .out = out, .count = count, .type = type, .root = root});
+    });
+}
+
+extern "C" weft_status weft_iscatter(weft_team* team, const void* in, void* out, size_t count,
+                                     weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_blocks(
+            weft::Collective::scatter,
+            {.in = in, .out = out, .count = count, .type = type, .root = root});
+    });
+}
+
+extern "C" weft_status weft_iallgather(weft_team* team, const void* in, void* out, size_t count,
+                                       weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_blocks(weft::Collective::allgather,
+                                  {.in = in, .out = out, .count = count, .type = type});
+    });
+}
+
+extern "C" weft_status weft_ialltoall(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_blocks(weft::Collective::alltoall,
+                                  {.in = in, .out = out, .count = count, .type = type});
+    });
+}
+
+extern "C" weft_status weft_ireduce_scatter(weft_team* team, const void* in, void* out,
+                                            size_t count, weft_type type, weft_op op,
+                                            weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_reduction(weft::Collective::reduce_scatter,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
+}
+
+extern "C" weft_status weft_iscan(weft_team* team, const void* in, void* out, size_t count,
+                                  weft_type type, weft_op op, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_reduction(weft::Collective::scan,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
+}
+
+extern "C" weft_status weft_iexscan(weft_team* team, const void* in, void* out, size_t count,
+                                    weft_type type, weft_op op, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started, [&] {
+        return c_api::read_reduction(weft::Collective::exscan,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
+}
+
 extern "C" weft_status weft_barrier_init(weft_team* team, weft_request** request) {
     return make_guarded(__func__, team, request, Form::persistent, c_api::read_barrier);
 }
@@ -94,6 +160,72 @@ extern "C" weft_status weft_allreduce_init(weft_team* team, const void* in, void
                                            weft_type type, weft_op op, weft_request** request) {
     return make_guarded(__func__, team, request, Form::persistent,
                         [&] { return c_api::read_allreduce(in, out, count, type, op); });
+}
+
+extern "C" weft_status weft_reduce_init(weft_team* team, const void* in, void* out, size_t count,
+                                        weft_type type, weft_op op, int root,
+                                        weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        [&] { return c_api::read_reduce(in, out, count, type, op, root); });
+}
+
+extern "C" weft_status weft_gather_init(weft_team* team, const void* in, void* out, size_t count,
+                                        weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_blocks(
+            weft::Collective::gather,
+            {.in = in, .out = out, .count = count, .type = type, .root = root});
+    });
+}
+
+extern "C" weft_status weft_scatter_init(weft_team* team, const void* in, void* out, size_t count,
+                                         weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_blocks(
+            weft::Collective::scatter,
+            {.in = in, .out = out, .count = count, .type = type, .root = root});
+    });
+}
+
+extern "C" weft_status weft_allgather_init(weft_team* team, const void* in, void* out, size_t count,
+                                           weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_blocks(weft::Collective::allgather,
+                                  {.in = in, .out = out, .count = count, .type = type});
+    });
+}
+
+extern "C" weft_status weft_alltoall_init(weft_team* team, const void* in, void* out, size_t count,
+                                          weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_blocks(weft::Collective::alltoall,
+                                  {.in = in, .out = out, .count = count, .type = type});
+    });
+}
+
+extern "C" weft_status weft_reduce_scatter_init(weft_team* team, const void* in, void* out,
+                                                size_t count, weft_type type, weft_op op,
+                                                weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_reduction(weft::Collective::reduce_scatter,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
+}
+
+extern "C" weft_status weft_scan_init(weft_team* team, const void* in, void* out, size_t count,
+                                      weft_type type, weft_op op, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_reduction(weft::Collective::scan,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
+}
+
+extern "C" weft_status weft_exscan_init(weft_team* team, const void* in, void* out, size_t count,
+                                        weft_type type, weft_op op, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent, [&] {
+        return c_api::read_reduction(weft::Collective::exscan,
+                                     {.in = in, .out = out, .count = count, .type = type}, op);
+    });
 }
 
 extern "C" weft_status weft_start(weft_request* request) {

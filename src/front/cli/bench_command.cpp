@@ -70,6 +70,19 @@ constexpr std::uint64_t kSingleCallsMax = 10'000;
 /// Schedules in the notation that "all" stands for, at most.
 constexpr std::size_t kSchedulesMax = 16;
 
+bool is_collective(std::string_view name) {
+    return std::ranges::find(run::kKindNames, name) != run::kKindNames.end();
+}
+Collective collective_named(std::string_view name) {
+    return static_cast<Collective>(std::ranges::find(run::kKindNames, name) -
+                                   run::kKindNames.begin());
+}
+
+bool has_operation(const BenchOptions& options) {
+    return is_collective(options.collective) &&
+           run::has_operation(collective_named(options.collective));
+}
+
 /// Whether there are algorithms of these names, and a root where one is needed.
 base::Result<void> check_specs(const BenchOptions& options) {
     if (collectives::is_rooted(options.collective) && options.root < 0)
@@ -110,7 +123,7 @@ base::Result<void> complete(BenchOptions& options) {
     options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
                                                          : base::MeasuringLoop::back_to_back;
     if (auto checked = check_specs(options); !checked) return checked;
-    if (options.collective == "allreduce" && run::reduce_kernel(*type, *op) == nullptr)
+    if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
         return base::fail(Status::argument, "--op: {} does not exist for {}", options.op,
                           options.type);
     if (options.json && options.osu)
@@ -158,14 +171,15 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
     return {};
 }
 
-/// Every algorithm of the collective that fits the job, by its name; of those with a notation also
-/// the factored schedules.
+/// Every algorithm of the collective that fits the job, by its name and with its parameters set to what
+/// is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     std::vector<std::string> specs;
+    for (std::string& spec : collectives::specs_to_try(options.collective)) {
+        if (check_fit(options, spec, size)) specs.push_back(std::move(spec));
+    }
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
         if (algorithm.collective != options.collective) continue;
-        if (check_fit(options, std::string(algorithm.name), size))
-            specs.emplace_back(algorithm.name);
         if (!algorithm.properties.notation || size < 2) continue;
         std::size_t schedules = 0;
         collectives::for_each_schedule(size, collectives::ScheduleFamily::factored,
@@ -228,6 +242,13 @@ base::Result<Measured> measure_typed(Team world, const BenchOptions& options, st
     if (options.collective == "allreduce")
         return measure_subject<AllreduceSubject<T>>(world, options, bytes, options.operation,
                                                     rotated(options));
+    if (options.collective == "reduce")
+        return measure_subject<ReduceSubject<T>>(world, options, bytes, options.operation,
+                                                 options.root, rotated(options));
+    if (options.collective != "broadcast")
+        return measure_subject<CallSubject<T>>(world, options, bytes,
+                                               collective_named(options.collective),
+                                               options.operation, options.root, rotated(options));
     return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root,
                                                 rotated(options));
 }
@@ -286,7 +307,7 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
                                   {"provider", runtime.provider()},
                                   {"notify", runtime.notify()},
                                   {"type", options.type},
-                                  {"op", options.collective == "allreduce" ? options.op : "none"},
+                                  {"op", has_operation(options) ? options.op : "none"},
                                   {"loop", options.loop},
                                   {"buffers", options.buffers},
                                   {"delay_ns", options.delay_ns},

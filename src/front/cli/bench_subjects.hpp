@@ -160,10 +160,34 @@ class AllreduceSubject : public BenchJob {
         return true;
     }
 
-  private:
+  protected:
     Op op_;
     CallBuffer<T> in_;
     CallBuffer<T> out_;
+};
+
+/// The result is at the root; the others keep what they had.
+template <class T>
+class ReduceSubject : public AllreduceSubject<T> {
+  public:
+    ReduceSubject(Team world, std::uint64_t bytes, Op op, Rank root, bool rotated)
+        : AllreduceSubject<T>(world, bytes, op, rotated), root_(root) {}
+
+    void call() {
+        this->in_.rotate();
+        this->out_.rotate();
+        this->world_.reduce(this->in_.data(), this->out_.data(), this->in_.size(), type_of<T>(),
+                            this->op_, root_);
+    }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        if (this->world_.rank() == root_) return AllreduceSubject<T>::check(batch);
+        for (std::size_t i = 0; i < this->out_.size(); ++i)
+            if (this->out_[i] != T{}) return false;
+        return true;
+    }
+
+  private:
+    Rank root_;
 };
 
 template <class T>
@@ -191,6 +215,85 @@ class BroadcastSubject : public BenchJob {
   private:
     Rank root_;
     CallBuffer<T> buffer_;
+};
+
+/// The collectives that move blocks, and scans; bytes are those of one block (of the vector, for scans).
+template <class T>
+class CallSubject : public BenchJob {
+  public:
+    CallSubject(Team world, std::uint64_t bytes, Collective collective, Op op, Rank root,
+                bool rotated)
+        : BenchJob(world),
+          call_{.collective = collective,
+                .count = bytes / sizeof(T),
+                .type = type_of<T>(),
+                .op = op,
+                .root = root},
+          in_(call_.count * (has_blocks_in() ? ranks() : 1), rotated),
+          out_(call_.count * (has_blocks_out() ? ranks() : 1), rotated) {}
+
+    void prepare(std::uint64_t batch) {
+        in_.fill([&](std::size_t i) { return bench_input<T>(world_.rank(), i, batch); });
+        out_.fill([](std::size_t) { return T{}; });
+    }
+    void call() {
+        in_.rotate();
+        out_.rotate();
+        call_.in = in_.data();
+        call_.out = out_.data();
+        world_.run(call_);
+    }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        for (std::size_t i = 0; i < out_.size(); ++i)
+            if (out_[i] != expected(i, batch)) return false;
+        return true;
+    }
+
+  private:
+    [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(world_.size()); }
+    [[nodiscard]] bool has_blocks_in() const {
+        return call_.collective == Collective::scatter ||
+               call_.collective == Collective::alltoall ||
+               call_.collective == Collective::reduce_scatter;
+    }
+    [[nodiscard]] bool has_blocks_out() const {
+        return call_.collective == Collective::gather ||
+               call_.collective == Collective::allgather ||
+               call_.collective == Collective::alltoall;
+    }
+
+    [[nodiscard]] T expected(std::size_t i, std::uint64_t batch) const {
+        const std::size_t own = static_cast<std::size_t>(world_.rank()) * call_.count;
+        const auto block = static_cast<Rank>(i / call_.count);
+        switch (call_.collective) {
+            case Collective::gather:
+                if (world_.rank() != call_.root) return T{};
+                [[fallthrough]];
+            case Collective::allgather:
+                return bench_input<T>(block, i % call_.count, batch);
+            case Collective::scatter:
+                return bench_input<T>(call_.root, own + i, batch);
+            case Collective::alltoall:
+                return bench_input<T>(block, own + i % call_.count, batch);
+            case Collective::reduce_scatter:
+                return fold(world_.size(), own + i, batch);
+            case Collective::scan:
+                return fold(world_.rank() + 1, i, batch);
+            default:
+                return world_.rank() == 0 ? T{} : fold(world_.rank(), i, batch);
+        }
+    }
+    /// Over the first ranks.
+    [[nodiscard]] T fold(Rank count, std::size_t index, std::uint64_t batch) const {
+        T folded = bench_input<T>(0, index, batch);
+        for (Rank rank = 1; rank < count; ++rank)
+            folded = bench_fold(call_.op, folded, bench_input<T>(rank, index, batch));
+        return folded;
+    }
+
+    Call call_;
+    CallBuffer<T> in_;
+    CallBuffer<T> out_;
 };
 
 }  // namespace weft::front

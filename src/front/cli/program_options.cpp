@@ -33,7 +33,8 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
                        "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
     command.add_option("--ranks", arguments.ranks, "number of ranks");
     command.add_option("--root", arguments.root, "root of a rooted collective (0 unless given)");
-    command.add_option("--bytes", arguments.bytes, "bytes of each rank's vector")
+    command
+        .add_option("--bytes", arguments.bytes, "bytes of each rank's vector, or of a block of it")
         ->capture_default_str();
     command.add_option("--type", arguments.type, "element type")->capture_default_str();
     command
@@ -75,6 +76,8 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     const auto algorithm = collectives::find_algorithm(arguments.collective, *spec);
     if (!algorithm) return in_spec(algorithm.failure());
     if (!(*algorithm)->properties.rooted) request->root = plan::kNoRank;
+    request->elements = collectives::contract(arguments.collective)
+                            .vector_elements(request->size, request->elements);
     return ProgramQuestion{arguments.collective, *std::move(spec), *request};
 }
 

@@ -142,17 +142,18 @@ void print_text(const Json& object) {
 int verify(const VerifyArguments& arguments) {
     const auto known = collectives::check_collective(arguments.programs.collective);
     if (!known) return report_failure(known.failure());
-    const auto request = read_request(arguments.programs);
+    auto request = read_request(arguments.programs);
     if (!request) return report_failure(request.failure());
     auto programs = programs_of(arguments);
     if (!programs) return report_failure(programs.failure());
+    const plan::Contract& contract = collectives::contract(arguments.programs.collective);
+    request->elements = contract.vector_elements(programs->front().size, request->elements);
     const auto laid_out = lay_out(*programs, arguments, *request);
     if (!laid_out) return report_failure(laid_out.failure());
-    const plan::Verdict verdict =
-        plan::verify({.programs = *programs,
-                      .contract = &collectives::contract(arguments.programs.collective),
-                      .elements = request->elements,
-                      .element_bytes = request->element_bytes});
+    const plan::Verdict verdict = plan::verify({.programs = *programs,
+                                                .contract = &contract,
+                                                .elements = request->elements,
+                                                .element_bytes = request->element_bytes});
     const Json object = to_json(programs->front(), programs->size(), verdict);
     if (arguments.json) {
         fmt::print("{}\n", object.dump());

@@ -83,58 +83,63 @@ void PersistentRequest::wait() {
 
 // --- what teams make of them ---------------------------------------------------------------------
 
-Request Team::start(const void* shape, const void* in, void* out) {
-    run::Operation* const operation = detail::succeed(
-        team_of(link_).start(*static_cast<const run::CallShape*>(shape), {in, out}));
+Request Team::start(const Call& call) {
+    run::Operation* const operation =
+        detail::succeed(team_of(link_).start(run::shape_of(call), {call.in, call.out}));
     return Request(std::make_unique<Request::State>(link_->runtime, operation));
 }
 
 Request Team::start_barrier() {
-    const run::CallShape shape = run::barrier_shape();
-    return start(&shape, nullptr, nullptr);
+    return start(Call::barrier());
 }
 Request Team::start_broadcast(void* buffer, std::size_t count, Type type, Rank root) {
-    const run::CallShape shape = run::broadcast_shape(count, type, root);
-    return start(&shape, buffer, buffer);
+    return start(Call::broadcast(buffer, count, type, root));
 }
 Request Team::start_allreduce(const void* in, void* out, std::size_t count, Type type, Op op) {
-    const run::CallShape shape = run::allreduce_shape(count, type, op);
-    return start(&shape, in, out);
+    return start(Call::allreduce(in, out, count, type, op));
 }
 Request Team::start_allreduce(const void* in, void* out, std::size_t count, const UserOp& op) {
-    const run::CallShape shape =
-        run::allreduce_shape(count, static_cast<const run::UserOperation*>(op.held_.get()));
-    return start(&shape, in, out);
+    return start(Call::allreduce(in, out, count, op));
+}
+Request Team::start_reduce(const void* in, void* out, std::size_t count, Type type, Op op,
+                           Rank root) {
+    return start(Call::reduce(in, out, count, type, op, root));
+}
+Request Team::start_reduce(const void* in, void* out, std::size_t count, const UserOp& op,
+                           Rank root) {
+    return start(Call::reduce(in, out, count, op, root));
 }
 
-PersistentRequest Team::prepare(const void* shape, const void* in, void* out,
-                                std::shared_ptr<const void> user) {
-    const auto& asked = *static_cast<const run::CallShape*>(shape);
-    detail::succeed(team_of(link_).prepare(asked, {in, out}));
+PersistentRequest Team::prepare(const Call& call) {
+    const run::CallShape shape = run::shape_of(call);
+    detail::succeed(team_of(link_).prepare(shape, {call.in, call.out}));
     PersistentRequest request;
     request.state_ = std::make_unique<PersistentRequest::State>(
-        PersistentRequest::State{link_, asked, {in, out}, std::move(user), {}});
+        PersistentRequest::State{link_, shape, {call.in, call.out}, call.user, {}});
     return request;
 }
 
 PersistentRequest Team::prepare_barrier() {
-    const run::CallShape shape = run::barrier_shape();
-    return prepare(&shape, nullptr, nullptr, nullptr);
+    return prepare(Call::barrier());
 }
 PersistentRequest Team::prepare_broadcast(void* buffer, std::size_t count, Type type, Rank root) {
-    const run::CallShape shape = run::broadcast_shape(count, type, root);
-    return prepare(&shape, buffer, buffer, nullptr);
+    return prepare(Call::broadcast(buffer, count, type, root));
 }
 PersistentRequest Team::prepare_allreduce(const void* in, void* out, std::size_t count, Type type,
                                           Op op) {
-    const run::CallShape shape = run::allreduce_shape(count, type, op);
-    return prepare(&shape, in, out, nullptr);
+    return prepare(Call::allreduce(in, out, count, type, op));
 }
 PersistentRequest Team::prepare_allreduce(const void* in, void* out, std::size_t count,
                                           const UserOp& op) {
-    const run::CallShape shape =
-        run::allreduce_shape(count, static_cast<const run::UserOperation*>(op.held_.get()));
-    return prepare(&shape, in, out, op.held_);
+    return prepare(Call::allreduce(in, out, count, op));
+}
+PersistentRequest Team::prepare_reduce(const void* in, void* out, std::size_t count, Type type,
+                                       Op op, Rank root) {
+    return prepare(Call::reduce(in, out, count, type, op, root));
+}
+PersistentRequest Team::prepare_reduce(const void* in, void* out, std::size_t count,
+                                       const UserOp& op, Rank root) {
+    return prepare(Call::reduce(in, out, count, op, root));
 }
 
 }  // namespace weft

@@ -79,6 +79,21 @@ void Team::allreduce(const void* in, void* out, std::size_t count, const UserOp&
     succeed(team_of(link_).call(run::allreduce_shape(count, user), {in, out}));
 }
 
+void Team::reduce(const void* in, void* out, std::size_t count, Type type, Op op, Rank root) {
+    succeed(team_of(link_).call(run::reduce_shape(run::allreduce_shape(count, type, op), root),
+                                {in, out}));
+}
+
+void Team::reduce(const void* in, void* out, std::size_t count, const UserOp& op, Rank root) {
+    const auto* user = static_cast<const run::UserOperation*>(op.held_.get());
+    succeed(
+        team_of(link_).call(run::reduce_shape(run::allreduce_shape(count, user), root), {in, out}));
+}
+
+void Team::run(const Call& call) {
+    succeed(team_of(link_).call(run::shape_of(call), {call.in, call.out}));
+}
+
 std::optional<Team> Team::split(int color, int key) {
     run::Team* team = succeed(team_of(link_).split(color, key));
     if (team == nullptr) return std::nullopt;

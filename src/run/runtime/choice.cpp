@@ -22,12 +22,15 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     plan::Candidate candidate{.algorithm = print(spec),
                               .ordered = algorithm.properties.ordered,
                               .bit_identical = algorithm.properties.bit_identical};
-    candidate.stages = [=, collective = call.collective](Rank size) mutable {
+    const plan::Contract& contract = collectives::contract(call.collective);
+    candidate.stages = [=, &contract, collective = call.collective](Rank size) mutable {
         request.size = size;
+        request.elements = contract.vector_elements(size, call.elements);
         return collectives::generate_stages(collective, spec, request);
     };
-    candidate.program = [=, collective = call.collective](Rank size, Rank rank) mutable {
+    candidate.program = [=, &contract, collective = call.collective](Rank size, Rank rank) mutable {
         request.size = size;
+        request.elements = contract.vector_elements(size, call.elements);
         request.rank = rank;
         return collectives::generate(collective, spec, request);
     };
@@ -97,7 +100,9 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
         if (!algorithm) return algorithm.failure();
         candidates.push_back(candidate_of(**algorithm, *spec, call));
     }
-    return plan::select(machine, size, candidates, {call.elements, call.element_bytes},
+    const std::uint64_t elements =
+        collectives::contract(call.collective).vector_elements(size, call.elements);
+    return plan::select(machine, size, candidates, {elements, call.element_bytes},
                         {.ordered = call.ordered, .bit_identical = call.bit_identical});
 }
 

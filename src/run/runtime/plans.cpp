@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/plans.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 
@@ -22,7 +23,7 @@ std::string describe(const CallShape& shape, std::string_view spec) {
     std::string text(name_of(shape.kind));
     if (shape.kind != Kind::barrier)
         text += fmt::format(" of {} {}", shape.elements, base::name_of(shape.type));
-    if (shape.kind == Kind::allreduce) text += fmt::format(" with {}", base::name_of(shape.op));
+    if (has_operation(shape.kind)) text += fmt::format(" with {}", base::name_of(shape.op));
     if (shape.root >= 0) text += fmt::format(" from root {}", shape.root);
     return text + fmt::format(" by {}", spec);
 }
@@ -36,6 +37,13 @@ std::uint16_t hash_of(std::string_view description, std::uint32_t bytes) {
     hash ^= hash >> 16;
     const auto folded = static_cast<std::uint16_t>(hash);
     return folded == Inquiry::kVerdict ? std::uint16_t{1} : folded;
+}
+
+Part part_of(const BoundProgram& bound, plan::UnitRange units) {
+    const plan::Partition& partition = bound.partition;
+    if (units.count == 0 || bound.elements == 0) return {};
+    return {partition.begin(units.first) * bound.element_bytes,
+            partition.size(units.first, units.count) * bound.element_bytes};
 }
 
 /// Whether type and operation exist. Values that are none of the names come from casts.
@@ -71,10 +79,11 @@ bool is_exact(const CallShape& shape) {
 base::Result<void> check(const CallShape& shape, Rank size) {
     if (auto checked = check_words(shape); !checked) return checked;
     const std::uint64_t bytes = element_bytes(shape);
-    if (shape.elements > std::numeric_limits<std::int64_t>::max() / bytes)
+    const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (shape.elements > most / bytes / static_cast<std::uint64_t>(size))
         return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
                           shape.elements, bytes);
-    if (shape.kind == Kind::broadcast && (shape.root < 0 || shape.root >= size))
+    if (has_root(shape.kind) && (shape.root < 0 || shape.root >= size))
         return base::fail(Status::argument, "root: {} is not a rank of the team, expected 0..{}",
                           shape.root, size - 1);
     return {};
@@ -87,7 +96,8 @@ CallClass class_of(const CallShape& shape, std::string_view collective) {
     if (collective == name_of(Kind::barrier)) return call;
     call.elements = shape.elements;
     call.element_bytes = element_bytes(shape);
-    if (collective == name_of(Kind::broadcast)) return call;
+    const auto kind = std::ranges::find(kKindNames, collective) - kKindNames.begin();
+    if (!has_operation(static_cast<Kind>(kind))) return call;
     call.ordered = shape.user != nullptr && !shape.user->commutative;
     call.bit_identical = !is_exact(shape);
     return call;
@@ -132,6 +142,11 @@ base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) con
     return chooser_.choose(class_of(shape, name_of(shape.kind)));
 }
 
+std::uint64_t PlanCache::vector_elements(const CallShape& shape) const {
+    return collectives::contract(name_of(shape.kind))
+        .vector_elements(context_.size, shape.elements);
+}
+
 base::Result<const Plan*> PlanCache::inserted_barrier() {
     const CallShape shape{.kind = Kind::barrier};
     const auto spec = choose_by_shape(shape);
@@ -166,13 +181,13 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     plan->shape = shape;
     plan->reducer.user = shape.user;
     plan->reducer.element_bytes = element_bytes(shape);
-    if (shape.kind == Kind::allreduce && shape.user == nullptr) {
+    if (has_operation(shape.kind) && shape.user == nullptr) {
         plan->reducer.kernel = kernels_.kernel(shape.type, shape.op);
         if (plan->reducer.kernel == nullptr)
             return base::fail(Status::argument, "op: {} does not exist for {}",
                               base::name_of(shape.op), base::name_of(shape.type));
     }
-    BindOptions options{.elements = shape.elements,
+    BindOptions options{.elements = vector_elements(shape),
                         .element_bytes = element_bytes(shape),
                         .description = describe(shape, spec),
                         .shape = context_.region};
@@ -180,17 +195,23 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     auto bound = bind_call(shape, *parsed, options);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", spec));
     plan->program = std::move(*bound);
+    const plan::Contract& contract = collectives::contract(name_of(shape.kind));
+    const plan::Program& program = plan->program.program;
+    plan->input = part_of(plan->program, contract.input_of(program));
+    plan->output = part_of(plan->program, contract.output_of(program));
     return plan;
 }
 
 base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
                                                 const collectives::AlgorithmSpec& spec,
                                                 const BindOptions& options) const {
-    collectives::GenerateRequest request{.rank = context_.rank,
-                                         .size = context_.size,
-                                         .root = shape.root,
-                                         .elements = shape.elements,
-                                         .element_bytes = options.element_bytes};
+    collectives::GenerateRequest request{
+        .rank = context_.rank,
+        .size = context_.size,
+        .root = shape.root,
+        .elements = options.elements,
+        .element_bytes = options.element_bytes,
+        .ordered = shape.user != nullptr && !shape.user->commutative};
     auto whole = collectives::generate(name_of(shape.kind), spec, request);
     if (!whole) return whole.failure();
     if (shape.apart) return bind(std::move(*whole), options);

@@ -21,13 +21,25 @@
 #include "run/execute/operation.hpp"
 #include "run/reduce/reduce.hpp"
 #include "run/runtime/choice.hpp"
+#include "weft/call.hpp"
 
 namespace weft::run {
 
-enum class Kind : std::uint8_t { barrier, broadcast, allreduce };
-inline constexpr std::array<std::string_view, 3> kKindNames{"barrier", "broadcast", "allreduce"};
+/// The collectives; their names are those of the public enumeration, in its order.
+using Kind = Collective;
+inline constexpr std::array<std::string_view, 11> kKindNames{
+    "barrier",   "broadcast", "reduce",         "allreduce", "gather", "scatter",
+    "allgather", "alltoall",  "reduce_scatter", "scan",      "exscan"};
 [[nodiscard]] constexpr std::string_view name_of(Kind kind) {
     return kKindNames[static_cast<std::size_t>(kind)];
+}
+[[nodiscard]] constexpr bool has_root(Kind kind) {
+    return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather ||
+           kind == Kind::scatter;
+}
+[[nodiscard]] constexpr bool has_operation(Kind kind) {
+    return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::reduce_scatter ||
+           kind == Kind::scan || kind == Kind::exscan;
 }
 
 /// The shape of a call.
@@ -36,7 +48,7 @@ struct CallShape {
     Type type = Type::float64;
     Op op = Op::sum;
     Rank root = -1;
-    std::uint64_t elements = 0;
+    std::uint64_t elements = 0;           ///< of the vector, or of each rank's block of it
     const UserOperation* user = nullptr;  ///< for Op::user
     std::uint64_t user_serial = 0;        ///< of that operation
     /// Signals go into the waiter's own region; nothing is read from a peer's. For the last call of a
@@ -53,10 +65,18 @@ struct CallShape {
 /// state of a runtime: operations are made without one.
 [[nodiscard]] std::uint64_t next_operation_serial();
 
+/// What this rank has of the vector of a call: the part that the caller's pointer points to.
+struct Part {
+    std::uint64_t offset = 0;  ///< bytes from the start of the vector
+    std::uint64_t bytes = 0;
+};
+
 struct Plan {
     CallShape shape;
     BoundProgram program;
     Reducer reducer;
+    Part input;
+    Part output;
 };
 
 /// What plans of one team depend on besides the call.
@@ -97,6 +117,8 @@ class PlanCache {
     base::Result<const Plan*> find_or_make(const CallShape& shape);
     base::Result<const Plan*> keep(const CallShape& shape, const std::string& spec);
     [[nodiscard]] base::Result<std::string> choose_by_shape(const CallShape& shape) const;
+    /// Of the whole vector, if a call counts those of each rank's block.
+    [[nodiscard]] std::uint64_t vector_elements(const CallShape& shape) const;
     [[nodiscard]] base::Result<std::unique_ptr<Plan>> make(const CallShape& shape,
                                                            const std::string& spec) const;
     [[nodiscard]] base::Result<BoundProgram> bind_call(const CallShape& shape,

@@ -3,8 +3,21 @@
 #pragma once
 
 #include "run/runtime/plans.hpp"
+#include "weft/call.hpp"
 
 namespace weft::run {
+
+/// Of any call; a user's operation outlives it.
+[[nodiscard]] inline CallShape shape_of(const Call& call) {
+    const auto* const user = static_cast<const UserOperation*>(call.user.get());
+    return {.kind = call.collective,
+            .type = call.type,
+            .op = call.op,
+            .root = call.root,
+            .elements = call.count,
+            .user = user,
+            .user_serial = user == nullptr ? 0 : user->serial};
+}
 
 [[nodiscard]] inline CallShape barrier_shape() {
     return {.kind = Kind::barrier};
@@ -16,6 +29,13 @@ namespace weft::run {
 
 [[nodiscard]] inline CallShape allreduce_shape(std::size_t count, Type type, Op op) {
     return {.kind = Kind::allreduce, .type = type, .op = op, .elements = count};
+}
+
+/// An allreduce's shape with a root.
+[[nodiscard]] inline CallShape reduce_shape(CallShape allreduce, Rank root) {
+    allreduce.kind = Kind::reduce;
+    allreduce.root = root;
+    return allreduce;
 }
 
 /// With a user's operation, which outlives the call.

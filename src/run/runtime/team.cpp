@@ -41,37 +41,37 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
 base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
     const auto plan = plans_.find(shape);
     if (!plan) return plan.failure();
-    if (auto checked = check_buffers(shape, buffers); !checked) return checked.failure();
-    Operation& op = engine_.issue(*state_, (*plan)->program, registers(buffers), (*plan)->reducer);
+    const Registers memory = registers(**plan, buffers);
+    if (auto checked = check_buffers(**plan, memory); !checked) return checked.failure();
+    Operation& op = engine_.issue(*state_, (*plan)->program, memory, (*plan)->reducer);
     runtime_.wake_helper();
     return &op;
 }
 
-base::Result<void> Team::check_separate_buffers(const CallShape& shape, Buffers buffers) {
-    if (shape.kind == Kind::barrier) return {};
-    const char* const missing = buffers.input == nullptr    ? "input"
-                                : buffers.output == nullptr ? "output"
-                                                            : nullptr;
-    if (missing != nullptr)
-        return base::fail(Status::argument, "{}: {} is null, expected {} elements",
-                          name_of(shape.kind), missing, shape.elements);
-    const std::uint64_t element =
-        shape.user != nullptr ? shape.user->element_bytes : base::size_of(shape.type);
-    const auto* input = static_cast<const std::byte*>(buffers.input);
-    const auto* output = static_cast<const std::byte*>(buffers.output);
-    const std::uint64_t bytes = shape.elements * element;
-    if (input < output + bytes && output < input + bytes)
+base::Result<void> Team::check_separate_buffers(const Plan& plan, Registers memory) {
+    const std::string_view name = name_of(plan.shape.kind);
+    const bool no_input = plan.input.bytes > 0 && memory.input == nullptr;
+    const bool no_output = plan.output.bytes > 0 && memory.output == nullptr;
+    if (no_input || no_output) {
+        const Part& part = no_input ? plan.input : plan.output;
+        return base::fail(Status::argument, "{}: {} is null, expected {} elements", name,
+                          no_input ? "input" : "output", part.bytes / plan.program.element_bytes);
+    }
+    if (plan.input.bytes == 0 || plan.output.bytes == 0) return {};
+    const std::byte* const input = memory.input + plan.input.offset;
+    const std::byte* const output = memory.output + plan.output.offset;
+    if (input < output + plan.output.bytes && output < input + plan.input.bytes)
         return base::fail(Status::argument,
                           "{}: input and output overlap by a part, expected the same or separate "
                           "memory",
-                          name_of(shape.kind));
+                          name);
     return {};
 }
 
 base::Result<void> Team::prepare(const CallShape& shape, Buffers buffers) {
     const auto plan = plans_.find(shape);
     if (!plan) return plan.failure();
-    return check_buffers(shape, buffers);
+    return check_buffers(**plan, registers(**plan, buffers));
 }
 
 base::Result<std::vector<Team::Entry>> Team::exchange(const Entry& mine) {

@@ -24,7 +24,8 @@ using RealEngine = Engine<link::Wire>;
 
 class Runtime;
 
-/// The memory of a call. input may be the output exactly (in place).
+/// The memory of a call: a rank's parts of input and output. They may be the same parts of the same
+/// vector (in place).
 struct Buffers {
     const void* input = nullptr;
     void* output = nullptr;
@@ -51,8 +52,9 @@ class Team {
     [[nodiscard]] base::Result<void> call(const CallShape& shape, Buffers buffers) {
         const auto plan = plans_.find(shape);
         if (!plan) return plan.failure();
-        if (auto checked = check_buffers(shape, buffers); !checked) return checked;
-        if (engine_.run(*state_, (*plan)->program, registers(buffers), (*plan)->reducer)) return {};
+        const Registers memory = registers(**plan, buffers);
+        if (auto checked = check_buffers(**plan, memory); !checked) return checked;
+        if (engine_.run(*state_, (*plan)->program, memory, (*plan)->reducer)) return {};
         return engine_.failure();
     }
 
@@ -103,17 +105,21 @@ class Team {
     [[nodiscard]] bool all_abandoned(const std::vector<Entry>& entries, const Team& child) const;
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<Entry>& entries);
 
-    [[nodiscard]] static Registers registers(Buffers buffers) {
-        return {static_cast<const std::byte*>(buffers.input),
-                static_cast<std::byte*>(buffers.output)};
+    /// Where the vectors would start that the caller's parts belong to; null stays null.
+    [[nodiscard]] static Registers registers(const Plan& plan, Buffers buffers) {
+        const auto start = [](const void* part, std::uint64_t offset) {
+            const auto address = reinterpret_cast<std::uintptr_t>(part);
+            return reinterpret_cast<std::byte*>(address == 0 ? 0 : address - offset);
+        };
+        return {start(buffers.input, plan.input.offset), start(buffers.output, plan.output.offset)};
     }
-    [[nodiscard]] static base::Result<void> check_buffers(const CallShape& shape, Buffers buffers) {
-        if (shape.elements == 0 || (buffers.input == buffers.output && buffers.input != nullptr))
+    [[nodiscard]] static base::Result<void> check_buffers(const Plan& plan, Registers memory) {
+        if (plan.shape.elements == 0 || (memory.input == memory.output && memory.input != nullptr))
             return {};
-        return check_separate_buffers(shape, buffers);
+        return check_separate_buffers(plan, memory);
     }
-    [[nodiscard]] static base::Result<void> check_separate_buffers(const CallShape& shape,
-                                                                   Buffers buffers);
+    [[nodiscard]] static base::Result<void> check_separate_buffers(const Plan& plan,
+                                                                   Registers memory);
 
     Runtime& runtime_;
     RealEngine& engine_;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// call.hpp - a collective call as a value.
+//
+// Team::run(), start() and prepare() take one. In the calls that move blocks, a block per member, the vector of
+// all blocks is one picture on all members: in place means that a rank's own block lies where it
+// belongs in that vector (as in out = in + rank * count for a reduce_scatter).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "weft/export.h"
+#include "weft/types.hpp"
+
+namespace weft {
+
+/// The collectives.
+enum class Collective : std::uint8_t {
+    barrier,
+    broadcast,
+    reduce,
+    allreduce,
+    gather,
+    scatter,
+    allgather,
+    alltoall,
+    reduce_scatter,
+    scan,
+    exscan
+};
+
+/// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
+/// longer than the runtime's calls that use it.
+class WEFT_API UserOp {
+  public:
+    /// function: see UserFunction. element_bytes: size of one element. commutative: whether operands
+    /// may be swapped; if not, contributions are combined in rank order.
+    UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative);
+
+  private:
+    friend class Team;
+    friend struct Call;
+    std::shared_ptr<const void> held_;
+};
+
+/// What to call, and on what memory. Elements are of `type`, or of the user operation's size; in may be out
+/// where both have the same size.
+struct Call {
+    Collective collective = Collective::barrier;
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::size_t count = 0;
+    Type type = Type::float64;
+    Op op = Op::sum;
+    Rank root = -1;
+    std::shared_ptr<const void> user = nullptr;  ///< of Op::user
+
+    [[nodiscard]] static Call barrier() { return {}; }
+    [[nodiscard]] static Call broadcast(void* buffer, std::size_t count, Type type, Rank root) {
+        return {.collective = Collective::broadcast,
+                .in = buffer,
+                .out = buffer,
+                .count = count,
+                .type = type,
+                .root = root};
+    }
+    /// out = in of rank 0 (op) in of rank 1 (op) ..., on every member.
+    [[nodiscard]] static Call allreduce(const void* in, void* out, std::size_t count, Type type,
+                                        Op op) {
+        return {.collective = Collective::allreduce,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .op = op};
+    }
+    [[nodiscard]] static Call allreduce(const void* in, void* out, std::size_t count,
+                                        const UserOp& op) {
+        return {.collective = Collective::allreduce,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = Type::user,
+                .op = Op::user,
+                .user = op.held_};
+    }
+    /// The same for the root alone; out counts only there.
+    [[nodiscard]] static Call reduce(const void* in, void* out, std::size_t count, Type type, Op op,
+                                     Rank root) {
+        return {.collective = Collective::reduce,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .op = op,
+                .root = root};
+    }
+    [[nodiscard]] static Call reduce(const void* in, void* out, std::size_t count, const UserOp& op,
+                                     Rank root) {
+        return {.collective = Collective::reduce,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = Type::user,
+                .op = Op::user,
+                .root = root,
+                .user = op.held_};
+    }
+    /// in: count elements; the root's out: size() blocks of count elements, in rank order.
+    [[nodiscard]] static Call gather(const void* in, void* out, std::size_t count, Type type,
+                                     Rank root) {
+        return {.collective = Collective::gather,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .root = root};
+    }
+    /// The root's in: size() blocks of count elements; out: this rank's block.
+    [[nodiscard]] static Call scatter(const void* in, void* out, std::size_t count, Type type,
+                                      Rank root) {
+        return {.collective = Collective::scatter,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .root = root};
+    }
+    /// in: count elements; out: the blocks of all members, in rank order.
+    [[nodiscard]] static Call allgather(const void* in, void* out, std::size_t count, Type type) {
+        return {.collective = Collective::allgather,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type};
+    }
+    /// in: a block of count elements for each member; out: one from each, in rank order.
+    [[nodiscard]] static Call alltoall(const void* in, void* out, std::size_t count, Type type) {
+        return {
+            .collective = Collective::alltoall, .in = in, .out = out, .count = count, .type = type};
+    }
+    /// in: size() blocks of count elements; out: this rank's block of the reduction of all.
+    [[nodiscard]] static Call reduce_scatter(const void* in, void* out, std::size_t count,
+                                             Type type, Op op) {
+        return {.collective = Collective::reduce_scatter,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .op = op};
+    }
+    [[nodiscard]] static Call reduce_scatter(const void* in, void* out, std::size_t count,
+                                             const UserOp& op) {
+        return {.collective = Collective::reduce_scatter,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = Type::user,
+                .op = Op::user,
+                .user = op.held_};
+    }
+    /// out = in of rank 0 (op) ... (op) in of this rank.
+    [[nodiscard]] static Call scan(const void* in, void* out, std::size_t count, Type type, Op op) {
+        return {.collective = Collective::scan,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .op = op};
+    }
+    [[nodiscard]] static Call scan(const void* in, void* out, std::size_t count, const UserOp& op) {
+        return {.collective = Collective::scan,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = Type::user,
+                .op = Op::user,
+                .user = op.held_};
+    }
+    /// The same without this rank's own; rank 0's out is left alone.
+    [[nodiscard]] static Call exscan(const void* in, void* out, std::size_t count, Type type,
+                                     Op op) {
+        return {.collective = Collective::exscan,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .op = op};
+    }
+    [[nodiscard]] static Call exscan(const void* in, void* out, std::size_t count,
+                                     const UserOp& op) {
+        return {.collective = Collective::exscan,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = Type::user,
+                .op = Op::user,
+                .user = op.held_};
+    }
+};
+
+}  // namespace weft
