@@ -99,7 +99,7 @@ typedef enum weft_op WEFT_AS_INT {
 } weft_op;
 
 /// As `in`: the input stands in `out`.
-#define WEFT_IN_PLACE ((const void*)-1)
+#define WEFT_IN_PLACE ((void*)-1)
 
 // --- errors, version ------------------------------------------------------------------------------
 

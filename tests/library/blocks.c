@@ -121,12 +121,12 @@ static void scans(void) {
 static void refusals(void) {
     int32_t vector[2 * kRanksMax];
     memset(vector, 0, sizeof vector);
-    REFUSED(weft_gather(world, vector, vector + 40, 1, WEFT_INT32, size), WEFT_ERR_ARGUMENT,
+    REFUSED(weft_gather(world, vector, vector + kRanksMax, 1, WEFT_INT32, size), WEFT_ERR_ARGUMENT,
             "root");
     REFUSED(weft_allgather(world, vector, WEFT_IN_PLACE, 1, WEFT_INT32), WEFT_ERR_ARGUMENT,
             "IN_PLACE");
     REFUSED(weft_allgather(world, NULL, vector, 1, WEFT_INT32), WEFT_ERR_ARGUMENT, "null");
-    REFUSED(weft_alltoall(world, vector, vector, SIZE_MAX / 8, WEFT_INT32), WEFT_ERR_ARGUMENT,
+    REFUSED(weft_alltoall(world, vector, vector, SIZE_MAX / 2, WEFT_INT32), WEFT_ERR_ARGUMENT,
             "overflow");
     REFUSED(weft_scan(world, vector, vector, 1, WEFT_DOUBLE, WEFT_BAND), WEFT_ERR_ARGUMENT, "band");
     if (size > 1)
