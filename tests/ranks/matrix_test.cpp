@@ -56,8 +56,10 @@ void expect_full_cover(const nlohmann::json& report, int ranks) {
             if (algorithm.collective != collective || algorithm.properties.notation) continue;
             const bool served = !algorithm.properties.power_of_two ||
                                 std::has_single_bit(static_cast<unsigned>(ranks));
+            if (collective == "barrier" && algorithm.name == "multiplying" && ranks == 1)
+                continue;  // one rank has no stage
             EXPECT_EQ(number(collective.data(), algorithm.name.data()) > 0, served)
-                << algorithm.name;
+                << collective << ' ' << algorithm.name;
         }
     }
     for (const char* what :

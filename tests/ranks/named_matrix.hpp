@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "collectives/registry.hpp"
 #include "tests/ranks/matrix_memory.hpp"
@@ -78,7 +80,7 @@ class NamedMatrix {
     template <class Check>
     void for_each_spec(const std::string& collective, Check check) {
         check("", true);
-        for (const std::string& spec : collectives::specs_to_try(collective)) {
+        for (const std::string& spec : specs_of(collective)) {
             const auto parsed = collectives::parse_spec(spec);
             collectives::GenerateRequest request{.rank = world_.rank(),
                                                  .size = world_.size(),
@@ -92,6 +94,18 @@ class NamedMatrix {
             check(spec, collectives::generate(collective, *parsed, request).ok());
         }
         world_.set_algorithm(collective, "");
+    }
+    /// What the registry names, and what it proposes for so many ranks.
+    [[nodiscard]] std::vector<std::string> specs_of(const std::string& collective) const {
+        std::vector<std::string> specs = collectives::specs_to_try(collective);
+        for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
+            if (algorithm.collective != collective || algorithm.variants == nullptr) continue;
+            if (algorithm.properties.notation) continue;  // the whole family has its own matrix
+            for (std::string& spec : algorithm.variants({.size = world_.size()}))
+                if (std::find(specs.begin(), specs.end(), spec) == specs.end())
+                    specs.push_back(std::move(spec));
+        }
+        return specs;
     }
     /// All roots with the default, a quarter of them with each spec.
     template <class Check>
