@@ -31,7 +31,7 @@ struct GenerateRequest {
     Rank rank = 0;
     int size = 1;
     Rank root = plan::kNoRank;
-    std::uint32_t segments = 1;  ///< pieces of a pipeline; a parameter `segments` of the spec wins
+    std::uint32_t segments = 1;  ///< what each piece of the spec's pipeline is cut into
     std::uint64_t elements = 0;  ///< of the vector that each rank contributes
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
@@ -90,21 +90,24 @@ struct Algorithm {
     return header;
 }
 
-/// Pieces of the pipeline: the spec's parameter or else the request's. More pieces
-/// than elements are allowed: some are empty.
+/// Pieces of the pipeline: as many as the spec says (else one), each in as many as the request asks for.
+/// More pieces than elements are allowed: some are empty.
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
-    const base::Result<std::int64_t> given = number_parameter(
-        spec, "segments", {.fallback = request.segments, .least = 1, .most = 1 << 20});
+    constexpr std::int64_t kMost = 1 << 20;
+    const base::Result<std::int64_t> given =
+        number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost});
     if (!given) return given.failure();
-    return static_cast<std::uint32_t>(*given);
+    return static_cast<std::uint32_t>(
+        std::min(*given * std::int64_t{request.segments}, std::max(kMost, *given)));
 }
 
 /// For algorithms that are made to be pipelines: the request in pieces of about 8 KiB, at most 64,
 /// unless the spec says how many. What the request asks for is asked of each piece.
-[[nodiscard]] inline GenerateRequest in_pieces(GenerateRequest request) {
+[[nodiscard]] inline GenerateRequest in_pieces(const AlgorithmSpec& spec, GenerateRequest request) {
     constexpr std::uint64_t kPieceBytes = 8192;
     constexpr std::uint64_t kPiecesMax = 64;
+    if (spec.find("segments") != nullptr) return request;
     const std::uint64_t pieces =
         request.elements / kPieceBytes * request.element_bytes +
         request.elements % kPieceBytes * request.element_bytes / kPieceBytes;

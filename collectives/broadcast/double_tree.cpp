@@ -40,7 +40,7 @@ TreePlace place_of(const patterns::DoubleTree& trees, int tree, const GenerateRe
 
 base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,
                                                  const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(asked);
+    const GenerateRequest request = in_pieces(spec, asked);
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
     plan::Program header = program_header("broadcast", spec, request);

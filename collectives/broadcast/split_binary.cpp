@@ -123,7 +123,7 @@ class SplitBinary {
 
 base::Result<plan::Program> generate_split_binary(const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(asked);
+    const GenerateRequest request = in_pieces(spec, asked);
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
     plan::Program header = program_header("broadcast", spec, request);

@@ -38,7 +38,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
 
 base::Result<plan::Program> generate_linear(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, in_pieces(request));
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, in_pieces(spec, request));
     if (!segments) return segments.failure();
     plan::Program header = program_header("exscan", spec, request);
     header.root = plan::kNoRank;

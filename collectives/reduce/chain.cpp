@@ -19,7 +19,7 @@ namespace {
 
 base::Result<plan::Program> generate_chain(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    return reduce_along(patterns::chain_tree(request.size), spec, in_pieces(request));
+    return reduce_along(patterns::chain_tree(request.size), spec, in_pieces(spec, request));
 }
 
 }  // namespace

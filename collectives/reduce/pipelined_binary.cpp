@@ -19,7 +19,7 @@ namespace {
 
 base::Result<plan::Program> generate_pipelined_binary(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
-    return reduce_along(patterns::kary_tree(request.size, 2), spec, in_pieces(request));
+    return reduce_along(patterns::kary_tree(request.size, 2), spec, in_pieces(spec, request));
 }
 
 }  // namespace
