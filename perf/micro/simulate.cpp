@@ -22,6 +22,7 @@
 #include "base/statistics.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/registry.hpp"
+#include "plan/simulate/stream.hpp"
 
 namespace {
 
@@ -57,36 +58,38 @@ const plan::VectorSize kEightBytes{8, 1};
 /// The image of all programs, made here: the goals are for one core.
 plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
     plan::ImagePart part(model, kEightBytes);
-    for (Rank rank = 0; rank < stages.size(); ++rank) {
-        (void)part.add(plan::program_of(stages, rank));
-        if (rank == 63) part.reserve(static_cast<std::size_t>(stages.size()));
-    }
+    (void)plan::add_programs(part, stages, 0, stages.size());
     return part;
 }
 
-/// What a case has done: messages (or schedules) and a figure that must not change.
+/// What a case has done: messages (or schedules), waits, and a figure that must not change.
 struct Done {
     std::uint64_t count = 0;
+    std::uint64_t waits = 0;
     double makespan_ns = 0;
 };
 
-Done done(const weft::base::Result<plan::Outcome>& outcome) {
-    return {outcome->messages, static_cast<double>(outcome->makespan) / 1000};
+Done done(const weft::base::Result<plan::Outcome>& outcome, std::uint64_t waits) {
+    return {outcome->messages, waits, static_cast<double>(outcome->makespan) / 1000};
 }
 
 Done structured(const Question& question, plan::Time noise) {
-    return done(plan::simulate_structured(stages_of(question), kEightBytes, surroundings(noise)));
+    const auto outcome =
+        plan::simulate_structured(stages_of(question), kEightBytes, surroundings(noise));
+    return done(outcome, outcome->events - outcome->messages);
 }
 
 Done by_programs(const Question& question, plan::Time noise, bool by_time) {
     const plan::Surroundings around = surroundings(noise);
     const plan::ImagePart part = image_of(stages_of(question), around.model);
     return done(by_time ? plan::simulate_events({&part, 1}, around)
-                        : plan::simulate_generic({&part, 1}, around));
+                        : plan::simulate_generic({&part, 1}, around),
+                part.waits());
 }
 
 Done folded(const Question& question) {
-    return done(plan::simulate_folded(stages_of(question), kEightBytes, surroundings(0)));
+    const auto outcome = plan::simulate_folded(stages_of(question), kEightBytes, surroundings(0));
+    return done(outcome, outcome->events - outcome->messages);
 }
 
 /// All schedules of all sizes up to 128, each with its cost.
@@ -111,7 +114,7 @@ Done enumerate() {
 
 Done search() {
     const collectives::OptimumSearch search(999'983, {1340, 340});
-    return {1, static_cast<double>(search.find(999'983).cost)};
+    return {1, 0, static_cast<double>(search.find(999'983).cost)};
 }
 
 struct Case {
@@ -182,8 +185,8 @@ int main(int argument_count, char** arguments) {
     const std::string machine =
         fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency());
     if (!json) {
-        fmt::print("{}\n{:44} {:>10} {:>10} {:>8} {:>14} {:>10}\n", machine, "case", "least s",
-                   "median s", "goal s", "messages", "M/s");
+        fmt::print("{}\n{:44} {:>10} {:>10} {:>8} {:>14} {:>14} {:>10}\n", machine, "case",
+                   "least s", "median s", "goal s", "messages", "waits", "M/s");
     }
     for (const Case& each : make_cases()) {
         if (std::string_view(each.name).find(wanted) == std::string_view::npos) continue;
@@ -201,11 +204,12 @@ int main(int argument_count, char** arguments) {
                         {"median_s", median},
                         {"goal_s", each.goal_s},
                         {"messages", result.count},
+                        {"waits", result.waits},
                         {"makespan_ns", result.makespan_ns}});
         if (json) continue;
-        fmt::print("{:44} {:>10.4f} {:>10.4f} {:>8} {:>14} {:>10.1f}\n", each.name, least, median,
-                   each.goal_s > 0 ? fmt::format("{}", each.goal_s) : "", result.count,
-                   static_cast<double>(result.count) / least * 1e-6);
+        fmt::print("{:44} {:>10.4f} {:>10.4f} {:>8} {:>14} {:>14} {:>10.1f}\n", each.name, least,
+                   median, each.goal_s > 0 ? fmt::format("{}", each.goal_s) : "", result.count,
+                   result.waits, static_cast<double>(result.count) / least * 1e-6);
         std::fflush(stdout);
     }
     if (json)

@@ -29,6 +29,7 @@
 #include "plan/simulate/duration.hpp"
 #include "plan/simulate/goal.hpp"
 #include "plan/simulate/simulate.hpp"
+#include "plan/simulate/stream.hpp"
 #include "plan/simulate/timeline.hpp"
 
 namespace weft::front {
@@ -229,14 +230,14 @@ class Simulation {
         });
     }
 
-    [[nodiscard]] base::Result<plan::Program> program_of(Rank rank) const {
-        if (stages_) return plan::program_of(*stages_, rank);
-        return generate_one(question_, rank);
-    }
-
     base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool tells) {
+        if (stages_)
+            return plan::add_programs(part, *stages_, first, last, [&](Rank rank) {
+                if (tells)
+                    progress_("generated", static_cast<double>(rank - first) / (last - first));
+            });
         for (Rank rank = first; rank < last; ++rank) {
-            const auto program = program_of(rank);
+            const auto program = generate_one(question_, rank);
             if (!program) return program.failure();
             if (auto added = part.add(*program); !added) return added;
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));

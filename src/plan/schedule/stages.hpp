@@ -8,7 +8,7 @@
 //          what fast engines need to know of a billion ranks, are both read from that value.
 // Holds    The size of the value follows the number of stages, not of ranks. program_of() takes time
 //          in proportion to the program it makes (and to the number of stages).
-// Next     stages.cpp for the steps; collectives/README.md names the generators that make such values.
+// Next     stage_steps.hpp for the steps; collectives/README.md names the generators that make such values.
 #pragma once
 
 #include <cstdint>

@@ -86,6 +86,7 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
     Lanes lanes(parts, surroundings, trace);
+    lanes.watch();
     Traffic traffic(surroundings);
     EventQueue queue;
     std::vector<std::uint32_t> ready;

@@ -1,29 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // generic.cpp - the engine that takes any programs: lanes go on as far as they can, in waves.
 //
-// Idea     Lanes are taken first come first served. A lane that misses something is taken up again
-//          when it has come, behind all that were ready before; so each wave runs through the ranks
-//          in order, and memory is read and written in streams.
-// Holds    Every message is delivered once and every lane is run once more than it is stopped: time
-//          follows the number of messages.
+// Idea     All lanes are tried in order, again and again, as long as a good part of them gets on: then
+//          memory is read and written in streams, and a delivery is a store. Where few lanes get on (a
+//          chain against the order of ranks), those that wait are watched from there on: a lane that
+//          misses something is taken up again when it has come, behind all that were ready before.
+// Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched lane
+//          is run once more than it is stopped: time follows the number of messages.
 #include "plan/simulate/lanes.hpp"
 
 namespace weft::plan {
+
+namespace {
+
+/// Sweeps as long as they are worth it: first over blocks of lanes, which stay in the cache while they
+/// send to each other, then over all.
+class Sweeps {
+  public:
+    Sweeps(Lanes& lanes, const Surroundings& around, std::uint64_t receptions)
+        : lanes_(lanes), around_(around), receptions_(receptions) {}
+
+    void run() {
+        const std::uint32_t count = lanes_.count();
+        for (std::uint32_t first = 0; first < count; first += kBlock)
+            while (gets_on(first, std::min(count, first + kBlock))) continue;
+        while (gets_on(0, count)) continue;
+    }
+
+  private:
+    static constexpr std::uint32_t kBlock = 1 << 14;
+    static constexpr std::uint64_t kWorth = 8;
+
+    bool gets_on(std::uint32_t first, std::uint32_t last) {
+        const std::uint64_t passed = lanes_.sweep(first, last);
+        passed_ += passed;
+        if (around_.progress)
+            around_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
+        return passed > 0 && passed * kWorth >= last - first;
+    }
+
+    Lanes& lanes_;
+    const Surroundings& around_;
+    std::uint64_t receptions_;
+    std::uint64_t passed_ = 0;
+};
+
+}  // namespace
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                        const Surroundings& surroundings, const Trace& trace) {
     if (surroundings.contention != Contention::none)
         return base::fail(Status::unsupported, "the generic engine knows no contention");
     Lanes lanes(parts, surroundings, trace);
-    std::vector<std::uint32_t> wave(lanes.count());
-    for (std::size_t i = 0; i < wave.size(); ++i) wave[i] = static_cast<std::uint32_t>(i);
+    std::uint64_t receptions = 0;
+    for (const ImagePart& part : parts) receptions += part.pieces().rows().size();
+    Sweeps(lanes, surroundings, std::max<std::uint64_t>(1, receptions)).run();
+    std::vector<std::uint32_t> wave;
+    for (std::uint32_t i = 0; i < lanes.count(); ++i)
+        if (!lanes.is_done(i)) wave.push_back(i);
+    if (wave.empty()) return lanes.outcome();
+    lanes.watch();
     std::vector<std::uint32_t> next;
-    std::uint64_t sent = 0;
     while (!wave.empty()) {
         const auto ready = [&next](std::uint32_t lane) { next.push_back(lane); };
         for (const std::uint32_t lane : wave) {
             lanes.run(lane, [&](const Departure& message) {
-                ++sent;
                 lanes.deliver(message.target, message.key, message.arrives, ready);
             });
             for (const std::uint32_t reader : lanes.woken()) next.push_back(reader);
@@ -31,9 +72,6 @@ base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
         }
         wave.clear();
         std::swap(wave, next);
-        if (surroundings.progress)
-            surroundings.progress(static_cast<double>(sent) /
-                                  static_cast<double>(std::max<std::uint64_t>(1, lanes.raises())));
     }
     return lanes.outcome();
 }

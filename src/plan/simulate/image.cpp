@@ -42,19 +42,20 @@ void for_each_step(const Program& program, const Lane& lane, Visit visit) {
     }
 }
 
-/// Bytes of a list of blocks, or of one share of it.
-std::uint64_t bytes_in(const Program& program, const Partition& partition, BlockList list,
-                       std::uint32_t segment, std::uint32_t share) {
+std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
+    if (block.stride == 1) return partition.size(first, block.count);
     std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, {list.start, list.count / share})) {
-        const std::uint32_t first = block.first + block.advance * segment;
-        if (block.stride == 1) {
-            elements += partition.size(first, block.count);
-            continue;
-        }
-        for (std::uint32_t i = 0; i < block.count; ++i)
-            elements += partition.size(first + i * block.stride);
-    }
+    for (std::uint32_t i = 0; i < block.count; ++i)
+        elements += partition.size(first + i * block.stride);
+    return elements;
+}
+
+/// Elements of a list of blocks, or of one share of it.
+std::uint64_t elements_of(const Program& program, const Partition& partition, BlockList list,
+                          std::uint32_t segment, std::uint32_t share) {
+    std::uint64_t elements = 0;
+    for (const Block& block : blocks_of(program, {list.start, list.count / share}))
+        elements += elements_in(partition, block, block.first + block.advance * segment);
     return elements;
 }
 
@@ -89,9 +90,9 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
             waits ? segment - std::min<std::uint32_t>(segment, step.lag) : segment;
         happening.key = std::uint64_t{step.signal} * program.segments + raised;
         if (happening.message || reduces)
-            happening.bytes =
-                bytes_in(program, partition, sent_by(step), segment, reduces ? step.operands : 1) *
-                size.element_bytes;
+            happening.bytes = elements_of(program, partition, sent_by(step), segment,
+                                          reduces ? step.operands : 1) *
+                              size.element_bytes;
         visit(happening);
     });
 }
@@ -115,92 +116,93 @@ void for_each_reduction(
 
 void ImagePart::reserve(std::size_t ranks) {
     if (lanes_.empty()) return;
-    words_.reserve(words_.size() / lanes_.size() * ranks * 9 / 8);
-    lanes_.reserve(ranks);
+    pieces_.reserve(pieces_.rows().size() * ranks / lanes_.size());
+    lanes_.reserve(lanes_.size() + ranks);
 }
 
-base::Result<void> ImagePart::add(const Program& program) {
-    const std::uint64_t keys = std::uint64_t{program.slots} * program.segments;
+base::Result<void> ImagePart::admit(const Program& header) {
+    const std::uint64_t keys = std::uint64_t{header.slots} * header.segments;
     if (keys >= kKeysMax)
         return base::fail(Status::unsupported,
                           "rank {}: {} numbers in {} segments are more than a simulation holds",
-                          program.rank, program.slots, program.segments);
+                          header.rank, header.slots, header.segments);
     keys_ = std::max(keys_, static_cast<std::uint32_t>(keys));
-    partition_ = program.partition(size_.elements);
-    std::uint32_t number = 0;
-    const auto begin = [&] {
-        lanes_.push_back({program.rank, number++, words_.size()});
-        reception_ = kNoReception;
-        busy_set_ = false;
-    };
-    if (program.lanes.empty()) {
-        begin();
-        add_word(Word::end, 0);
-    }
-    for (const Lane& lane : program.lanes) {
-        begin();
-        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
-            add_step(program, step, segment);
-        });
-        add_word(Word::end, 0);
-    }
+    partition_ = header.partition(size_.elements);
     return base::Done{};
 }
 
+base::Result<void> ImagePart::check_room(Rank rank) const {
+    if (!pieces_.overflown()) return base::Done{};
+    return base::fail(Status::unsupported,
+                      "rank {}: the programs so far are more than one part of a simulation holds",
+                      rank);
+}
+
+base::Result<void> ImagePart::add(const Program& program) {
+    if (auto admitted = admit(program); !admitted) return admitted;
+    busy_.known = false;
+    std::uint32_t number = 0;
+    if (program.lanes.empty()) {
+        begin_lane(program.rank, program.size, number++);
+        pieces_.end_lane();
+    }
+    for (const Lane& lane : program.lanes) {
+        begin_lane(program.rank, program.size, number++);
+        for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+            add_step(program, step, segment);
+        });
+        pieces_.end_lane();
+    }
+    return check_room(program.rank);
+}
+
 void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t segment) {
-    if (step.kind == StepKind::wait) return add_wait(program, step, segment);
-    reception_ = kNoReception;
+    const std::uint32_t key = step.signal * program.segments + segment;
     switch (step.kind) {
+        case StepKind::wait:
+            add_wait(program, step, segment);
+            break;
         case StepKind::put:
         case StepKind::signal:
         case StepKind::expose:
-            add_busy(program, step, segment);
-            add_word(Word::send, key(program, step.signal, segment));
-            words_.push_back(static_cast<std::uint32_t>(step.peer));
-            ++raises_;
+            pieces_.send(key, busy_of(program, step, segment), step.peer);
             break;
         case StepKind::publish:
-            add_busy(program, step, segment);
-            add_word(Word::publish, key(program, step.signal, segment));
-            ++raises_;
+            pieces_.publish(key, busy_of(program, step, segment));
             break;
         case StepKind::reduce: {
             const Time time = model_.combine(bytes_of(program, step.source, segment, step.operands),
                                              step.operands);
-            if (time > 0) add_word(Word::compute, index_of(time));
+            pieces_.interrupt();
+            if (time > 0) pieces_.compute(index_of(time));
             break;
         }
         default:  // copies and the ends of local reads cost nothing in these models
+            pieces_.interrupt();
             break;
     }
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {
-    if (reception_ == kNoReception) {
-        reception_ = words_.size();
-        add_word(Word::receive, 0);
-    }
-    words_[reception_] += 1U << 3;
-    const bool published = (step.flags & kFromPublished) != 0;
-    const std::uint32_t awaited =
-        key(program, step.signal, segment - std::min<std::uint32_t>(segment, step.lag));
-    words_.push_back(awaited << 1 | (published ? 1U : 0U));
-    if (published) words_.push_back(static_cast<std::uint32_t>(step.peer));
-    ++waits_;
+    // A wait with a lag is for what was raised so many segments before.
+    const std::uint32_t raised = segment - std::min<std::uint32_t>(segment, step.lag);
+    const std::uint32_t key = step.signal * program.segments + raised;
+    if ((step.flags & kFromPublished) != 0)
+        pieces_.await_cell(key, step.peer);
+    else
+        pieces_.await(key);
 }
 
-void ImagePart::add_busy(const Program& program, const Step& step, std::uint32_t segment) {
+/// The index of the time that a message keeps its sender busy.
+std::uint32_t ImagePart::busy_of(const Program& program, const Step& step, std::uint32_t segment) {
     const BlockList source = sent_by(step);
     const bool far = far_ && step.kind != StepKind::publish && is_far(program.rank, step.peer);
-    if (busy_set_ && far == busy_far_ && source == busy_source_ && segment == busy_segment_) return;
+    if (busy_.known && far == busy_.far && source == busy_.source && segment == busy_.segment)
+        return busy_.index;
     const std::uint64_t bytes = bytes_of(program, source, segment);
-    const bool again = busy_set_ && far == busy_far_ && bytes == busy_bytes_;
-    busy_set_ = true;
-    busy_far_ = far;
-    busy_source_ = source;
-    busy_segment_ = segment;
-    busy_bytes_ = bytes;
-    if (!again) add_word(Word::busy, index_of(far ? far_->model.busy(bytes) : model_.busy(bytes)));
+    const Time time = far ? far_->model.busy(bytes) : model_.busy(bytes);
+    busy_ = {index_of(time), true, far, source, segment};
+    return busy_.index;
 }
 
 std::uint32_t ImagePart::index_of(Time time) {
@@ -209,13 +211,33 @@ std::uint32_t ImagePart::index_of(Time time) {
     return static_cast<std::uint32_t>(index);
 }
 
-std::uint32_t ImagePart::key(const Program& program, std::uint32_t number, std::uint32_t segment) {
-    return number * program.segments + segment;
-}
-
 std::uint64_t ImagePart::bytes_of(const Program& program, BlockList list, std::uint32_t segment,
                                   std::uint32_t share) const {
-    return bytes_in(program, partition_, list, segment, share) * size_.element_bytes;
+    return elements_of(program, partition_, list, segment, share) * size_.element_bytes;
+}
+
+base::Result<ImageSteps> ImageSteps::into(ImagePart& part, const Program& header) {
+    if (auto admitted = part.admit(header); !admitted) return admitted.failure();
+    return ImageSteps(part, header);
+}
+
+void ImageSteps::measure(const Block& block, std::uint32_t first) {
+    first_ = first;
+    count_ = block.stride == 1 ? block.count : 0;
+    bytes_ = elements_in(part_->partition_, block, first) * part_->size_.element_bytes;
+}
+
+std::uint32_t ImageSteps::look_up_busy(bool far) {
+    const MessageModel& model = far ? part_->far_->model : part_->model_;
+    return part_->index_of(model.busy(busy_bytes_));
+}
+
+void ImageSteps::look_up_combine(std::uint64_t bytes, std::uint32_t operands) {
+    if (bytes != combine_bytes_) combines_.clear();
+    combine_bytes_ = bytes;
+    if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
+    const Time time = part_->model_.combine(bytes, operands);
+    combines_[operands] = time > 0 ? part_->index_of(time) : kNoTime;
 }
 
 }  // namespace weft::plan

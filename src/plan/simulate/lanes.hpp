@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes.hpp - runs the lanes of an image, each as far as what has arrived allows.
 //
-// Idea     A lane stops at a reception of which something is missing and notes the first key that is.
-//          Whoever delivers that key takes the lane up again. What becomes of a message between its
+// Idea     A lane stops at a reception of which something is missing. Either it is tried again in the
+//          next sweep over all lanes, or it is watched: it notes the first key that is missing, and
+//          whoever delivers that key takes the lane up again. What becomes of a message between its
 //          departure and its arrival is the engine's matter.
-// Next     generic.cpp delivers at once; events.cpp in the order of time.
+// Why      Where most lanes can go on in each sweep, memory is read and written in streams and a delivery
+//          is a store; where few can, watching finds them.
+// Holds    A lane stops only at the receptions of its pieces: where it stands is the number of the piece
+//          and whether its sends are done.
+// Next     pieces.hpp for what lanes consist of; generic.cpp delivers at once; events.cpp in the order of
+//          time.
 #pragma once
 
 #include <limits>
@@ -30,15 +36,21 @@ class Lanes {
   public:
     Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings, const Trace& trace);
 
-    [[nodiscard]] std::size_t count() const { return states_.size(); }
+    [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
-    [[nodiscard]] std::uint64_t waits() const { return waits_; }
     [[nodiscard]] Rank ranks() const { return ranks_; }
+    [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
 
-    /// Runs a lane until it ends or misses something; calls send(Departure) for each message.
+    /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions (and
+    /// ends) they got behind them. Before watch() only.
+    std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
+
+    /// From here on lanes that stop note what they miss.
+    void watch() { missing_.assign(now_.size(), kNothing); }
+    /// Runs a lane until it ends or misses something; calls send(Departure) for each message. Returns
+    /// how many receptions (and ends) it got behind it.
     template <class Send>
-    void run(std::uint32_t index, Send send);
-
+    std::uint32_t run(std::uint32_t index, Send send);
     /// Notes an arrival. Calls ready(lane) for the lane that it lets go on, if any.
     template <class Ready>
     void deliver(Rank target, std::uint32_t key, Time time, Ready ready) {
@@ -59,92 +71,148 @@ class Lanes {
   private:
     static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
     static constexpr std::uint32_t kCell = kNothing - 1;  ///< missing a published cell
+    static constexpr std::uint32_t kDone = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::uint32_t kSent = 1;  ///< of a place: the sends of the piece are done
 
-    struct State {
-        const std::uint32_t* at = nullptr;
+    /// A part, as lanes are run from it.
+    struct View {
+        std::uint32_t first_lane = 0;
+        const ImageLane* lanes = nullptr;
+        const std::uint32_t* rows = nullptr;
+        const std::uint32_t* words = nullptr;
         const Time* times = nullptr;
-        Clock clock;
-        Time busy = 0;
-        Rank rank = 0;
-        std::uint32_t lane = 0;
-        std::uint32_t waits = 0;  ///< receptions so far
-        bool done = false;
+
+        [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
+            return words + rows[lane.first + (place >> 1)];
+        }
     };
 
+    [[nodiscard]] const View& view_of(std::uint32_t index) const {
+        if (views_.size() == 1) return views_.front();
+        std::size_t part = views_.size() - 1;
+        while (views_[part].first_lane > index) --part;
+        return views_[part];
+    }
     [[nodiscard]] std::uint32_t first_lane(std::size_t rank) const {
         return lane_starts_.empty() ? static_cast<std::uint32_t>(rank) : lane_starts_[rank];
     }
-    /// Receives all that the words name, or none of it if something is missing.
-    bool receive(std::uint32_t index, std::uint32_t count);
-    bool collect(State& state, std::uint32_t index, std::uint32_t count);
-    void publish(State& state, std::uint32_t key);
+    [[nodiscard]] Clock clock_of(std::uint32_t index) const {
+        if (free_.empty()) return {now_[index], 0, 0};
+        return {now_[index], free_[index].first, free_[index].second};
+    }
+    void set_clock(std::uint32_t index, const Clock& clock) {
+        now_[index] = clock.now;
+        if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
+    }
+    /// The words of a piece before its reception.
+    template <class Send>
+    void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
+    void compute(Rank rank, Time time, Clock& clock) const;
+    /// Receives all that the words at a reception name, or none of it if something is missing.
+    bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
+                 const std::uint32_t* at, Clock& clock);
+    bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
+    bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at);
+    void publish(Rank rank, std::uint32_t key, Time busy, Clock& clock);
     [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
         return static_cast<std::uint64_t>(owner) << 32 | key;
     }
+    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
+        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
+        const auto size = static_cast<std::uint32_t>(ranks_);
+        return static_cast<Rank>(to < size ? to : to - size);
+    }
+
+    /// The same for models in which only being busy, the latency and computing take time.
+    std::uint32_t run_plain(std::uint32_t index, const View& view);
+    Time send_plain(const View& view, Rank rank, const std::uint32_t* piece, Time now);
+    template <class Cell>
+    [[nodiscard]] bool receive_plain(Rank rank, const std::uint32_t* at, Time& now) const;
 
     const Surroundings& around_;
     const Trace& trace_;
     Time busy_base_;
-    std::vector<State> states_;
-    /// Per lane: the key that it stopped at. Apart, since every message looks here.
+    std::vector<View> views_;
+    std::vector<std::uint32_t> places_;  ///< per lane: twice the number of its piece, + kSent
+    std::vector<Time> now_;
+    std::vector<std::pair<Time, Time>>
+        free_;  ///< for sends and receptions; empty: there are no gaps
+    /// Per lane: the key that it stopped at. Apart, since every delivery looks here. Empty: unwatched.
     std::vector<std::uint32_t> missing_;
     std::vector<std::uint32_t> lane_starts_;  ///< empty: one lane for each rank
     Rank ranks_ = 0;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
     Board arrivals_;
+    bool plain_;
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
     std::vector<std::uint32_t> woken_;
     std::vector<Time> received_;
-    const std::uint32_t* behind_ = nullptr;  ///< the word behind the last reception
 };
 
 template <class Send>
-void Lanes::run(std::uint32_t index, Send send) {
-    State& state = states_[index];
-    while (true) {
-        const std::uint32_t word = *state.at;
-        const std::uint32_t argument = word >> 3;
-        switch (static_cast<Word>(word & 7)) {
-            case Word::busy:
-                state.busy = state.times[argument];
-                ++state.at;
-                break;
-            case Word::send: {
-                const auto peer = static_cast<Rank>(state.at[1]);
-                const Time begin = std::max(state.clock.now, state.clock.send_free);
-                const Time arrives =
-                    state.clock.send(around_.model, state.busy, around_.latency(state.rank, peer));
-                if (trace_) {
-                    trace_({Span::Kind::send, state.rank, peer, begin, state.clock.now});
-                    trace_({Span::Kind::flight, state.rank, peer, state.clock.now, arrives});
-                }
-                send(Departure{state.rank, peer, argument, state.clock.now, arrives,
-                               state.busy - busy_base_});
-                state.at += 2;
-                break;
+void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send) {
+    const std::uint32_t* const end = piece + piece[1];
+    for (const std::uint32_t* at = piece + Pieces::kHead; at < end;) {
+        const std::uint32_t argument = *at >> 3;
+        const auto word = static_cast<Word>(*at & 7);
+        if (word == Word::compute) {
+            compute(rank, view.times[argument], clock);
+            ++at;
+            continue;
+        }
+        const Time busy = view.times[at[1]];
+        if (word == Word::publish) {
+            publish(rank, argument, busy, clock);
+            at += 2;
+            continue;
+        }
+        const std::uint32_t* const last = at + 3 + at[2];
+        for (at += 3; at < last; ++at) {
+            const Rank peer = ahead(rank, *at);
+            const Time begin = std::max(clock.now, clock.send_free);
+            const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer));
+            if (trace_) {
+                trace_({Span::Kind::send, rank, peer, begin, clock.now});
+                trace_({Span::Kind::flight, rank, peer, clock.now, arrives});
             }
-            case Word::publish:
-                publish(state, argument);
-                ++state.at;
-                break;
-            case Word::receive:
-                if (!receive(index, argument)) return;
-                break;
-            case Word::compute: {
-                const Time begin = state.clock.now;
-                state.clock.now += state.times[argument];
-                if (trace_)
-                    trace_({Span::Kind::compute, state.rank, kNoRank, begin, state.clock.now});
-                ++state.at;
-                break;
-            }
-            case Word::end:
-                state.done = true;
-                return;
+            send(Departure{rank, peer, argument, clock.now, arrives, busy - busy_base_});
         }
     }
+}
+
+template <class Send>
+std::uint32_t Lanes::run(std::uint32_t index, Send send) {
+    const View& view = view_of(index);
+    const ImageLane& lane = view.lanes[index - view.first_lane];
+    std::uint32_t place = places_[index];
+    Clock clock = clock_of(index);
+    std::uint32_t passed = 0;
+    while (place != kDone) {
+        const std::uint32_t* const piece = view.piece(lane, place);
+        if ((place & kSent) == 0) act(lane.rank, view, piece, clock, send);
+        place |= kSent;
+        const std::uint32_t* at = piece + piece[1];
+        if (static_cast<Word>(*at & 7) != Word::end) {
+            if (!receive(index, lane, place >> 1, at, clock)) break;
+            const bool any = static_cast<Word>(*at & 7) == Word::receive_any;
+            const std::uint32_t count = *at >> 3;
+            ++at;
+            for (std::uint32_t i = 0; i < count; ++i) at += any && (*at & 1) != 0 ? 2 : 1;
+        }
+        const std::uint32_t* const end = piece + piece[0];
+        for (++place; at < end; ++at) {
+            if (static_cast<Word>(*at & 7) == Word::end)
+                place = kDone;
+            else
+                compute(lane.rank, view.times[*at >> 3], clock);
+        }
+        ++passed;
+    }
+    places_[index] = place;
+    set_clock(index, clock);
+    return passed;
 }
 
 }  // namespace weft::plan

@@ -5,7 +5,7 @@
 //          each receiver takes all of its arrivals and combines them. One function, used for each
 //          group of real ranks (structured.cpp) and once for each kind of group (folded.cpp).
 // Holds    The same times as running the programs of these ranks: order of sends and number of
-//          operands are those of plan/schedule/stages.cpp.
+//          operands are those of plan/schedule/stage_steps.hpp.
 #pragma once
 
 #include <span>

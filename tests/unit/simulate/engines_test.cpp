@@ -9,6 +9,7 @@
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/localize.hpp"
+#include "schedules.hpp"
 
 namespace weft::plan::test {
 namespace {
@@ -48,52 +49,6 @@ Surroundings some_surroundings(Random& random, Rank size) {
         around.starts = {{static_cast<Rank>(random.below(static_cast<std::uint64_t>(size))),
                           static_cast<Time>(random.below(3'000'000))}};
     return around;
-}
-
-/// A random schedule of n ranks, levels nested at random.
-std::string some_schedule(Random& random, Rank n, int depth = 0) {
-    const auto upto = [&](Rank first, Rank last) {
-        return first +
-               static_cast<Rank>(random.below(static_cast<std::uint64_t>(last - first + 1)));
-    };
-    const auto kind = random.below(depth < 3 ? 3U : 1U);
-    if (kind == 1 && n >= 3) {
-        const Rank base = upto(2, std::min(n, 5));
-        const Rank groups = upto(1, n / base);
-        const Rank inner = n - groups * (base - 1);
-        const std::string middle = inner > 1 ? some_schedule(random, inner, depth + 1) + "," : "";
-        return fmt::format("c{0}m{1},{2}e{0}m{1}", groups * base, base, middle);
-    }
-    std::vector<Rank> factors;
-    const auto split = [&](Rank m) {
-        factors.clear();
-        for (Rank left = m; left > 1;) {
-            Rank factor = 2;
-            while (left % factor != 0) ++factor;
-            if (!factors.empty() && random.chance(1, 3))
-                factors.back() *= factor;
-            else
-                factors.push_back(factor);
-            left /= factor;
-        }
-    };
-    if (kind == 2 && n >= 5) {
-        for (int attempt = 0; attempt < 20; ++attempt) {
-            const Rank riders = upto(1, n - 4);
-            split(n - riders);
-            if (factors.size() < 2) continue;
-            std::string text =
-                fmt::format("m{}g{}a{}", riders, (n - riders) / factors.front(), factors.front());
-            for (std::size_t i = 1; i + 1 < factors.size(); ++i)
-                text += fmt::format(",a{}", factors[i]);
-            return text +
-                   fmt::format(",n{}g{}a{}", riders, (n - riders) / factors.back(), factors.back());
-        }
-    }
-    split(n);
-    std::string text;
-    for (const Rank factor : factors) text += fmt::format("{}a{}", text.empty() ? "" : ",", factor);
-    return text;
 }
 
 TEST(Engines, AgreeOnRandomSchedules) {

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// stage_steps.hpp - says the steps of one rank of an algorithm in stages, one after the other.
+//
+// Idea     What a rank does is read off the stages and told to a *sink*, step by step. A sink that keeps
+//          the steps makes a program of them (stages.cpp); one that only needs their costs keeps no
+//          step at all (plan/simulate/stream.cpp).
+// Why      Millions of programs are wanted at times, each for a moment. They are the programs that
+//          the runtime would run, since there is only this description of them.
+// Holds    Time in proportion to the steps said (and to the number of stages); nothing is allocated for
+//          a rank after the first one.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "plan/schedule/builder.hpp"
+#include "plan/schedule/stages.hpp"
+
+namespace weft::plan {
+
+/// What takes the steps of a rank. Steps of one kind that follow each other are said at once: `count`
+/// puts or signals to peer_of(0), peer_of(1), ... under one number; waits for such peers under numbers
+/// that count up. payload() comes before the puts that carry it, operands before the combine() that
+/// makes one value of them; slots() are operands in slots whose numbers count up. What stands within
+/// begin_loop() and next_segment() is said again as long as the latter wants the next segment.
+template <class Sink>
+concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::uint32_t number,
+                            const Block& block, std::uint8_t flags) {
+    sink.payload(block);
+    sink.put(count, peer_of, number, flags);
+    sink.signal(count, peer_of, number, flags);
+    sink.wait(count, peer_of, number, flags);
+    sink.local();
+    sink.operand(block);
+    sink.slots(block, count);
+    sink.combine(block);
+    sink.copy(block, block);
+    sink.begin_loop();
+    { sink.next_segment() } -> std::same_as<bool>;
+};
+
+template <StepSink Sink>
+class StageSteps {
+  public:
+    /// The stages must outlive this.
+    StageSteps(const Stages& stages, Sink& sink)
+        : stages_(stages), sink_(sink), advance_(stages.header.segments > 1 ? 1 : 0) {
+        std::uint32_t number = 0;
+        for (const Stage& stage : stages.stages) {
+            first_numbers_.push_back(number);
+            number += stages.numbers_of(stage);
+        }
+        numbers_.resize(stages.numberings.size());
+    }
+
+    /// All steps of one rank.
+    void write(Rank rank) {
+        numbers_[0] = rank;
+        for (std::size_t i = 1; i < numbers_.size(); ++i) {
+            const Numbering& numbering = stages_.numberings[i];
+            const Rank outer = numbers_[numbering.outer];
+            numbers_[i] = outer == kNobody ? kNobody : numbering.number_of(outer);
+        }
+        if (advance_ == 0) return write_stages();
+        sink_.begin_loop();
+        do {
+            write_stages();
+        } while (sink_.next_segment());
+    }
+
+  private:
+    void write_stages() {
+        holds_output_ = false;
+        unsettled_ = false;
+        divided_by_ = 0;
+        for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
+            first_number_ = first_numbers_[i];
+            const Stage& stage = stages_.stages[i];
+            if (const Meeting* meeting = std::get_if<Meeting>(&stage))
+                write(*meeting);
+            else
+                write(std::get<Circle>(stage));
+        }
+        if (stages_.carries && !holds_output_) sink_.copy(in_loop(output()), in_loop(input()));
+    }
+
+    void write(const Meeting& meeting) {
+        const Rank number = numbers_[meeting.numbering];
+        if (number != kNobody && number < meeting.members()) {
+            write_member(meeting, number);
+        } else if (meeting.riders != kNoRiders && numbers_[meeting.riders] != kNobody) {
+            write_rider(meeting, numbers_[meeting.riders]);
+        }
+    }
+
+    void write_member(const Meeting& in, Rank number) {
+        const Meeting meeting = in;  // a copy of ours: what sinks write cannot change it
+        const Rank base = meeting.base;
+        const Rank position = position_of(meeting, number);
+        const Rank first = number - position * meeting.stride;
+        const auto member = [&](Rank j) { return rank_of(meeting, first + j * meeting.stride); };
+        const bool rides = meeting.riders != kNoRiders;
+        const Riders riders = stages_.riders_of(meeting);
+        const Rank group = rides ? meeting.group_of(number) : 0;
+        const Rank riding = rides ? riders.of(group) : 0;
+        const auto rider = [&](Rank k) {
+            return stages_.rank_of(meeting.riders, riders.number(group, k));
+        };
+        // Puts to a single receiver are not worth a published copy.
+        const std::uint8_t flags = meeting.receivers == Members::last ? 0 : kShared;
+        if (meeting.sends(position)) {
+            const Rank own = own_number(meeting, position);
+            const auto [begin, end] = range_of(meeting.receivers, base);
+            begin_sends();
+            send(std::max(begin, position + 1), end, member, own, flags);
+            send(begin, std::min(end, position), member, own, flags);
+            if (meeting.riders_receive) send(0, riding, rider, own, flags);
+        }
+        if (!meeting.receives(position)) return;
+        if (meeting.riders_send)
+            receive(0, riding, rider, meeting.count_of(meeting.senders), flags);
+        const auto [begin, end] = range_of(meeting.senders, base);
+        receive(begin, std::min(end, position), member, own_number(meeting, begin), flags);
+        if (meeting.keeps_own && stages_.carries) sink_.operand(value());
+        const Rank next = std::max(begin, position + 1);
+        receive(next, end, member, own_number(meeting, next), flags);
+        combine();
+    }
+
+    void write_rider(const Meeting& meeting, Rank number) {
+        const Riders riders = stages_.riders_of(meeting);
+        const Rank group = riders.group_of(number);
+        const auto member = [&](Rank j) { return rank_of(meeting, meeting.member(group, j)); };
+        if (meeting.riders_send) {
+            const Rank own = meeting.count_of(meeting.senders) + riders.place_of(number);
+            const auto [begin, end] = range_of(meeting.receivers, meeting.base);
+            begin_sends();
+            send(begin, end, member, own, kShared);
+        }
+        if (!meeting.riders_receive) return;
+        const auto [begin, end] = range_of(meeting.senders, meeting.base);
+        receive(begin, end, member, own_number(meeting, begin), kShared);
+        combine();
+    }
+
+    void write(const Circle& circle) {
+        const std::int64_t size = stages_.numberings[circle.numbering].count;
+        const Rank own = numbers_[circle.numbering];
+        const std::uint8_t flags = circle.aligned ? kShared : 0;
+        const auto number = [&](std::int64_t sender, std::int64_t j) {
+            const std::int64_t digit = sender / circle.reach % circle.radix;
+            return first_number_ + static_cast<std::uint32_t>(circle.aligned ? digit : j - 1);
+        };
+        const auto rank = [&](std::int64_t other) {
+            return stages_.rank_of(circle.numbering, static_cast<Rank>(other));
+        };
+        if (own == kNobody) return;
+        for (std::int64_t j = 1; j < circle.radix && j * circle.reach < size; ++j)
+            sink_.signal(
+                1, [&](Rank) { return rank((own + j * circle.reach) % size); }, number(own, j),
+                flags);
+        for (std::int64_t j = 1; j < circle.radix && j * circle.reach < size; ++j) {
+            const std::int64_t sender = (own - j * circle.reach + size) % size;
+            sink_.wait(
+                1, [&](Rank) { return rank(sender); }, number(sender, j), flags);
+        }
+    }
+
+    /// As the meeting says. One stage's stride is often the last one's times its base, so dividing goes on
+    /// where it stopped there.
+    Rank position_of(const Meeting& meeting, Rank number) {
+        if (meeting.stride != divided_by_ || meeting.numbering != divided_in_)
+            quotient_ = number / meeting.stride;
+        const Rank rest = quotient_ / meeting.base;
+        const Rank position = quotient_ - rest * meeting.base;
+        quotient_ = rest;
+        divided_by_ = meeting.stride * meeting.base;
+        divided_in_ = meeting.numbering;
+        return position;
+    }
+    [[nodiscard]] Rank rank_of(const Meeting& meeting, Rank number) const {
+        return meeting.numbering == 0 ? number : stages_.rank_of(meeting.numbering, number);
+    }
+    /// The signal number of a sending member, counted from the first one of the meeting.
+    static Rank own_number(const Meeting& meeting, Rank position) {
+        return meeting.senders == Members::last ? 0 : position;
+    }
+
+    /// The positions of some members: from the first one on, up to the second one.
+    static std::pair<Rank, Rank> range_of(Members which, Rank base) {
+        return {which == Members::last ? base - 1 : 0,
+                which == Members::all_but_last ? base - 1 : base};
+    }
+    void begin_sends() {
+        if (stages_.carries) sink_.payload(value());
+    }
+    /// To peer_of(begin), ..., all under one number of the stage.
+    template <class PeerOf>
+    void send(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
+        if (begin >= end) return;
+        const auto peer = [begin, &peer_of](Rank i) { return peer_of(begin + i); };
+        const std::uint32_t signal_number = first_number_ + static_cast<std::uint32_t>(number);
+        if (!stages_.carries) return sink_.signal(end - begin, peer, signal_number, flags);
+        sink_.put(end - begin, peer, signal_number, flags);
+        unsettled_ = true;
+    }
+    /// From peer_of(begin), ..., under this number of the stage and the following ones.
+    template <class PeerOf>
+    void receive(Rank begin, Rank end, const PeerOf& peer_of, Rank number, std::uint8_t flags) {
+        if (begin >= end) return;
+        const auto peer = [begin, &peer_of](Rank i) { return peer_of(begin + i); };
+        const std::uint32_t slot_number = first_number_ + static_cast<std::uint32_t>(number);
+        sink_.wait(end - begin, peer, slot_number, flags);
+        if (stages_.carries) sink_.slots(in_loop(slot(slot_number)), end - begin);
+    }
+
+    /// Overwrites the value, which puts may still be reading.
+    void combine() {
+        if (!stages_.carries) return;
+        if (unsettled_) sink_.local();
+        unsettled_ = false;
+        holds_output_ = true;
+        sink_.combine(in_loop(output()));
+    }
+
+    [[nodiscard]] Block value() const { return in_loop(holds_output_ ? output() : input()); }
+    [[nodiscard]] Block in_loop(Block block) const { return per_segment(block, advance_); }
+
+    const Stages& stages_;
+    Sink& sink_;
+    std::uint32_t advance_;                     ///< units from one segment to the next
+    std::vector<std::uint32_t> first_numbers_;  ///< of the stages
+    std::vector<Rank> numbers_;                 ///< this rank's number in each numbering
+    std::uint32_t first_number_ = 0;            ///< of the current stage
+    bool holds_output_ = false;                 ///< the value lies in output, not in input any more
+    bool unsettled_ = false;                    ///< a put since the last local()
+    Rank divided_by_ =
+        0;  ///< quotient_ is this rank's number in numbering divided_in_, divided by this
+    Rank quotient_ = 0;
+    std::uint32_t divided_in_ = 0;
+};
+
+}  // namespace weft::plan

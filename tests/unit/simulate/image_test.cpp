@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: an image holds what the programs say, whichever way it was made, and engines read it alike
+// where lanes are swept, where they are watched, and where times outgrow a narrow entry. Method: random
+// schedules as streams of steps and as programs; programs written here whose times are known.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "ask.hpp"
+#include "plan/schedule/builder.hpp"
+#include "plan/simulate/stream.hpp"
+#include "schedules.hpp"
+
+namespace weft::plan::test {
+namespace {
+
+using base::Random;
+
+bool operator==(const ImageLane& a, const ImageLane& b) {
+    return a.rank == b.rank && a.lane == b.lane && a.first == b.first;
+}
+
+void expect_same_image(const ImagePart& a, const ImagePart& b, const std::string& what) {
+    EXPECT_EQ(a.pieces().rows(), b.pieces().rows()) << what;
+    EXPECT_EQ(a.pieces().words(), b.pieces().words()) << what;
+    EXPECT_TRUE(std::ranges::equal(a.lanes(), b.lanes(), [](const auto& x, const auto& y) {
+        return x == y;
+    })) << what;
+    EXPECT_EQ(a.times(), b.times()) << what;
+    EXPECT_EQ(a.keys(), b.keys()) << what;
+    EXPECT_EQ(a.raises(), b.raises()) << what;
+    EXPECT_EQ(a.waits(), b.waits()) << what;
+}
+
+ImagePart streamed(const Question& question, const Surroundings& around,
+                   std::optional<FarPuts> far = {}) {
+    ImagePart part(around.model, size_of(question), far);
+    const Stages stages = stages_of(question);
+    const auto added = add_programs(part, stages, 0, stages.size());
+    EXPECT_TRUE(added.ok()) << added.failure().text;
+    return part;
+}
+
+TEST(Image, StepsOneByOneAreTheProgramOfTheRank) {
+    constexpr std::uint64_t kSeed = 77;
+    const Random seeds(kSeed);
+    Surroundings around = paper();
+    for (int trial = 0; trial < 400 && !HasFailure(); ++trial) {
+        Random random = seeds.stream(static_cast<std::uint64_t>(trial));
+        Question question;
+        question.request.size = 2 + static_cast<Rank>(random.below(60));
+        question.request.elements = 1 + random.below(40);
+        question.request.element_bytes = 4;
+        question.request.segments = random.chance(1, 4) ? 3 : 1;
+        question.request.placement =
+            random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
+        question.spec = some_schedule(random, question.request.size);
+        if (random.chance(1, 5)) {  // without data
+            question.collective = "barrier";
+            question.spec = random.chance(1, 2)
+                                ? fmt::format("multiplying:schedule=({})", question.spec)
+                                : fmt::format("dissemination:k={}", 1 + random.below(5));
+            question.request.segments = 1;
+        }
+        const std::string what = fmt::format("seed {} trial {}: {} of {}", kSeed, trial,
+                                             question.spec, question.request.size);
+        const std::vector<Program> programs = programs_of(question);
+        expect_same_image(streamed(question, around), image_of(programs, question, around), what);
+
+        std::vector<Rank> node_of;  // and with messages that leave the node
+        for (Rank rank = 0; rank < question.request.size; ++rank) node_of.push_back(rank / 5);
+        const FarPuts far{MessageModel({.latency = 1, .issue = 250'000, .byte_fs = 3'000}),
+                          &node_of};
+        ImagePart whole(around.model, size_of(question), far);
+        for (const Program& program : programs) ASSERT_TRUE(whole.add(program).ok());
+        expect_same_image(streamed(question, around, far), whole, what + ", with nodes");
+    }
+}
+
+TEST(Image, RanksThatDoTheSameAtTheSameDistancesShareTheirPieces) {
+    const Surroundings around = paper();
+    const Question question{.spec = "a4,a5,a5,a4,a5",
+                            .request = {.size = 2000, .elements = 1, .element_bytes = 8}};
+    const ImagePart part = streamed(question, around);
+    EXPECT_EQ(part.raises(), 2000U * (3 + 4 + 4 + 3 + 4));
+    EXPECT_EQ(part.waits(), part.raises());
+    EXPECT_EQ(part.pieces().rows().size(), 2000U * 5);
+    std::vector<std::uint32_t> distinct = part.pieces().rows();
+    std::ranges::sort(distinct);
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    EXPECT_EQ(distinct.size(), 4U + 5 + 5 + 4 + 5) << "one for each place in a group";
+}
+
+TEST(Image, GenericAgreesWithStructuredOverManyBlocksOfLanes) {
+    Surroundings around = paper();
+    around.noise = Noise({.distribution = Distribution::uniform, .scale = 50'000, .seed = 3});
+    around.starts = {{12'345, 700'000}};
+    for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
+             {20'000, "a4,a4,a2,a5,a5,a5,a5"}, {20'007, "m7g5000a4,a4,a2,a5,a5,a5,n7g4000a5"}}) {
+        const Question question{.spec = spec,
+                                .request = {.size = size, .elements = 1, .element_bytes = 8}};
+        const ImagePart part = streamed(question, around);
+        const auto generic = simulate_generic({&part, 1}, around);
+        const auto structured = simulate_structured(stages_of(question), size_of(question), around);
+        ASSERT_TRUE(generic.ok() && structured.ok());
+        expect_equal(*generic, *structured, spec);
+        EXPECT_EQ(generic->events, structured->events);
+    }
+}
+
+/// A token that is handed on from rank to rank, upwards or downwards.
+std::vector<Program> chain(Rank size, bool upwards) {
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < size; ++rank) {
+        Builder builder({.collective = "chain", .rank = rank, .size = size, .slots = 1});
+        const Rank from = upwards ? rank - 1 : rank + 1;
+        const Rank to = upwards ? rank + 1 : rank - 1;
+        if (from >= 0 && from < size) builder.wait(from, 0);
+        if (to >= 0 && to < size) builder.signal(to, 0);
+        programs.push_back(std::move(builder).finish());
+    }
+    return programs;
+}
+
+TEST(Image, ChainsWithAndAgainstTheOrderOfRanksTakeTheSameTime) {
+    constexpr Rank kRanks = 10'000;
+    const Surroundings around = paper();
+    const Question question{.request = {.size = kRanks}};
+    for (const bool upwards : {true, false}) {
+        const ImagePart part = image_of(chain(kRanks, upwards), question, around);
+        const auto generic = simulate_generic({&part, 1}, around);
+        const auto events = simulate_events({&part, 1}, around);
+        ASSERT_TRUE(generic.ok() && events.ok());
+        EXPECT_EQ(generic->makespan, Time{kRanks - 1} * 600'000);
+        EXPECT_EQ(generic->earliest_finish, 100'000);
+        expect_equal(*generic, *events, upwards ? "upwards" : "downwards");
+    }
+}
+
+TEST(Image, TimesMayOutgrowNarrowEntries) {
+    for (const Time latency : {Time{1'000'000'000}, Time{4'294'967'000}, Time{900'000'000'000}}) {
+        Surroundings around = paper();
+        around.model = MessageModel({.latency = latency, .issue = 100'000, .reduce = 10'000});
+        around.network = Network(latency);
+        const Question question{.spec = "a4,a3,a2,a2,a2,a2",
+                                .request = {.size = 192, .elements = 1, .element_bytes = 8}};
+        const ImagePart part = streamed(question, around);
+        const auto generic = simulate_generic({&part, 1}, around);
+        ASSERT_TRUE(generic.ok());
+        EXPECT_EQ(generic->makespan, 6 * latency + (3 + 2 + 4) * 100'000 + (3 + 2 + 4) * 10'000);
+        expect_equal(*generic, events(question, around), "events");
+    }
+}
+
+TEST(Image, CellsAmongSignalsAreOneReception) {
+    // Ranks 0 and 1 raise signals at rank 2, rank 3 publishes: rank 2 takes them in one reception.
+    const Surroundings around = [] {
+        Surroundings noisy = paper();
+        noisy.noise = Noise({.distribution = Distribution::uniform, .scale = 50'000});
+        return noisy;
+    }();
+    std::vector<Program> programs;
+    for (Rank rank = 0; rank < 4; ++rank) {
+        Builder builder({.collective = "mixed", .rank = rank, .size = 4, .slots = 3});
+        if (rank < 2) builder.signal(2, static_cast<std::uint32_t>(rank));
+        if (rank == 3) builder.publish(2);
+        if (rank == 2) {
+            builder.wait(0, 0);
+            builder.wait(3, 2, kFromPublished);
+            builder.wait(1, 1);
+        }
+        programs.push_back(std::move(builder).finish());
+    }
+    const Question question{.request = {.size = 4}};
+    const ImagePart part = image_of(programs, question, around);
+    EXPECT_EQ(part.waits(), 3U);
+    EXPECT_EQ(part.raises(), 3U);
+    EXPECT_EQ(part.pieces().rows().size(), 4U) << "rank 2 has a single reception";
+    const auto generic = simulate_generic({&part, 1}, around);
+    const auto by_time = simulate_events({&part, 1}, around);
+    ASSERT_TRUE(generic.ok() && by_time.ok());
+    EXPECT_EQ(generic->makespan, 600'000 + around.noise.delay(2, 0, 0)) << "one delay, not three";
+    EXPECT_EQ(by_time->makespan, generic->makespan);
+}
+
+}  // namespace
+}  // namespace weft::plan::test
