@@ -7,24 +7,98 @@
 #include <tuple>
 #include <utility>
 
+#include "plan/schedule/stage_steps.hpp"
+
 namespace weft::plan {
 
 namespace {
 
-base::Result<Outcome> time_of(const Programs& programs, const VectorSize& size,
-                              const Surroundings& around) {
-    if (programs.stages != nullptr) {
-        auto folded = simulate_folded(*programs.stages, size, around);
-        if (folded) return folded;
-        return simulate_structured(*programs.stages, size, around);
+/// Counts the puts and signals of ranks, as their steps are said (a StepSink).
+class CountSink {
+  public:
+    CountSink(const Stages& stages, const VectorSize& size)
+        : partition_(stages.header.partition(size.elements)),
+          element_bytes_(size.element_bytes),
+          segments_(stages.header.segments) {}
+
+    void begin() { descriptors_ = 0; }
+    void end(Cost& cost) const { cost.descriptors = std::max(cost.descriptors, descriptors_); }
+    void total(Cost& cost) const {
+        cost.messages = messages_;
+        cost.bytes = bytes_;
     }
+
+    void payload(const Block& block) {
+        payload_bytes_ =
+            partition_.size(block.first + block.advance * segment_, block.count) * element_bytes_;
+    }
+    void put(Rank count, const auto& peer_of, std::uint32_t number, std::uint8_t flags) {
+        signal(count, peer_of, number, flags);
+        bytes_ += static_cast<std::uint64_t>(count) * payload_bytes_;
+    }
+    void signal(Rank count, const auto& /*peer_of*/, std::uint32_t /*number*/,
+                std::uint8_t /*flags*/) {
+        messages_ += static_cast<std::uint64_t>(count);
+        if (segment_ == 0) descriptors_ += static_cast<std::uint64_t>(count);
+    }
+    void wait(Rank /*count*/, const auto& /*peer_of*/, std::uint32_t /*number*/,
+              std::uint8_t /*flags*/) {}
+    void local() {}
+    void operand(const Block& /*block*/) {}
+    void slots(const Block& /*block*/, Rank /*count*/) {}
+    void combine(const Block& /*target*/) {}
+    void copy(const Block& /*target*/, const Block& /*source*/) {}
+    void begin_loop() { segment_ = 0; }
+    bool next_segment() {
+        segment_ = segment_ + 1 < segments_ ? segment_ + 1 : 0;
+        return segment_ != 0;
+    }
+
+  private:
+    Partition partition_;
+    std::uint64_t element_bytes_;
+    std::uint32_t segments_;
+    std::uint32_t segment_ = 0;
+    std::uint64_t payload_bytes_ = 0;
+    std::uint64_t messages_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t descriptors_ = 0;  ///< of the rank
+};
+
+base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& around) {
+    auto outcome = simulate_folded(stages, size, around);
+    if (!outcome) outcome = simulate_structured(stages, size, around);
+    if (!outcome) return outcome.failure();
+    Cost cost{.time = outcome->makespan};
+    CountSink sink(stages, size);
+    StageSteps steps(stages, sink);
+    for (Rank rank = 0; rank < stages.size(); ++rank) {
+        sink.begin();
+        steps.write(rank);
+        sink.end(cost);
+    }
+    sink.total(cost);
+    return cost;
+}
+
+base::Result<Cost> count(const Programs& programs, const VectorSize& size,
+                         const Surroundings& around) {
+    Cost cost;
     ImagePart part(around.model, size);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
         if (auto added = part.add(*program); !added) return added.failure();
+        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
+        for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
+            ++cost.messages;
+            cost.bytes += bytes;
+        });
     }
-    return simulate_generic({&part, 1}, around);
+    const auto outcome = simulate_generic({&part, 1}, around);
+    if (!outcome) return outcome.failure();
+    cost.time = outcome->makespan;
+    return cost;
 }
 
 }  // namespace
@@ -34,24 +108,16 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
     Surroundings around;
     around.model = MessageModel(parameters.wire);
     around.network = Network(parameters.wire.latency);
-    const auto outcome = time_of(programs, size, around);
-    if (!outcome) return outcome.failure();
-    Cost cost{.time = outcome->makespan};
-    for (Rank rank = 0; rank < programs.size; ++rank) {
-        const auto program = programs.program_of(rank);
-        if (!program) return program.failure();
-        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
-        for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
-            ++cost.messages;
-            cost.bytes += bytes;
-        });
-    }
+    auto counted = programs.stages != nullptr ? count(*programs.stages, size, around)
+                                              : count(programs, size, around);
+    if (!counted) return counted;
+    Cost& cost = *counted;
     const double picojoules = parameters.message_pj * static_cast<double>(cost.messages) +
                               parameters.byte_pj * static_cast<double>(cost.bytes);
     cost.dynamic_uj = picojoules * 1e-6;
     cost.total_uj = cost.dynamic_uj + parameters.static_w * cost.time_us();
     cost.descriptor_bytes = cost.descriptors * parameters.descriptor_bytes;
-    return cost;
+    return counted;
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <vector>
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
@@ -82,6 +84,40 @@ TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
         EXPECT_EQ(piped.bytes, 7U * 1024);
         // Data to seven ranks, and a credit for each but the first and last two of a pair's segments.
         EXPECT_EQ(piped.messages, 7U * segments + 7U * (segments - 2));
+    }
+}
+
+TEST(Cost, OfStagesIsThatOfTheirPrograms) {
+    const CostParameters parameters = infiniband();
+    for (const auto& [collective, text, size, segments] :
+         std::vector<std::tuple<const char*, const char*, Rank, std::uint32_t>>{
+             {"allreduce", "a3,a4", 12, 1},
+             {"allreduce", "c6m2,a2,a2,e6m2", 7, 3},
+             {"allreduce", "m3g4a3,n3g3a4", 15, 1},
+             {"allreduce", "c9m9,e9m9", 9, 5},
+             {"barrier", "dissemination:k=3", 23, 1},
+             {"barrier", "multiplying:schedule=(m2g3a3,n2g3a3)", 11, 1}}) {
+        const auto spec = collectives::parse_spec(text);
+        ASSERT_TRUE(spec.ok()) << text;
+        const collectives::GenerateRequest request{
+            .size = size, .segments = segments, .elements = 103, .element_bytes = 4};
+        const auto stages = collectives::generate_stages(collective, *spec, request);
+        ASSERT_TRUE(stages.ok()) << text;
+        Programs programs{.size = size};
+        programs.program_of = [&](Rank rank) -> base::Result<Program> {
+            return program_of(*stages, rank);
+        };
+        const VectorSize vector{request.elements, request.element_bytes};
+        const auto slow = cost_of(programs, vector, parameters);
+        programs.stages = &*stages;
+        const auto fast = cost_of(programs, vector, parameters);
+        ASSERT_TRUE(slow.ok() && fast.ok()) << text;
+        EXPECT_EQ(fast->time, slow->time) << text;
+        EXPECT_EQ(fast->messages, slow->messages) << text;
+        EXPECT_EQ(fast->bytes, slow->bytes) << text;
+        EXPECT_EQ(fast->descriptors, slow->descriptors) << text;
+        EXPECT_EQ(fast->total_uj, slow->total_uj) << text;
+        EXPECT_EQ(fast->descriptor_bytes, slow->descriptor_bytes) << text;
     }
 }
 
