@@ -10,7 +10,7 @@ namespace weft {
 /// Index of a member of a team, 0..size-1.
 using Rank = std::int32_t;
 
-/// Element types. Sizes are those of the C++ types of the same name.
+/// Element types. Sizes are those of the C++ types of the same name; elements.hpp has those that C++ lacks.
 enum class Type : std::uint8_t {
     int8,
     int16,
@@ -22,14 +22,43 @@ enum class Type : std::uint8_t {
     uint64,
     float32,
     float64,
+    longdouble,
+    cfloat,     ///< std::complex<float>
+    cdouble,    ///< std::complex<double>
+    boolean,    ///< bool
+    float16,    ///< IEEE 754 binary16
+    bfloat16,   ///< the upper half of a binary32
+    float_int,  ///< pairs of a value and an index, for minloc and maxloc; laid out as a C structure
+    double_int,
+    int16_int,
+    int32_int,
+    int64_int,
+    longdouble_int,
+    double_int64,
+    int64_int64,
     user,  ///< elements that only a user operation understands; the call says how large they are
 };
-inline constexpr int kBuiltinTypes = 10;
+inline constexpr int kBuiltinTypes = 24;
 
-/// Reduction operations. Logical ones read an element as (x != 0) and give 0 or 1; bitwise ones
-/// exist for integer types only. min and max: a NaN operand wins, and -0.0 is less than +0.0.
-enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, bxor, user };
-inline constexpr int kBuiltinOps = 10;
+/// Reduction operations. Which types have which: docs/guide/programming.md. Logical ones read an element
+/// as (x != 0) and give 0 or 1. min and max: a NaN operand wins, and -0.0 is less than +0.0; minloc and
+/// maxloc likewise, and of equal values the one with the lower index wins.
+enum class Op : std::uint8_t {
+    sum,
+    prod,
+    min,
+    max,
+    land,
+    lor,
+    lxor,
+    band,
+    bor,
+    bxor,
+    minloc,
+    maxloc,
+    user
+};
+inline constexpr int kBuiltinOps = 12;
 
 /// A user operation: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
 /// contributions of the lower ranks. Called on the thread that drives the runtime; under

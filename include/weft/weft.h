@@ -52,7 +52,7 @@ typedef enum weft_status WEFT_AS_INT {
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. Those behind WEFT_DOUBLE give WEFT_ERR_UNSUPPORTED in this version.
+/// Element types. Pairs are structures of a value and an index, such as struct { double value; int index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
@@ -76,11 +76,17 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_INT32_INT,
     WEFT_INT64_INT,
     WEFT_LONGDOUBLE_INT,
+    WEFT_DOUBLE_INT64,  ///< pairs with an int64_t
+    WEFT_INT64_INT64,
     WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
 } weft_type;
 
-/// Operations, and those that weft_op_create() makes. Logical ones read an element as (x != 0) and give
-/// 0 or 1; bitwise ones exist for integer types only. min and max: a NaN wins, -0.0 is less than +0.0.
+/// Operations, and those that weft_op_create() makes. Integers have all but MINLOC and MAXLOC; bool has the
+/// logical and bitwise ones (LAND to BXOR); floating point has SUM to LXOR; complex numbers have SUM and PROD;
+/// pairs have MINLOC and MAXLOC. What does not exist is refused. Logical ones read an element as (x != 0)
+/// and give 0 or 1. Integers wrap. MIN and MAX: a NaN wins, -0.0 is less than +0.0; MINLOC and MAXLOC
+/// likewise, and of equal values that with the lower index wins. 16-bit floats are computed with in float,
+/// and rounded to the nearest, ties to even. Padding of elements is 0 in what an operation gives.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -92,11 +98,14 @@ typedef enum weft_op WEFT_AS_INT {
     WEFT_BAND,
     WEFT_BOR,
     WEFT_BXOR,
-    WEFT_MINLOC,                ///< WEFT_ERR_UNSUPPORTED in this version
-    WEFT_MAXLOC,                ///< WEFT_ERR_UNSUPPORTED in this version
+    WEFT_MINLOC,
+    WEFT_MAXLOC,
     WEFT_OP_NONE = 0x3fffffff,  ///< no operation: what weft_op_free() leaves
     WEFT_OP_RANGE = 0x7fffffff  ///< no operation: makes the enumeration as large as an int
 } weft_op;
+
+/// Bytes of an element; 0 if there is no such type.
+WEFT_API size_t weft_type_size(weft_type type);
 
 /// As `in`: the input stands in `out`.
 #define WEFT_IN_PLACE ((void*)-1)

@@ -27,29 +27,12 @@
 #include <utility>
 
 #include "weft/call.hpp"
+#include "weft/elements.hpp"
 #include "weft/error.hpp"
 #include "weft/export.h"
 #include "weft/types.hpp"
 
 namespace weft {
-
-/// The element type of a C++ type.
-template <class T>
-[[nodiscard]] constexpr Type type_of() {
-    static_assert(
-        std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, long double>,
-        "elements are integers, float or double");
-    if constexpr (std::is_same_v<T, float>) return Type::float32;
-    if constexpr (std::is_same_v<T, double>) return Type::float64;
-    if constexpr (std::is_integral_v<T>) {
-        constexpr bool is_signed = std::is_signed_v<T>;
-        if constexpr (sizeof(T) == 1) return is_signed ? Type::int8 : Type::uint8;
-        if constexpr (sizeof(T) == 2) return is_signed ? Type::int16 : Type::uint16;
-        if constexpr (sizeof(T) == 4) return is_signed ? Type::int32 : Type::uint32;
-        if constexpr (sizeof(T) == 8) return is_signed ? Type::int64 : Type::uint64;
-    }
-    return Type::user;
-}
 
 /// A started call. Destroying it does not wait: the buffers then have to stay valid until the team is
 /// idle, for example until its next barrier() returns.
@@ -192,8 +175,7 @@ class WEFT_API Team {
         allreduce(inout.data(), inout.data(), inout.size(), type_of<T>(), op);
     }
     /// Of one value each.
-    template <class T>
-    requires std::is_arithmetic_v<T>
+    template <Element T>
     [[nodiscard]] T allreduce(T value, Op op) {
         allreduce(&value, &value, 1, type_of<T>(), op);
         return value;

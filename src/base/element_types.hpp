@@ -8,7 +8,7 @@
 
 namespace weft::base {
 
-/// "int8" .. "uint64", "float", "double", "user".
+/// "int8" .. "uint64", "float", "double", "longdouble", "cfloat", ..., "float_int", ..., "user".
 [[nodiscard]] std::string_view name_of(Type type);
 /// "sum", "prod", ..., "user".
 [[nodiscard]] std::string_view name_of(Op op);

@@ -39,6 +39,14 @@ TEST_P(LibraryTest, BlocksReductionsAndScansOfTheCInterfaceAreRight) {
               std::to_string(GetParam().ranks) + " ranks: all calls on blocks are right\n");
 }
 
+TEST_P(LibraryTest, ElementTypesOfTheCInterfaceAreRight) {
+    const Outcome outcome =
+        run_ranks(options_of(GetParam()), {rank_program("types")}, {"WEFT_TIMEOUT=10"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output, std::to_string(GetParam().ranks) + " ranks: all types are right\n");
+}
+
 TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     const Outcome outcome = run_ranks(options_of(GetParam()), {rank_program("refusals")});
     EXPECT_EQ(outcome.status, 0);

@@ -28,6 +28,7 @@
 #include "tests/ranks/named_matrix.hpp"
 #include "tests/ranks/nested_specs.hpp"
 #include "tests/ranks/reference.hpp"
+#include "tests/ranks/typed_matrix.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -66,10 +67,10 @@ class Matrixer {
                 largest_call(candidate.spec);
         }
         world_.set_algorithm("allreduce", "");
-        NamedMatrix(
-            world_, product_, depth_ == Depth::sample ? 40 : 300,
-            {round_, covered_, [this](bool right, const std::string& what) { judge(right, what); }})
-            .run();
+        const MatrixBook book{round_, covered_,
+                              [this](bool right, const std::string& what) { judge(right, what); }};
+        NamedMatrix(world_, product_, depth_ == Depth::sample ? 40 : 300, book).run();
+        TypedMatrix(world_, book).run();
         started_calls();
         splits();
         teams_that_follow_each_other();

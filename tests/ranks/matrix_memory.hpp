@@ -26,6 +26,24 @@ class Vector {
             std::memcpy(memory_.data() + shift_ + first * sizeof(T), values.data(),
                         values.size() * sizeof(T));
     }
+    /// One element; of a pair, the bytes of its padding stay as they are.
+    void put(std::size_t index, const T* value) {
+        std::byte* const to = memory_.data() + shift_ + index * sizeof(T);
+        if constexpr (requires { value->index; }) {
+            using Value = decltype(value->value);
+            constexpr std::size_t kIndexAt =
+                std::max(sizeof(Value), alignof(decltype(value->index)));
+            std::memcpy(to, &value->value, sizeof(Value));
+            std::memcpy(to + kIndexAt, &value->index, sizeof value->index);
+        } else {
+            std::memcpy(to, value, sizeof(T));
+        }
+    }
+    [[nodiscard]] T get(std::size_t index) {
+        T value;
+        std::memcpy(&value, memory_.data() + shift_ + index * sizeof(T), sizeof(T));
+        return value;
+    }
     void spoil() { std::fill(memory_.begin(), memory_.end(), std::byte{0xa5}); }
     [[nodiscard]] void* data() { return memory_.data() + shift_; }
     [[nodiscard]] bool equals(const std::vector<T>& expected, std::size_t first = 0) {

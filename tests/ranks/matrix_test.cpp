@@ -67,6 +67,11 @@ void expect_full_cover(const nlohmann::json& report, int ranks) {
           "double", "user", "in_place", "separate", "unaligned"}) {
         EXPECT_GT(number("calls", what), 0) << what;
     }
+    for (const char* what : {"longdouble", "cfloat", "cdouble", "bool", "float16", "bfloat16",
+                             "float_int", "double_int", "int16_int", "int32_int", "int64_int",
+                             "longdouble_int", "double_int64", "int64_int64", "commutative user"}) {
+        EXPECT_GT(number("types", what), 0) << what;
+    }
     EXPECT_EQ(report.at("bytes_min"), 0);
     EXPECT_EQ(report.at("bytes_max"), 4 << 20);
     EXPECT_GT(report.at("checked"), 400);

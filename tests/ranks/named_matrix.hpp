@@ -48,14 +48,15 @@ class NamedMatrix {
                 allreduce<std::int32_t>(spec, count, Op::max, {.in_place = true, .shift = 1});
                 if (ordered) allreduce<Matrix>(spec, count % 100, Op::user, {.in_place = true});
             }
-            if (!ordered) refuses_what_does_not_commute(spec);
+            if (!ordered) refuses_what_does_not_commute(Collective::allreduce, spec);
         });
         for_each_root("reduce", [this](const std::string& spec, bool ordered, Rank root) {
             for (const std::size_t count : kCounts) {
                 reduce<double>(spec, count, Op::sum, root, {});
                 reduce<std::int32_t>(spec, count, Op::max, root, {.in_place = true, .shift = 1});
-                if (ordered) reduce<Matrix>(spec, count % 100, Op::user, root, {.in_place = true});
+                if (ordered) reduce<Matrix>(spec, count % 1000, Op::user, root, {.in_place = true});
             }
+            if (!ordered) refuses_what_does_not_commute(Collective::reduce, spec);
         });
         for_each_root("broadcast", [this](const std::string& spec, bool, Rank root) {
             for (const std::size_t count : {0, 1, 6, 1000, 70'000}) broadcast(spec, count, root);
@@ -129,9 +130,10 @@ class NamedMatrix {
                 blocks<std::int32_t>(collective, spec, count, Op::max, root,
                                      {.in_place = true, .shift = 1});
                 if (reduces && ordered)
-                    blocks<Matrix>(collective, spec, count % 60, Op::user, root,
-                                   {.in_place = true});
+                    blocks<Matrix>(collective, spec, count % 700, Op::user, root,
+                                   {.in_place = turn_ % 2 == 0});
             }
+            if (reduces && !ordered) refuses_what_does_not_commute(collective, spec);
         });
     }
 
@@ -182,13 +184,11 @@ class NamedMatrix {
     }
 
     /// The same call with the product of matrices.
-    [[nodiscard]] Call with_product(Call call) const {
-        Call other = call.collective == Collective::reduce_scatter
-                         ? Call::reduce_scatter(call.in, call.out, call.count, product_)
-                     : call.collective == Collective::scan
-                         ? Call::scan(call.in, call.out, call.count, product_)
-                         : Call::exscan(call.in, call.out, call.count, product_);
-        return other;
+    [[nodiscard]] Call with_product(const Call& call) const {
+        Call made = Call::allreduce(call.in, call.out, call.count, product_);
+        made.collective = call.collective;
+        made.root = call.root;
+        return made;
     }
 
     /// What this rank must hold afterwards; nothing where it has no output.
@@ -237,15 +237,22 @@ class NamedMatrix {
                     fmt::format("allreduce {} of {} elements of {} bytes", spec, count, sizeof(T)));
     }
 
-    void refuses_what_does_not_commute(const std::string& spec) {
-        Matrix value{};
+    void refuses_what_does_not_commute(Collective collective, const std::string& spec) {
+        std::vector<Matrix> in(static_cast<std::size_t>(world_.size()));
+        std::vector<Matrix> out(in.size());
         bool refused = false;
         try {
-            world_.allreduce(&value, &value, 1, product_);
+            world_.run(with_product({.collective = collective,
+                                     .in = in.data(),
+                                     .out = out.data(),
+                                     .count = 1,
+                                     .root = 0}));
         } catch (const Error&) {
             refused = true;
         }
-        book_.judge(refused, spec + " takes an operation that does not commute");
+        ++book_.covered["refusals"][kNames[static_cast<std::size_t>(collective)]];
+        book_.judge(refused, fmt::format("{} {} takes an operation that does not commute",
+                                         kNames[static_cast<std::size_t>(collective)], spec));
     }
 
     /// The root's result; nobody else's memory changes.

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "base/element_types.hpp"
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
+#include "tests/support/typed_elements.hpp"
 
 namespace weft::test {
 
@@ -32,16 +35,41 @@ void compose_all(const void* in, void* inout, std::size_t count, void*) {
 
 const run::UserOperation kCompose{&compose_all, nullptr, false, sizeof(Affine)};
 
-const char* name_of(Algebra algebra) {
+bool is_typed(Algebra algebra) {
+    return std::ranges::find(kTypedAlgebras, algebra) != std::end(kTypedAlgebras);
+}
+
+/// Calls use(element, operation) with an element of the type that a typed algebra is of.
+template <class Use>
+auto with_typed(Algebra algebra, Use use) {
     switch (algebra) {
-        case Algebra::sum64:
-            return "int64";
-        case Algebra::sumf64:
-            return "double";
-        case Algebra::affine:
-            break;
+        case Algebra::sum_longdouble:
+            return use(0.0L, Op::sum);
+        case Algebra::prod_cfloat:
+            return use(std::complex<float>(), Op::prod);
+        case Algebra::xor_bool:
+            return use(false, Op::lxor);
+        case Algebra::sum_float16:
+            return use(Float16(), Op::sum);
+        case Algebra::max_bfloat16:
+            return use(BFloat16(), Op::max);
+        case Algebra::minloc_double_int:
+            return use(ValueIndex<double>(), Op::minloc);
+        default:
+            WEFT_CHECK(algebra == Algebra::maxloc_int16_int, static_cast<int>(algebra));
+            return use(ValueIndex<std::int16_t>(), Op::maxloc);
     }
-    return "affine maps";
+}
+
+std::string name_of(Algebra algebra) {
+    if (is_typed(algebra))
+        return with_typed(algebra, [](auto element, Op op) {
+            return fmt::format("{} with {}", base::name_of(type_of<decltype(element)>()),
+                               base::name_of(op));
+        });
+    return algebra == Algebra::sum64    ? "int64"
+           : algebra == Algebra::sumf64 ? "double"
+                                        : "affine maps";
 }
 
 std::uint64_t word(Occurrence occurrence, Rank rank, std::uint64_t element) {
@@ -64,9 +92,24 @@ Affine input_map(Occurrence occurrence, Rank rank, std::uint64_t element) {
     return {drawn | 1, base::mix(drawn)};
 }
 
+template <class T>
+std::string check_typed(Op op, Occurrence occurrence, plan::Expectation expected,
+                        std::uint64_t source, const std::byte* found) {
+    T want = typed_element<T>(word(occurrence, expected.first_rank, source));
+    for (Rank rank = expected.first_rank + 1; rank <= expected.last_rank; ++rank)
+        want = typed_fold(op, want, typed_element<T>(word(occurrence, rank, source)));
+    T have;
+    std::memcpy(&have, found, sizeof have);
+    return typed_equal(have, want) ? "" : "another value than a fold gives";
+}
+
 /// The reduction, in rank order, of one element of the ranks first..last.
 std::string check_element(const TeamCall& call, Occurrence occurrence, plan::Expectation expected,
                           std::uint64_t source, const std::byte* found) {
+    if (is_typed(call.plan.algebra))
+        return with_typed(call.plan.algebra, [&](auto element, Op op) {
+            return check_typed<decltype(element)>(op, occurrence, expected, source, found);
+        });
     if (call.plan.algebra == Algebra::affine) {
         Affine want = input_map(occurrence, expected.first_rank, source);
         for (Rank rank = expected.first_rank + 1; rank <= expected.last_rank; ++rank)
@@ -89,18 +132,22 @@ std::string check_element(const TeamCall& call, Occurrence occurrence, plan::Exp
 }  // namespace
 
 std::uint32_t element_bytes(Algebra algebra) {
+    if (is_typed(algebra))
+        return with_typed(
+            algebra, [](auto element, Op) { return static_cast<std::uint32_t>(sizeof element); });
     return algebra == Algebra::affine ? 16 : 8;
 }
 
 run::Reducer reducer_of(Algebra algebra) {
-    switch (algebra) {
-        case Algebra::sum64:
-            return {.kernel = run::reduce_kernel(Type::int64, Op::sum), .element_bytes = 8};
-        case Algebra::sumf64:
-            return {.kernel = run::reduce_kernel(Type::float64, Op::sum), .element_bytes = 8};
-        case Algebra::affine:
-            break;
-    }
+    if (is_typed(algebra))
+        return with_typed(algebra, [](auto element, Op op) -> run::Reducer {
+            return {.kernel = run::reduce_kernel(type_of<decltype(element)>(), op),
+                    .element_bytes = sizeof element};
+        });
+    if (algebra == Algebra::sum64)
+        return {.kernel = run::reduce_kernel(Type::int64, Op::sum), .element_bytes = 8};
+    if (algebra == Algebra::sumf64)
+        return {.kernel = run::reduce_kernel(Type::float64, Op::sum), .element_bytes = 8};
     return {.user = &kCompose, .element_bytes = sizeof(Affine)};
 }
 
@@ -155,7 +202,12 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
 
 void fill_input(const TeamCall& call, Occurrence occurrence, Rank team_rank, std::byte* input) {
     for (std::uint64_t i = 0; i < call.plan.elements; ++i) {
-        if (call.plan.algebra == Algebra::affine) {
+        if (is_typed(call.plan.algebra)) {
+            with_typed(call.plan.algebra, [&](auto element, Op) {
+                element = typed_element<decltype(element)>(word(occurrence, team_rank, i));
+                std::memcpy(input + i * sizeof element, &element, sizeof element);
+            });
+        } else if (call.plan.algebra == Algebra::affine) {
             const Affine map = input_map(occurrence, team_rank, i);
             std::memcpy(input + i * sizeof map, &map, sizeof map);
         } else {

@@ -25,7 +25,19 @@ enum class Algebra : std::uint8_t {
     sum64,   ///< int64, sum
     affine,  ///< x -> a*x + b modulo 2^64 under composition: associative, does not commute
     sumf64,  ///< double, sum: shows the order of operations in its bits
+    sum_longdouble,
+    prod_cfloat,
+    xor_bool,
+    sum_float16,
+    max_bfloat16,
+    minloc_double_int,
+    maxloc_int16_int,
 };
+/// Those of types that are no C integers, float or double.
+inline constexpr Algebra kTypedAlgebras[] = {Algebra::sum_longdouble,  Algebra::prod_cfloat,
+                                             Algebra::xor_bool,        Algebra::sum_float16,
+                                             Algebra::max_bfloat16,    Algebra::minloc_double_int,
+                                             Algebra::maxloc_int16_int};
 [[nodiscard]] std::uint32_t element_bytes(Algebra algebra);
 [[nodiscard]] run::Reducer reducer_of(Algebra algebra);
 

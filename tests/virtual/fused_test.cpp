@@ -96,6 +96,12 @@ std::vector<CallPlan> plans_for(Rank ranks) {
                                  .elements = elements,
                                  .algebra = algebra});
     }
+    for (const Algebra algebra : kTypedAlgebras)
+        for (const std::uint64_t elements : {1U, 3U})
+            plans.push_back({.collective = "allreduce",
+                             .algorithm = schedules.front(),
+                             .elements = elements,
+                             .algebra = algebra});
     for (Rank root = 0; root < ranks; ++root)
         plans.push_back({.collective = "broadcast",
                          .algorithm = root % 2 == 0 ? "flat" : "binomial",

@@ -20,7 +20,6 @@ namespace weft::c_api {
 using Operations = std::array<run::UserOperation, kBuiltinTypes>;
 using HeldOperations = std::shared_ptr<const Operations>;
 
-/// A failure says whether there is no such type at all, or none yet.
 [[nodiscard]] base::Result<Type> type_of(weft_type type);
 
 /// The shape of an allreduce; `held` keeps the user's operation if it is one.

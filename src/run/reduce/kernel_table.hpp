@@ -24,8 +24,11 @@ struct KernelRow {
 
 struct KernelTable {
     const char* name;
-    KernelRow types[kBuiltinTypes];  ///< indexed by Type
+    KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty where another table has them
 };
+
+/// Goes with each of the others.
+extern const KernelTable kScalarKernels;
 
 extern const KernelTable kBaselineKernels;
 #if defined(__x86_64__)

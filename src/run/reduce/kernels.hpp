@@ -2,23 +2,33 @@
 // kernels.hpp - the reduction loops, written once and compiled once for each instruction set.
 //
 // Idea     One loop over operations on single elements; the compiler vectorises it. Each kernels_*.cpp
-//          includes this file and is compiled with its own -march (CMakeLists.txt of this folder).
+//          includes this file and is compiled with its own -march (CMakeLists.txt of this folder). Sums and
+//          products of binary16 use the processor's conversions where an instruction set has them.
 // Why      Everything sits in an unnamed namespace and nothing of the library is called, so that no
 //          function compiled for a newer processor can be linked into code for an older one.
 // Holds    Integers wrap. Floating-point sums and products are single IEEE operations in the order
-//          left, right. min and max of floating point give the same bits on every instruction set
-//          and for either order of the operands: any NaN gives the positive quiet NaN without
-//          payload, and -0.0 is less than +0.0. Logical operations read x != 0 (a NaN is true).
-//          If both operands of a sum or product are NaN, the result is a NaN whose payload is the
-//          processor's choice.
-// Next     kernel_table.hpp for the table; reduce.cpp for many operands.
+//          left, right; of 16-bit floats they are made in float and rounded. A product of complex numbers
+//          is (ac - bd) + (ad + bc)i, each of the six operations rounded. min and max of floating point give the
+//          same bits on every instruction set and for either order of the operands: any NaN gives
+//          the positive quiet NaN without payload, and -0.0 is less than +0.0; minloc and maxloc take
+//          their values by the same order, and of equal values (of NaNs, too) the lower index. Logical
+//          operations read x != 0 (a NaN is true). If both operands of a sum or product are NaN, the
+//          result is a NaN whose payload is the processor's choice, but for 16-bit floats.
+// Next     kernel_elements.hpp for what the elements are; kernel_table.hpp for the table; reduce.cpp for
+//          many operands.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "run/reduce/kernel_elements.hpp"
 #include "run/reduce/kernel_table.hpp"
+
+#if defined(__F16C__) && defined(__AVX2__)
+#include "run/reduce/kernels_avx2.hpp"
+#define WEFT_HAS_AVX2_KERNELS 1
+#endif
 
 namespace weft::run {
 namespace {  // one copy per instruction set: see above
@@ -29,6 +39,7 @@ using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
 
 struct Sum {
     template <class T>
+    requires std::is_arithmetic_v<T>
     static T apply(T left, T right) noexcept {
         if constexpr (std::is_floating_point_v<T>) {
             return left + right;
@@ -37,10 +48,19 @@ struct Sum {
             return static_cast<T>(static_cast<W>(left) + static_cast<W>(right));
         }
     }
+    template <class T>
+    static Complex<T> apply(Complex<T> left, Complex<T> right) noexcept {
+        return {left.real + right.real, left.imaginary + right.imaginary};
+    }
+    template <Float16Bits T>
+    static T apply(T left, T right) noexcept {
+        return narrow<T>(widen(left) + widen(right));
+    }
 };
 
 struct Prod {
     template <class T>
+    requires std::is_arithmetic_v<T>
     static T apply(T left, T right) noexcept {
         if constexpr (std::is_floating_point_v<T>) {
             return left * right;
@@ -48,6 +68,15 @@ struct Prod {
             using W = Wrapping<T>;
             return static_cast<T>(static_cast<W>(left) * static_cast<W>(right));
         }
+    }
+    template <class T>
+    static Complex<T> apply(Complex<T> left, Complex<T> right) noexcept {
+        return {left.real * right.real - left.imaginary * right.imaginary,
+                left.real * right.imaginary + left.imaginary * right.real};
+    }
+    template <Float16Bits T>
+    static T apply(T left, T right) noexcept {
+        return narrow<T>(widen(left) * widen(right));
     }
 };
 
@@ -79,10 +108,25 @@ T float_extreme(T left, T right) noexcept {
                                               : ordered;
 }
 
+/// A type without an integer of its size: the same by branches.
+template <bool kMinimum>
+long double float_extreme(long double left, long double right) noexcept {
+    if (__builtin_isunordered(left, right)) return __builtin_nanl("");
+    if (left == right) return (__builtin_signbit(left) != 0) == kMinimum ? left : right;
+    return (left < right) == kMinimum ? left : right;
+}
+
+template <bool kMinimum, Float16Bits T>
+T float_extreme(T left, T right) noexcept {
+    const bool right_is_less = order_of(right) < order_of(left);
+    const std::uint16_t ordered = right_is_less == kMinimum ? right.bits : left.bits;
+    return {is_nan(left) | is_nan(right) ? T::kQuietNan : ordered};
+}
+
 struct Min {
     template <class T>
-    static T apply(T left, T right) noexcept {
-        if constexpr (std::is_floating_point_v<T>)
+    requires(std::is_arithmetic_v<T> || Float16Bits<T>) static T apply(T left, T right) noexcept {
+        if constexpr (!std::is_integral_v<T>)
             return float_extreme<true>(left, right);
         else
             return right < left ? right : left;
@@ -91,32 +135,94 @@ struct Min {
 
 struct Max {
     template <class T>
-    static T apply(T left, T right) noexcept {
-        if constexpr (std::is_floating_point_v<T>)
+    requires(std::is_arithmetic_v<T> || Float16Bits<T>) static T apply(T left, T right) noexcept {
+        if constexpr (!std::is_integral_v<T>)
             return float_extreme<false>(left, right);
         else
             return left < right ? right : left;
     }
 };
 
+/// Whether a value comes before another; -0.0 and +0.0 are two values.
+template <bool kMinimum, class T>
+bool comes_before(T value, T other) noexcept {
+    const bool before = kMinimum ? value < other : value > other;
+    if constexpr (std::is_integral_v<T>) {
+        return before;
+    } else {
+        const T negative = kMinimum ? value : other;
+        const T positive = kMinimum ? other : value;
+        return before | ((value == other) & (__builtin_signbit(negative) != 0) &
+                         (__builtin_signbit(positive) == 0));
+    }
+}
+
+template <bool kMinimum, ValueAndIndex T>
+T located_extreme(const T& left, const T& right) noexcept {
+    using V = typename T::Value;
+    const bool left_nan = left.value != left.value;
+    const bool right_nan = right.value != right.value;
+    const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
+    const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
+    // Neither or (two NaNs) both: the values are alike.
+    const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
+    T result = take_left ? left : right;
+    if constexpr (std::is_floating_point_v<V>)
+        if (left_nan | right_nan) result.value = static_cast<V>(__builtin_nanf(""));
+    return result;
+}
+
+struct MinLoc {
+    template <ValueAndIndex T>
+    static T apply(const T& left, const T& right) noexcept {
+        return located_extreme<true>(left, right);
+    }
+};
+
+struct MaxLoc {
+    template <ValueAndIndex T>
+    static T apply(const T& left, const T& right) noexcept {
+        return located_extreme<false>(left, right);
+    }
+};
+
+template <class T>
+concept HasTruth = std::is_arithmetic_v<T> || Float16Bits<T>;
+
+template <HasTruth T>
+bool truth_of(T value) noexcept {
+    if constexpr (Float16Bits<T>)
+        return (value.bits & kMagnitude16) != 0;
+    else
+        return value != T{0};
+}
+
+template <HasTruth T>
+T as_element(bool truth) noexcept {
+    if constexpr (Float16Bits<T>)
+        return {truth ? T::kOne : std::uint16_t{0}};
+    else
+        return truth ? T{1} : T{0};
+}
+
 struct LogicalAnd {
-    template <class T>
+    template <HasTruth T>
     static T apply(T left, T right) noexcept {
-        return ((left != T{0}) & (right != T{0})) ? T{1} : T{0};
+        return as_element<T>(truth_of(left) & truth_of(right));
     }
 };
 
 struct LogicalOr {
-    template <class T>
+    template <HasTruth T>
     static T apply(T left, T right) noexcept {
-        return ((left != T{0}) | (right != T{0})) ? T{1} : T{0};
+        return as_element<T>(truth_of(left) | truth_of(right));
     }
 };
 
 struct LogicalXor {
-    template <class T>
+    template <HasTruth T>
     static T apply(T left, T right) noexcept {
-        return ((left != T{0}) != (right != T{0})) ? T{1} : T{0};
+        return as_element<T>(truth_of(left) != truth_of(right));
     }
 };
 
@@ -138,19 +244,16 @@ struct BitXor {
     static T apply(T left, T right) noexcept { return static_cast<T>(left ^ right); }
 };
 
-template <class T>
-T load(const unsigned char* from) noexcept {
-    T value;
-    __builtin_memcpy(&value, from, sizeof value);
-    return value;
-}
-
 template <class T, class Operation>
 void reduce(void* target, const void* left, const void* right, std::size_t count) noexcept {
     auto* const to = static_cast<unsigned char*>(target);
     const auto* const from_left = static_cast<const unsigned char*>(left);
     const auto* const from_right = static_cast<const unsigned char*>(right);
-    // Buffers are equal or apart, so no iteration reads what another one wrote.
+#if defined(WEFT_HAS_AVX2_KERNELS)
+    if constexpr (requires { Wide<T, Operation>::combine; })
+        return reduce_wide<Wide<T, Operation>>(to, from_left, from_right, count * sizeof(T));
+#endif
+        // Buffers are equal or apart, so no iteration reads what another one wrote.
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
@@ -158,8 +261,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
 #endif
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t at = i * sizeof(T);
-        const T result = Operation::apply(load<T>(from_left + at), load<T>(from_right + at));
-        __builtin_memcpy(to + at, &result, sizeof result);
+        store<T>(to + at, Operation::apply(load<T>(from_left + at), load<T>(from_right + at)));
     }
 }
 
@@ -179,24 +281,71 @@ template <class T>
 constexpr KernelRow row() noexcept {
     return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Min>(), kernel<T, Max>(),
              kernel<T, LogicalAnd>(), kernel<T, LogicalOr>(), kernel<T, LogicalXor>(),
-             kernel<T, BitAnd>(), kernel<T, BitOr>(), kernel<T, BitXor>()}};
+             kernel<T, BitAnd>(), kernel<T, BitOr>(), kernel<T, BitXor>(), kernel<T, MinLoc>(),
+             kernel<T, MaxLoc>()}};
 }
 static_assert(static_cast<int>(Op::sum) == 0 && static_cast<int>(Op::prod) == 1 &&
               static_cast<int>(Op::min) == 2 && static_cast<int>(Op::max) == 3 &&
               static_cast<int>(Op::land) == 4 && static_cast<int>(Op::lor) == 5 &&
               static_cast<int>(Op::lxor) == 6 && static_cast<int>(Op::band) == 7 &&
-              static_cast<int>(Op::bor) == 8 && static_cast<int>(Op::bxor) == 9);
+              static_cast<int>(Op::bor) == 8 && static_cast<int>(Op::bxor) == 9 &&
+              static_cast<int>(Op::minloc) == 10 && static_cast<int>(Op::maxloc) == 11);
 static_assert(row<float>().operations[static_cast<int>(Op::band)] == nullptr);
+static_assert(row<Complex<float>>().operations[static_cast<int>(Op::min)] == nullptr);
+static_assert(row<Pair<float, int>>().operations[static_cast<int>(Op::sum)] == nullptr);
 
-constexpr KernelTable make_table(const char* name) noexcept {
-    return {name,
-            {row<std::int8_t>(), row<std::int16_t>(), row<std::int32_t>(), row<std::int64_t>(),
-             row<std::uint8_t>(), row<std::uint16_t>(), row<std::uint32_t>(), row<std::uint64_t>(),
-             row<float>(), row<double>()}};
+/// A bool is a byte that is 0 or not; bit by bit is the same as logically.
+constexpr KernelRow bool_row() noexcept {
+    using Byte = std::uint8_t;
+    constexpr ReduceFn kAnd = kernel<Byte, LogicalAnd>();
+    constexpr ReduceFn kOr = kernel<Byte, LogicalOr>();
+    constexpr ReduceFn kXor = kernel<Byte, LogicalXor>();
+    return {
+        {nullptr, nullptr, nullptr, nullptr, kAnd, kOr, kXor, kAnd, kOr, kXor, nullptr, nullptr}};
 }
-static_assert(static_cast<int>(Type::int8) == 0 && static_cast<int>(Type::int64) == 3 &&
-              static_cast<int>(Type::uint8) == 4 && static_cast<int>(Type::uint64) == 7 &&
-              static_cast<int>(Type::float32) == 8 && static_cast<int>(Type::float64) == 9);
+static_assert(sizeof(bool) == 1);
+
+/// The types whose loops the compiler vectorises; the others' rows are empty (kernels_scalar.cpp).
+constexpr KernelTable make_table(const char* name) noexcept {
+    KernelTable table{name, {}};
+    const auto set = [&table](Type type, KernelRow filled) {
+        table.types[static_cast<int>(type)] = filled;
+    };
+    set(Type::int8, row<std::int8_t>());
+    set(Type::int16, row<std::int16_t>());
+    set(Type::int32, row<std::int32_t>());
+    set(Type::int64, row<std::int64_t>());
+    set(Type::uint8, row<std::uint8_t>());
+    set(Type::uint16, row<std::uint16_t>());
+    set(Type::uint32, row<std::uint32_t>());
+    set(Type::uint64, row<std::uint64_t>());
+    set(Type::float32, row<float>());
+    set(Type::float64, row<double>());
+    set(Type::cfloat, row<Complex<float>>());
+    set(Type::cdouble, row<Complex<double>>());
+    set(Type::boolean, bool_row());
+    set(Type::float16, row<Binary16>());
+    set(Type::bfloat16, row<Brain16>());
+    return table;
+}
+
+/// The rest: x87 numbers and pairs.
+constexpr KernelTable make_scalar_table(const char* name) noexcept {
+    KernelTable table{name, {}};
+    const auto set = [&table](Type type, KernelRow filled) {
+        table.types[static_cast<int>(type)] = filled;
+    };
+    set(Type::longdouble, row<long double>());
+    set(Type::float_int, row<Pair<float, int>>());
+    set(Type::double_int, row<Pair<double, int>>());
+    set(Type::int16_int, row<Pair<std::int16_t, int>>());
+    set(Type::int32_int, row<Pair<std::int32_t, int>>());
+    set(Type::int64_int, row<Pair<std::int64_t, int>>());
+    set(Type::longdouble_int, row<Pair<long double, int>>());
+    set(Type::double_int64, row<Pair<double, std::int64_t>>());
+    set(Type::int64_int64, row<Pair<std::int64_t, std::int64_t>>());
+    return table;
+}
 
 }  // namespace
 }  // namespace weft::run

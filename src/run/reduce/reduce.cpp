@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/element_types.hpp"
+
 namespace weft::run {
 namespace {
 
@@ -164,7 +166,8 @@ ReduceFn ReduceTable::kernel(Type type, Op op) const noexcept {
     const auto row = static_cast<std::size_t>(type);
     const auto column = static_cast<std::size_t>(op);
     if (row >= kBuiltinTypes || column >= kBuiltinOps) return nullptr;
-    return kernels_->types[row].operations[column];
+    const ReduceFn found = kernels_->types[row].operations[column];
+    return found != nullptr ? found : kScalarKernels.types[row].operations[column];
 }
 
 std::vector<std::string_view> runnable_isas() {
@@ -192,6 +195,16 @@ base::Result<ReduceTable> select_isa(std::string_view wanted) {
 ReduceFn reduce_kernel(Type type, Op op) noexcept {
     static const ReduceTable best(best_table());
     return best.kernel(type, op);
+}
+
+std::string operations_of(Type type) {
+    std::string names;
+    for (int op = 0; op < kBuiltinOps; ++op) {
+        if (reduce_kernel(type, static_cast<Op>(op)) == nullptr) continue;
+        if (!names.empty()) names += ' ';
+        names += base::name_of(static_cast<Op>(op));
+    }
+    return names;
 }
 
 void reduce_many(const Reducer& reducer, std::byte* target,

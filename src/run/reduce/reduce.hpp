@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,7 @@ class ReduceTable {
 
     /// "x86-64", "x86-64-v3", "x86-64-v4"; "baseline" on other processors.
     [[nodiscard]] std::string_view name() const noexcept { return kernels_->name; }
-    /// nullptr where the operation does not exist: bitwise ones on floating point, user ones.
+    /// nullptr where the operation does not exist, such as bitwise ones on floating point, and user ones.
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
 
   private:
@@ -46,6 +47,9 @@ class ReduceTable {
 /// The kernel of the best instruction set that runs here; nullptr where the operation does not
 /// exist.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
+
+/// Names of the operations that exist for a built-in type, for messages: "sum prod".
+[[nodiscard]] std::string operations_of(Type type);
 
 struct UserOperation {
     UserFunction function = nullptr;

@@ -72,8 +72,8 @@ base::Result<void> check_words(const CallShape& shape) {
 /// Whether the result is the same in any order of the operands.
 bool is_exact(const CallShape& shape) {
     if (shape.user != nullptr) return false;  // nobody knows
-    const bool floating = shape.type == Type::float32 || shape.type == Type::float64;
-    return !floating || (shape.op != Op::sum && shape.op != Op::prod);
+    const bool rounds = shape.type >= Type::float32 && shape.type <= Type::bfloat16;
+    return !rounds || (shape.op != Op::sum && shape.op != Op::prod);
 }
 
 base::Result<void> check(const CallShape& shape, Rank size) {
@@ -184,8 +184,10 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     if (has_operation(shape.kind) && shape.user == nullptr) {
         plan->reducer.kernel = kernels_.kernel(shape.type, shape.op);
         if (plan->reducer.kernel == nullptr)
-            return base::fail(Status::argument, "op: {} does not exist for {}",
-                              base::name_of(shape.op), base::name_of(shape.type));
+            return base::fail(Status::argument,
+                              "op: {} does not exist for {}, which has {} (asked for by rank {})",
+                              base::name_of(shape.op), base::name_of(shape.type),
+                              operations_of(shape.type), context_.rank);
     }
     BindOptions options{.elements = vector_elements(shape),
                         .element_bytes = element_bytes(shape),

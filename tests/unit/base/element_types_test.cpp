@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "weft/elements.hpp"
+
 namespace weft::base {
 namespace {
 
@@ -21,6 +23,16 @@ TEST(ElementTypes, NamesReadBackAndHaveTheSizeOfTheirType) {
     EXPECT_EQ(size_of(Type::float64), sizeof(double));
     EXPECT_EQ(name_of(Type::float64), "double");
     EXPECT_EQ(size_of(Type::user), 0U);
+    EXPECT_EQ(size_of(Type::longdouble), sizeof(long double));
+    EXPECT_EQ(size_of(Type::cdouble), sizeof(std::complex<double>));
+    EXPECT_EQ(size_of(Type::boolean), sizeof(bool));
+    EXPECT_EQ(size_of(Type::bfloat16), sizeof(BFloat16));
+    EXPECT_EQ(size_of(Type::double_int), sizeof(ValueIndex<double>));
+    EXPECT_EQ(size_of(Type::longdouble_int), sizeof(ValueIndex<long double>));
+    EXPECT_EQ(size_of(Type::int16_int), sizeof(ValueIndex<std::int16_t>));
+    EXPECT_EQ(name_of(Type::boolean), "bool");
+    EXPECT_EQ(name_of(Type::longdouble_int), "longdouble_int");
+    EXPECT_EQ(name_of(Op::maxloc), "maxloc");
 }
 
 TEST(ElementTypes, OperationsReadBack) {
