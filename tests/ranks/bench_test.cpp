@@ -184,6 +184,34 @@ TEST(BenchCallsTest, AHistogramHoldsEveryCallThatWasTimedByItself) {
     EXPECT_FALSE(object_of({"-n", "1"}, {"barrier"})["results"][0].contains("calls"));
 }
 
+TEST(BenchCallsTest, EveryTypeIsTimedAndChecked) {
+    const std::vector<std::pair<std::string, std::string>> types{{"uint8", "sum"},
+                                                                 {"longdouble", "prod"},
+                                                                 {"cfloat", "prod"},
+                                                                 {"cdouble", "sum"},
+                                                                 {"bool", "lxor"},
+                                                                 {"float16", "sum"},
+                                                                 {"bfloat16", "prod"},
+                                                                 {"float_int", "minloc"},
+                                                                 {"double_int", "maxloc"},
+                                                                 {"int16_int", "minloc"},
+                                                                 {"int32_int", "maxloc"},
+                                                                 {"int64_int", "minloc"},
+                                                                 {"longdouble_int", "minloc"},
+                                                                 {"double_int64", "maxloc"},
+                                                                 {"int64_int64", "minloc"}};
+    const std::vector<std::string> collectives{"allreduce",      "reduce",    "scan",
+                                               "reduce_scatter", "broadcast", "alltoall"};
+    std::size_t turn = 0;
+    for (const auto& [type, op] : types) {
+        const Json object =
+            object_of({"-n", "3"}, {collectives[turn++ % collectives.size()], "--bytes", "32,4128",
+                                    "--type", type, "--op", op, "--root", "1"});
+        EXPECT_EQ(object["type"], type);
+        for (const Json& row : object["results"]) EXPECT_EQ(row["checked"], true) << object;
+    }
+}
+
 TEST(BenchCallsTest, RotatedBuffersAreRight) {
     for (const std::string collective : {"allreduce", "broadcast"}) {
         const Json object = object_of(
@@ -229,7 +257,9 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
         {{"allreduce", "--algorithm", "a3"}, "--algorithm \"a3\": character 2"},
         {{"allreduce", "--osu", "--json"}, "--osu and --json exclude each other"},
         {{"put-rate", "--buffers", "rotated"}, "--buffers: put-rate has one"},
-        {{"allreduce", "--op", "bxor", "--type", "float"}, "--op: bxor does not exist for float"},
+        {{"allreduce", "--op", "bxor", "--type", "float"},
+         "--op: bxor does not exist for float, which has sum prod"},
+        {{"allreduce", "--type", "bool"}, "--op: sum does not exist for bool, which has land lor"},
         {{"allreduce", "--type", "real"}, "--type"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},
         {{"broadcast", "--root", "-1"}, "--root: -1 is not a rank"}};

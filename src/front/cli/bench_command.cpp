@@ -124,8 +124,8 @@ base::Result<void> complete(BenchOptions& options) {
                                                          : base::MeasuringLoop::back_to_back;
     if (auto checked = check_specs(options); !checked) return checked;
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
-        return base::fail(Status::argument, "--op: {} does not exist for {}", options.op,
-                          options.type);
+        return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
+                          options.op, options.type, run::operations_of(*type));
     if (options.json && options.osu)
         return base::fail(Status::argument, "--osu and --json exclude each other");
     if (options.collective == "barrier") {
@@ -233,24 +233,23 @@ base::Result<Measured> measure_subject(Team world, const BenchOptions& options, 
     return measure_made(*subject, options);
 }
 
-bool rotated(const BenchOptions& options) {
-    return options.buffers == "rotated";
-}
-
-template <class T>
-base::Result<Measured> measure_typed(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    if (options.collective == "allreduce")
-        return measure_subject<AllreduceSubject<T>>(world, options, bytes, options.operation,
-                                                    rotated(options));
-    if (options.collective == "reduce")
-        return measure_subject<ReduceSubject<T>>(world, options, bytes, options.operation,
-                                                 options.root, rotated(options));
-    if (options.collective != "broadcast")
-        return measure_subject<CallSubject<T>>(world, options, bytes,
-                                               collective_named(options.collective),
-                                               options.operation, options.root, rotated(options));
-    return measure_subject<BroadcastSubject<T>>(world, options, bytes, options.root,
-                                                rotated(options));
+/// A collective with data.
+base::Result<Measured> measure_call(Team world, const BenchOptions& options, std::uint64_t bytes) {
+    const CallOptions call{.collective = collective_named(options.collective),
+                           .type = options.element,
+                           .op = options.operation,
+                           .root = options.root,
+                           .rotated = options.buffers == "rotated"};
+    switch (call.collective) {
+        case Collective::allreduce:
+            return measure_subject<AllreduceSubject>(world, options, bytes, call);
+        case Collective::reduce:
+            return measure_subject<ReduceSubject>(world, options, bytes, call);
+        case Collective::broadcast:
+            return measure_subject<BroadcastSubject>(world, options, bytes, call);
+        default:
+            return measure_subject<CallSubject>(world, options, bytes, call);
+    }
 }
 
 /// A put bench; times are made those of one put.
@@ -275,28 +274,7 @@ base::Result<Measured> measure_one(Team world, const BenchOptions& options, std:
         BarrierSubject subject(world);
         return measure_made(subject, options);
     }
-    switch (options.element) {
-        case Type::int8:
-            return measure_typed<std::int8_t>(world, options, bytes);
-        case Type::int16:
-            return measure_typed<std::int16_t>(world, options, bytes);
-        case Type::int32:
-            return measure_typed<std::int32_t>(world, options, bytes);
-        case Type::int64:
-            return measure_typed<std::int64_t>(world, options, bytes);
-        case Type::uint8:
-            return measure_typed<std::uint8_t>(world, options, bytes);
-        case Type::uint16:
-            return measure_typed<std::uint16_t>(world, options, bytes);
-        case Type::uint32:
-            return measure_typed<std::uint32_t>(world, options, bytes);
-        case Type::uint64:
-            return measure_typed<std::uint64_t>(world, options, bytes);
-        case Type::float32:
-            return measure_typed<float>(world, options, bytes);
-        default:
-            return measure_typed<double>(world, options, bytes);
-    }
+    return measure_call(world, options, bytes);
 }
 
 void print_json(const BenchOptions& options, Runtime& runtime, double calibrator_ns,

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
 //
-// Idea     A subject fits base::MeasuringSubject. Inputs differ by rank, element and batch; the expected
-//          value is folded rank by rank in plain code that shares nothing with the library's kernels.
-// Holds    Values are small whole numbers, so every type holds every intermediate result exactly (whole
-//          types wrap, alike on both sides).
+// Idea     A subject fits base::MeasuringSubject. Expected values are folded rank by rank, a tile at a time, by
+//          what base/sample_elements.hpp says of the type.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/sample_elements.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::front {
@@ -56,65 +54,20 @@ class BarrierSubject : public BenchJob {
     }
 };
 
-/// Element `index` that `rank` contributes to batch `batch`.
-template <class T>
-[[nodiscard]] T bench_input(Rank rank, std::size_t index, std::uint64_t batch) {
-    return static_cast<T>((static_cast<std::uint64_t>(rank) * 5 + index + 7 * batch) % 3 + 1);
-}
-
-template <class T>
-[[nodiscard]] T bench_fold(Op op, T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-        using Wide = std::uint64_t;  // wraps as the narrow type does
-        if (op == Op::sum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
-        if (op == Op::prod) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
-        if (op == Op::band) return static_cast<T>(a & b);
-        if (op == Op::bor) return static_cast<T>(a | b);
-        if (op == Op::bxor) return static_cast<T>(a ^ b);
-    }
-    switch (op) {
-        case Op::sum:
-            return a + b;
-        case Op::prod:
-            return a * b;
-        case Op::min:
-            return std::min(a, b);
-        case Op::max:
-            return std::max(a, b);
-        case Op::land:
-            return static_cast<T>(a != 0 && b != 0);
-        case Op::lor:
-            return static_cast<T>(a != 0 || b != 0);
-        case Op::lxor:
-            return static_cast<T>((a != 0) != (b != 0));
-        default:
-            return a;
-    }
-}
-
 /// The buffer of a call: always the same one, or each time the next of so many that caches do not hold
-/// them. Used like a vector; what it shows is the buffer of the last call.
-template <class T>
+/// them. What it shows is the buffer of the last call.
 class CallBuffer {
   public:
-    CallBuffer(std::size_t count, bool rotated)
-        : count_(count),
-          copies_(rotated ? copies_of(count * sizeof(T)) : 1),
-          held_(count * copies_) {}
+    CallBuffer(std::size_t bytes, bool rotated)
+        : bytes_(bytes), copies_(rotated ? copies_of(bytes) : 1), held_(bytes * copies_) {}
 
-    [[nodiscard]] T* data() { return held_.data() + shown_ * count_; }
-    [[nodiscard]] const T* data() const { return held_.data() + shown_ * count_; }
-    [[nodiscard]] std::size_t size() const { return count_; }
-    [[nodiscard]] T& operator[](std::size_t index) { return data()[index]; }
-    [[nodiscard]] const T& operator[](std::size_t index) const { return data()[index]; }
-    [[nodiscard]] auto begin() const { return data(); }
-    [[nodiscard]] auto end() const { return data() + count_; }
-
+    [[nodiscard]] std::byte* data() { return held_.data() + shown_ * bytes_; }
     void rotate() { shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0; }
-    /// The value of each element, in all buffers.
-    template <class Value>
-    void fill(Value value_at) {
-        for (std::size_t i = 0; i < held_.size(); ++i) held_[i] = value_at(i % count_);
+    void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
+    /// write(start) fills one buffer.
+    template <class Write>
+    void fill(Write write) {
+        for (std::size_t copy = 0; copy < copies_; ++copy) write(held_.data() + copy * bytes_);
     }
 
   private:
@@ -125,175 +78,166 @@ class CallBuffer {
         return std::min(kTotalBytes / std::max<std::size_t>(bytes, 1) + 2, kCopiesMax);
     }
 
-    std::size_t count_;
+    std::size_t bytes_;
     std::size_t copies_;
-    std::vector<T> held_;
+    std::vector<std::byte> held_;
     std::size_t shown_ = 0;
 };
 
-template <class T>
-class AllreduceSubject : public BenchJob {
+/// What is called.
+struct CallOptions {
+    Collective collective = Collective::allreduce;
+    Type type = Type::float64;
+    Op op = Op::sum;
+    Rank root = 0;
+    bool rotated = false;
+};
+
+/// Any collective with data; bytes are those of one block (of the vector, where there are no blocks).
+class CallSubject : public BenchJob {
   public:
-    AllreduceSubject(Team world, std::uint64_t bytes, Op op, bool rotated)
+    CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
         : BenchJob(world),
-          op_(op),
-          in_(bytes / sizeof(T), rotated),
-          out_(bytes / sizeof(T), rotated) {}
+          elements_(base::sample_elements(options.type)),
+          options_(options),
+          count_(bytes / elements_.bytes),
+          in_(bytes * (has_blocks_in() ? ranks() : 1), options.rotated),
+          out_(is_broadcast() ? 0 : bytes * (has_blocks_out() ? ranks() : 1), options.rotated) {}
 
     void prepare(std::uint64_t batch) {
-        in_.fill([&](std::size_t i) { return bench_input<T>(world_.rank(), i, batch); });
-        out_.fill([](std::size_t) { return T{}; });
+        out_.clear();
+        if (is_broadcast() && world_.rank() != options_.root) return in_.clear();
+        const std::size_t count = has_blocks_in() ? count_ * ranks() : count_;
+        in_.fill([&](std::byte* start) {
+            elements_.write(start, {world_.rank(), 0, count, batch});
+        });
     }
     void call() {
         in_.rotate();
         out_.rotate();
-        world_.allreduce(in_.data(), out_.data(), in_.size(), type_of<T>(), op_);
+        Call call{.collective = options_.collective,
+                  .in = in_.data(),
+                  .out = is_broadcast() ? in_.data() : out_.data(),
+                  .count = count_,
+                  .type = options_.type,
+                  .op = options_.op,
+                  .root = options_.root};
+        world_.run(call);
     }
     [[nodiscard]] bool check(std::uint64_t batch) {
-        for (std::size_t i = 0; i < out_.size(); ++i) {
-            T expected = bench_input<T>(0, i, batch);
-            for (Rank rank = 1; rank < world_.size(); ++rank)
-                expected = bench_fold(op_, expected, bench_input<T>(rank, i, batch));
-            if (world_.size() == 1) expected = in_[i];
-            if (out_[i] != expected) return false;
+        const std::size_t count = has_blocks_out() ? count_ * ranks() : count_;
+        const std::byte* const found = is_broadcast() ? in_.data() : out_.data();
+        for (std::size_t first = 0; first < count;) {
+            // A tile lies within one block.
+            const std::size_t tile = std::min(kTile, count_ - first % count_);
+            std::byte expected[kTile * kElementMax] = {};
+            expect(expected, first, tile, batch);
+            if (!elements_.equal(found + first * elements_.bytes, expected, tile)) return false;
+            first += tile;
         }
         return true;
     }
 
   protected:
-    Op op_;
-    CallBuffer<T> in_;
-    CallBuffer<T> out_;
-};
-
-/// The result is at the root; the others keep what they had.
-template <class T>
-class ReduceSubject : public AllreduceSubject<T> {
-  public:
-    ReduceSubject(Team world, std::uint64_t bytes, Op op, Rank root, bool rotated)
-        : AllreduceSubject<T>(world, bytes, op, rotated), root_(root) {}
-
-    void call() {
-        this->in_.rotate();
-        this->out_.rotate();
-        this->world_.reduce(this->in_.data(), this->out_.data(), this->in_.size(), type_of<T>(),
-                            this->op_, root_);
-    }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        if (this->world_.rank() == root_) return AllreduceSubject<T>::check(batch);
-        for (std::size_t i = 0; i < this->out_.size(); ++i)
-            if (this->out_[i] != T{}) return false;
-        return true;
-    }
+    CallBuffer& in() { return in_; }
+    CallBuffer& out() { return out_; }
+    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] const CallOptions& options() const { return options_; }
 
   private:
-    Rank root_;
-};
+    static constexpr std::size_t kTile = 64;
+    static constexpr std::size_t kElementMax = 32;
 
-template <class T>
-class BroadcastSubject : public BenchJob {
-  public:
-    BroadcastSubject(Team world, std::uint64_t bytes, Rank root, bool rotated)
-        : BenchJob(world), root_(root), buffer_(bytes / sizeof(T), rotated) {}
-
-    void prepare(std::uint64_t batch) {
-        buffer_.fill([&](std::size_t i) {
-            return world_.rank() == root_ ? bench_input<T>(root_, i, batch) : T{};
-        });
-    }
-    void call() {
-        buffer_.rotate();
-        world_.broadcast(buffer_.data(), buffer_.size(), type_of<T>(), root_);
-    }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        for (std::size_t i = 0; i < buffer_.size(); ++i) {
-            if (buffer_[i] != bench_input<T>(root_, i, batch)) return false;
-        }
-        return true;
-    }
-
-  private:
-    Rank root_;
-    CallBuffer<T> buffer_;
-};
-
-/// The collectives that move blocks, and scans; bytes are those of one block (of the vector, for scans).
-template <class T>
-class CallSubject : public BenchJob {
-  public:
-    CallSubject(Team world, std::uint64_t bytes, Collective collective, Op op, Rank root,
-                bool rotated)
-        : BenchJob(world),
-          call_{.collective = collective,
-                .count = bytes / sizeof(T),
-                .type = type_of<T>(),
-                .op = op,
-                .root = root},
-          in_(call_.count * (has_blocks_in() ? ranks() : 1), rotated),
-          out_(call_.count * (has_blocks_out() ? ranks() : 1), rotated) {}
-
-    void prepare(std::uint64_t batch) {
-        in_.fill([&](std::size_t i) { return bench_input<T>(world_.rank(), i, batch); });
-        out_.fill([](std::size_t) { return T{}; });
-    }
-    void call() {
-        in_.rotate();
-        out_.rotate();
-        call_.in = in_.data();
-        call_.out = out_.data();
-        world_.run(call_);
-    }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        for (std::size_t i = 0; i < out_.size(); ++i)
-            if (out_[i] != expected(i, batch)) return false;
-        return true;
-    }
-
-  private:
     [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(world_.size()); }
+    [[nodiscard]] bool is_broadcast() const { return options_.collective == Collective::broadcast; }
     [[nodiscard]] bool has_blocks_in() const {
-        return call_.collective == Collective::scatter ||
-               call_.collective == Collective::alltoall ||
-               call_.collective == Collective::reduce_scatter;
+        return options_.collective == Collective::scatter ||
+               options_.collective == Collective::alltoall ||
+               options_.collective == Collective::reduce_scatter;
     }
     [[nodiscard]] bool has_blocks_out() const {
-        return call_.collective == Collective::gather ||
-               call_.collective == Collective::allgather ||
-               call_.collective == Collective::alltoall;
+        return options_.collective == Collective::gather ||
+               options_.collective == Collective::allgather ||
+               options_.collective == Collective::alltoall;
     }
 
-    [[nodiscard]] T expected(std::size_t i, std::uint64_t batch) const {
-        const std::size_t own = static_cast<std::size_t>(world_.rank()) * call_.count;
-        const auto block = static_cast<Rank>(i / call_.count);
-        switch (call_.collective) {
+    /// What must stand in the output behind `first`; `to` is clear, as the output was.
+    void expect(std::byte* to, std::size_t first, std::size_t tile, std::uint64_t batch) const {
+        const std::size_t own = static_cast<std::size_t>(world_.rank()) * count_;
+        const auto block = static_cast<Rank>(first / count_);
+        const bool at_root = world_.rank() == options_.root;
+        switch (options_.collective) {
+            case Collective::broadcast:
+                return elements_.write(to, {options_.root, first, tile, batch});
+            case Collective::reduce:
+                if (!at_root) return;
+                [[fallthrough]];
+            case Collective::allreduce:
+                return fold(to, world_.size(), {0, first, tile, batch});
             case Collective::gather:
-                if (world_.rank() != call_.root) return T{};
+                if (!at_root) return;
                 [[fallthrough]];
             case Collective::allgather:
-                return bench_input<T>(block, i % call_.count, batch);
+                return elements_.write(to, {block, first % count_, tile, batch});
             case Collective::scatter:
-                return bench_input<T>(call_.root, own + i, batch);
+                return elements_.write(to, {options_.root, own + first, tile, batch});
             case Collective::alltoall:
-                return bench_input<T>(block, own + i % call_.count, batch);
+                return elements_.write(to, {block, own + first % count_, tile, batch});
             case Collective::reduce_scatter:
-                return fold(world_.size(), own + i, batch);
+                return fold(to, world_.size(), {0, own + first, tile, batch});
             case Collective::scan:
-                return fold(world_.rank() + 1, i, batch);
-            default:
-                return world_.rank() == 0 ? T{} : fold(world_.rank(), i, batch);
+                return fold(to, world_.rank() + 1, {0, first, tile, batch});
+            default:  // exscan
+                return fold(to, world_.rank(), {0, first, tile, batch});
         }
     }
-    /// Over the first ranks.
-    [[nodiscard]] T fold(Rank count, std::size_t index, std::uint64_t batch) const {
-        T folded = bench_input<T>(0, index, batch);
-        for (Rank rank = 1; rank < count; ++rank)
-            folded = bench_fold(call_.op, folded, bench_input<T>(rank, index, batch));
-        return folded;
+    /// Over the first `ranks` ranks; none: nothing.
+    void fold(std::byte* to, Rank ranks, base::SampleRange range) const {
+        if (ranks == 0) return;
+        elements_.write(to, range);
+        for (range.rank = 1; range.rank < ranks; ++range.rank) {
+            std::byte other[kTile * kElementMax];
+            elements_.write(other, range);
+            elements_.fold(options_.op, to, other, range.count);
+        }
     }
 
-    Call call_;
-    CallBuffer<T> in_;
-    CallBuffer<T> out_;
+    const base::SampleElements& elements_;
+    CallOptions options_;
+    std::size_t count_;
+    CallBuffer in_;
+    CallBuffer out_;
+};
+
+/// The same by the calls that most programs make.
+class AllreduceSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        in().rotate();
+        out().rotate();
+        world_.allreduce(in().data(), out().data(), count(), options().type, options().op);
+    }
+};
+
+class BroadcastSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        in().rotate();
+        world_.broadcast(in().data(), count(), options().type, options().root);
+    }
+};
+
+class ReduceSubject : public CallSubject {
+  public:
+    using CallSubject::CallSubject;
+    void call() {
+        in().rotate();
+        out().rotate();
+        world_.reduce(in().data(), out().data(), count(), options().type, options().op,
+                      options().root);
+    }
 };
 
 }  // namespace weft::front
