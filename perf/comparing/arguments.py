@@ -8,7 +8,8 @@ import pathlib
 from comparing.jobs import PEERS, Unusable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-COLLECTIVES = ("barrier", "allreduce", "broadcast")
+COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter",
+               "scan", "exscan")
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

@@ -235,7 +235,7 @@ def make_row(cell, size, rounds, peers, options, failures=()):
     }
 
 
-HEADER = (f"{'collective':<11}{'ranks':>6}{'nodes':>6}{'bytes':>9}{'weft_us':>11}{'openmpi_us':>12}{'mpich_us':>12}"
+HEADER = (f"{'collective':<15}{'ranks':>6}{'nodes':>6}{'bytes':>9}{'weft_us':>11}{'openmpi_us':>12}{'mpich_us':>12}"
           f"{'ratio':>8}{'paired':>8}{'quartiles':>15}{'spread':>14}{'cal_ns':>8}{'flagged':>9}")
 
 
@@ -251,7 +251,7 @@ def format_row(row):
     quarter = "-" if row["ratio_low"] is None else f"{row['ratio_low']:.2f}..{row['ratio_high']:.2f}"
     spreads = f"{format_share(row['weft_spread'])} / {format_share(row['peer_spread'])}"
     flags = f"{row['flagged_rounds']}/{len(row['rounds'])}"
-    return (f"{row['collective']:<11}{row['ranks']:>6}{row['nodes']:>6}{row['bytes']:>9}"
+    return (f"{row['collective']:<15}{row['ranks']:>6}{row['nodes']:>6}{row['bytes']:>9}"
             f"{format_number(row['weft_us'], 11, 3)}{format_number(row['openmpi_us'], 12, 3)}"
             f"{format_number(row['mpich_us'], 12, 3)}{format_number(row['ratio'], 8, 2)}"
             f"{format_number(row['ratio_paired'], 8, 2)}{quarter:>15}{spreads:>14}"

@@ -15,144 +15,32 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/measuring.hpp"
 #include "base/units.hpp"
+#include "perf/peer/mpi_calls.hpp"
 
 namespace {
 
 using weft::base::Measurement;
 using weft::base::MeasuringLoop;
 using weft::base::MeasuringOptions;
-
-/// Page-aligned doubles: no side shall lose for its buffers' alignment.
-class Buffer {
-  public:
-    explicit Buffer(std::size_t bytes)
-        : count_(bytes / sizeof(double)),
-          memory_(static_cast<double*>(std::aligned_alloc(4096, (bytes / 4096 + 1) * 4096))) {
-        if (!memory_) throw std::bad_alloc();
-        std::fill_n(memory_.get(), count_, 0.0);
-    }
-    [[nodiscard]] double* data() { return memory_.get(); }
-    [[nodiscard]] int count() const { return static_cast<int>(count_); }
-    [[nodiscard]] std::span<double> values() { return {memory_.get(), count_}; }
-
-  private:
-    struct Free {
-        void operator()(double* memory) const { std::free(memory); }
-    };
-    std::size_t count_;
-    std::unique_ptr<double[], Free> memory_;
-};
-
-/// Element `index` of a vector that changes from batch to batch; small, so that sums are exact.
-double pattern(std::size_t index, std::uint64_t batch) {
-    return static_cast<double>((index + 7 * batch) % 13 + 1);
-}
-
-/// What the subjects share: how ranks meet and agree.
-class Job {
-  public:
-    Job() {
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-        MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    }
-    [[nodiscard]] int rank() const { return rank_; }
-    [[nodiscard]] int size() const { return size_; }
-
-    [[nodiscard]] static std::uint64_t now_ns() { return weft::base::monotonic_ns(); }
-    static void align() { MPI_Barrier(MPI_COMM_WORLD); }
-    static void largest(std::span<double> values) {
-        MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
-                      MPI_MAX, MPI_COMM_WORLD);
-    }
-
-  private:
-    int rank_ = 0;
-    int size_ = 1;
-};
-
-class Barrier : public Job {
-  public:
-    void prepare(std::uint64_t) {}
-    void call() { MPI_Barrier(MPI_COMM_WORLD); }
-    /// One rank comes late: nobody may leave before it has come. All ranks are on one machine,
-    /// whose clock they share.
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        const std::uint64_t begin = now_ns();
-        if (batch % static_cast<std::uint64_t>(size()) == static_cast<std::uint64_t>(rank()))
-            while (now_ns() < begin + 50'000) continue;
-        const auto entry = static_cast<double>(now_ns());
-        call();
-        const auto exit = static_cast<double>(now_ns());
-        double bounds[2] = {entry, -exit};
-        largest(bounds);
-        return bounds[0] <= -bounds[1];
-    }
-};
-
-class Allreduce : public Job {
-  public:
-    explicit Allreduce(std::size_t bytes) : in_(bytes), out_(bytes) {
-        for (int rank = 0; rank < size(); ++rank) weight_sum_ += weight(rank);
-    }
-    void prepare(std::uint64_t batch) {
-        for (std::size_t i = 0; i < in_.values().size(); ++i)
-            in_.values()[i] = weight(rank()) * pattern(i, batch);
-        std::fill(out_.values().begin(), out_.values().end(), -1.0);
-    }
-    void call() {
-        MPI_Allreduce(in_.data(), out_.data(), in_.count(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        for (std::size_t i = 0; i < out_.values().size(); ++i)
-            if (out_.values()[i] != weight_sum_ * pattern(i, batch)) return false;
-        return true;
-    }
-
-  private:
-    /// Different for all ranks, and no two of them make a third.
-    static double weight(int rank) { return 1.0 + 3.0 * rank * rank; }
-
-    Buffer in_;
-    Buffer out_;
-    double weight_sum_ = 0;
-};
-
-class Broadcast : public Job {
-  public:
-    Broadcast(std::size_t bytes, int root) : buffer_(bytes), root_(root) {}
-    void prepare(std::uint64_t batch) {
-        for (std::size_t i = 0; i < buffer_.values().size(); ++i)
-            buffer_.values()[i] = rank() == root_ ? pattern(i, batch) : -1.0;
-    }
-    void call() { MPI_Bcast(buffer_.data(), buffer_.count(), MPI_DOUBLE, root_, MPI_COMM_WORLD); }
-    [[nodiscard]] bool check(std::uint64_t batch) {
-        for (std::size_t i = 0; i < buffer_.values().size(); ++i)
-            if (buffer_.values()[i] != pattern(i, batch)) return false;
-        return true;
-    }
-
-  private:
-    Buffer buffer_;
-    int root_;
-};
+using weft::peer::CallOptions;
+using weft::peer::Collective;
+using weft::peer::Job;
 
 struct Options {
     std::string collective;
     std::string loop = "back-to-back";
     std::string bytes_text = "0";
+    std::string type = "double";
+    std::string op = "sum";
     std::vector<std::uint64_t> bytes;
-    int root = 0;
+    CallOptions call;
     bool json = false;
     MeasuringOptions measuring;
 };
@@ -160,7 +48,10 @@ struct Options {
 void declare(CLI::App& app, Options& options) {
     app.add_option("--collective", options.collective, "What to call")
         ->required()
-        ->check(CLI::IsMember({"barrier", "allreduce", "broadcast"}));
+        ->check(CLI::IsMember(std::vector<std::string>(weft::peer::kCollectives.begin(),
+                                                       weft::peer::kCollectives.end())));
+    app.add_option("--type", options.type, "Element type, by weft's name")->capture_default_str();
+    app.add_option("--op", options.op, "Reduction")->capture_default_str();
     app.add_option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M")->capture_default_str();
     app.add_option("--iterations", options.measuring.iterations,
                    "Timed calls in all (0: as many as fit into --seconds)")
@@ -176,21 +67,37 @@ void declare(CLI::App& app, Options& options) {
     app.add_option("--loop", options.loop, "How calls follow each other")
         ->check(CLI::IsMember({"back-to-back", "separated"}))
         ->capture_default_str();
-    app.add_option("--root", options.root, "Root of a broadcast")->capture_default_str();
+    app.add_option("--root", options.call.root, "Root, where there is one")->capture_default_str();
     app.add_flag("--json", options.json, "One JSON object on stdout");
+}
+
+/// What is wrong with the type and the operation; empty if nothing.
+std::string read_call(Options& options) {
+    const auto type = weft::base::parse_type(options.type);
+    if (!type) return type.failure().within("--type").text;
+    const auto op = weft::base::parse_op(options.op);
+    if (!op) return op.failure().within("--op").text;
+    options.call.collective = weft::peer::collective_named(options.collective);
+    options.call.type = *type;
+    options.call.op = *op;
+    if (weft::peer::mpi_type(*type) == MPI_DATATYPE_NULL)
+        return fmt::format("--type: MPI has no {}", options.type);
+    return weft::peer::has_operation(options.call.collective) ? weft::peer::why_not(*type, *op)
+                                                              : std::string();
 }
 
 /// What is wrong with the options beyond their form; empty if nothing.
 std::string complete(Options& options, int size) {
+    if (std::string complaint = read_call(options); !complaint.empty()) return complaint;
     auto bytes = weft::base::parse_bytes_list(options.bytes_text);
     if (!bytes) return bytes.failure().within("--bytes").text;
+    const std::size_t element = weft::base::size_of(options.call.type);
     for (const std::uint64_t value : *bytes)
-        if (value % sizeof(double) != 0 || value / sizeof(double) > 0x7fffffff)
-            return fmt::format("--bytes: {} is not a multiple of {}, or too large", value,
-                               sizeof(double));
-    if (options.collective == "barrier") *bytes = {0};
-    if (options.root < 0 || options.root >= size)
-        return fmt::format("--root: {} is not a rank from 0 to {}", options.root, size - 1);
+        if (value % element != 0 || value / element > 0x7fffffff)
+            return fmt::format("--bytes: {} is not a multiple of {}, or too large", value, element);
+    if (options.call.collective == Collective::barrier) *bytes = {0};
+    if (options.call.root < 0 || options.call.root >= size)
+        return fmt::format("--root: {} is not a rank from 0 to {}", options.call.root, size - 1);
     options.bytes = *bytes;
     options.measuring.loop =
         options.loop == "separated" ? MeasuringLoop::separated : MeasuringLoop::back_to_back;
@@ -198,15 +105,11 @@ std::string complete(Options& options, int size) {
 }
 
 Measurement measure_one(const Options& options, std::uint64_t bytes) {
-    if (options.collective == "barrier") {
-        Barrier subject;
+    if (options.call.collective == Collective::barrier) {
+        weft::peer::Barrier subject;
         return measure(subject, options.measuring);
     }
-    if (options.collective == "allreduce") {
-        Allreduce subject(bytes);
-        return measure(subject, options.measuring);
-    }
-    Broadcast subject(bytes, options.root);
+    weft::peer::Call subject(bytes, options.call);
     return measure(subject, options.measuring);
 }
 
@@ -240,13 +143,14 @@ void print_line(const Measurement& measurement, std::uint64_t bytes) {
 
 /// Measures every size; rank 0 prints. True if all results were right.
 bool run(const Options& options, const Job& job) {
-    nlohmann::ordered_json object{{"collective", options.collective},
-                                  {"ranks", job.size()},
-                                  {"library", library_version()},
-                                  {"type", "double"},
-                                  {"op", options.collective == "allreduce" ? "sum" : "none"},
-                                  {"loop", options.loop},
-                                  {"results", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json object{
+        {"collective", options.collective},
+        {"ranks", job.size()},
+        {"library", library_version()},
+        {"type", options.type},
+        {"op", has_operation(options.call.collective) ? options.op : "none"},
+        {"loop", options.loop},
+        {"results", nlohmann::ordered_json::array()}};
     const bool speaks = job.rank() == 0;
     if (speaks && !options.json)
         fmt::print("{} on {} ranks, {}\n{:>10} {:>12} {:>10} {:>10} {:>10} {:>10}\n",
