@@ -133,6 +133,9 @@ class Prediction {
 
     /// By the programs of all ranks of a team of that size.
     [[nodiscard]] base::Result<Predicted> of_programs(Rank size) const {
+        // Vectors of blocks for each rank are shorter in a smaller team.
+        const VectorSize vector{candidate_.elements ? candidate_.elements(size) : vector_.elements,
+                                vector_.element_bytes};
         std::vector<Program> programs;
         programs.reserve(static_cast<std::size_t>(size));
         for (Rank rank = 0; rank < size; ++rank) {
@@ -141,7 +144,7 @@ class Prediction {
             programs.push_back(*std::move(program));
         }
         Work work;
-        for (const Program& program : programs) add_work(program, work);
+        for (const Program& program : programs) add_work(program, vector, work);
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
             around.model = model(mixed_ ? machine_.near : put(), waits, computes);
@@ -155,7 +158,7 @@ class Prediction {
                 if (computes) over.busy_base += machine_.far.receive - machine_.near.receive;
                 far = FarPuts{over, &machine_.node_of};
             }
-            ImagePart part(around.model, vector_, far);
+            ImagePart part(around.model, vector, far);
             for (const Program& program : programs)
                 if (auto added = part.add(program); !added) return added.failure();
             const auto outcome = simulate_generic({&part, 1}, around);
@@ -165,9 +168,9 @@ class Prediction {
         return combined(makespan, work, size);
     }
 
-    void add_work(const Program& program, Work& work) const {
+    void add_work(const Program& program, const VectorSize& vector, Work& work) const {
         const MessageModel costs = model(put(), false, true);
-        for_each_message(program, vector_, [&](Rank peer, std::uint64_t bytes) {
+        for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
             const bool far = apart_ && (!mixed_ || machine_.node_of[at(peer)] !=
                                                        machine_.node_of[at(program.rank)]);
             ++work.messages;
@@ -175,7 +178,7 @@ class Prediction {
             work.far_messages += far ? 1 : 0;
             work.far_bytes += far ? bytes : 0;
         });
-        for_each_reduction(program, vector_, [&](std::uint64_t bytes, std::uint32_t operands) {
+        for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
             work.combining += costs.combine(bytes, operands);
         });
     }

@@ -28,6 +28,8 @@ struct Candidate {
     std::function<base::Result<Stages>(Rank size)> stages;
     /// Of one rank of a team of such a size; fails where the algorithm does not fit the size.
     std::function<base::Result<Program>(Rank size, Rank rank)> program;
+    /// Elements of the vector in a team of such a size. Empty: the same in all.
+    std::function<std::uint64_t(Rank size)> elements = {};
 };
 
 /// Programs of more ranks than that are not made to predict a time: of a team with one way to put, and of

@@ -34,6 +34,9 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         request.rank = rank;
         return collectives::generate(collective, spec, request);
     };
+    candidate.elements = [&contract, elements = call.elements](Rank size) {
+        return contract.vector_elements(size, elements);
+    };
     return candidate;
 }
 

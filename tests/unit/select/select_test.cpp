@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "collectives/registry.hpp"
 #include "plan/simulate/simulate.hpp"
@@ -73,6 +74,23 @@ TEST(Predict, StagesAndProgramsSayTheSame) {
     }
 }
 
+/// By the programs of all ranks, each on a node of its own.
+Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
+               const VectorSize& vector) {
+    MessageModel model{ModelParameters{}};
+    model.latency = machine.far.latency;
+    model.busy_base = machine.far.issue;
+    model.byte_fs = machine.far.byte_fs;
+    model.receive = machine.far.receive;
+    Surroundings around;
+    around.model = model;
+    around.network = Network(model.latency);
+    ImagePart part(model, vector);
+    for (Rank rank = 0; rank < size; ++rank)
+        EXPECT_TRUE(part.add(*candidate.program(size, rank)).ok());
+    return simulate_generic({&part, 1}, around)->makespan;
+}
+
 TEST(Predict, GrowthIsContinuedAsItIs) {
     // Through one rank: linear. Along a tree: one step more for each doubling.
     for (const auto& [collective, spec] :
@@ -81,21 +99,37 @@ TEST(Predict, GrowthIsContinuedAsItIs) {
         const Machine machine = machine_of(1024, 1024, 4096);
         const Candidate tried = candidate(collective, spec, vector, false);
         const Time continued = predicted(machine, 1024, tried, vector);
-        MessageModel model{ModelParameters{}};
-        model.latency = machine.far.latency;
-        model.busy_base = machine.far.issue;
-        model.byte_fs = machine.far.byte_fs;
-        model.receive = machine.far.receive;
-        Surroundings around;
-        around.model = model;
-        around.network = Network(model.latency);
-        ImagePart part(model, vector);
-        for (Rank rank = 0; rank < 1024; ++rank)
-            ASSERT_TRUE(part.add(*tried.program(1024, rank)).ok());
-        const Time exact = simulate_generic({&part, 1}, around)->makespan;
+        const Time exact = simulated(machine, 1024, tried, vector);
         EXPECT_NEAR(static_cast<double>(continued), static_cast<double>(exact),
                     static_cast<double>(exact) * 0.01)
             << spec;
+    }
+}
+
+TEST(Predict, BlocksKeepTheirSizeInTheTeamsThatAreLookedAt) {
+    constexpr Rank kRanks = 512;
+    constexpr std::uint64_t kBlock = 1024;
+    const VectorSize vector{kBlock * kRanks, 8};
+    const Machine machine = machine_of(kRanks, kRanks, 4096);
+    for (const auto& [collective, spec] :
+         {std::pair{"allgather", "ring"}, {"alltoall", "direct"}}) {
+        Candidate tried = candidate(collective, spec, vector, false);
+        tried.program = [=](Rank size, Rank rank) {
+            collectives::GenerateRequest request;
+            request.size = size;
+            request.rank = rank;
+            request.elements = kBlock * static_cast<std::uint64_t>(size);
+            request.element_bytes = 8;
+            return collectives::generate(collective, *collectives::parse_spec(spec), request);
+        };
+        const auto exact = static_cast<double>(simulated(machine, kRanks, tried, vector));
+        tried.elements = [](Rank size) { return kBlock * static_cast<std::uint64_t>(size); };
+        EXPECT_NEAR(static_cast<double>(predicted(machine, kRanks, tried, vector)), exact,
+                    exact * 0.02)
+            << spec;
+        if (std::string_view(spec) != "ring") continue;
+        tried.elements = {};  // as if the whole vector were that of 64 ranks
+        EXPECT_LT(static_cast<double>(predicted(machine, kRanks, tried, vector)), exact * 0.9);
     }
 }
 
