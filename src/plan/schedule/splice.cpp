@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/schedule/splice.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.hpp"
+#include "plan/schedule/canonical.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+/// Vectors are not cut into more units than that: blocks would be smaller than any vector's elements.
+constexpr std::uint64_t kUnitsMax = 1 << 20;
+
+std::span<const Step> steps_of(const Program& program, const Lane& lane) {
+    return std::span(program.steps).subspan(lane.first, lane.count);
+}
+
+/// Whether the program is one loop, or nothing.
+bool is_loop(const Program& program) {
+    if (program.steps.empty()) return true;
+    return program.lanes.size() == 1 && program.steps.front().kind == StepKind::loop &&
+           program.steps.front().signal + 1 == program.steps.size();
+}
+
+class Splicer {
+  public:
+    Splicer(Program header, const std::vector<Part>& parts)
+        : program_(std::move(header)), parts_(parts), scratch_first_(program_.scratch) {
+        program_.steps.clear();
+        program_.lanes.clear();
+        program_.blocks.clear();
+        program_.slots = program_.slot_units = 0;
+        program_.slot_rooms.clear();
+    }
+
+    base::Result<Program> run() {
+        if (auto sized = size_up(); !sized) return sized.failure();
+        lanes_.resize(1);
+        if (merged_ && program_.segments > 1) lanes_.front().push_back({.kind = StepKind::loop});
+        for (const Part& part : parts_) {
+            const std::uint32_t first = program_.slots;
+            reserve(part);
+            if (!part.own) continue;
+            if (auto added = add(part, first); !added) return added.failure();
+        }
+        if (merged_ && program_.segments > 1) close_loop(lanes_.front(), 0);
+        if (lanes_.front().size() == 1 && merged_) lanes_.front().clear();  // a loop over nothing
+        for (const std::vector<Step>& lane : lanes_) {
+            if (lane.empty()) continue;
+            program_.lanes.push_back({static_cast<std::uint32_t>(program_.steps.size()),
+                                      static_cast<std::uint32_t>(lane.size())});
+            program_.steps.insert(program_.steps.end(), lane.begin(), lane.end());
+        }
+        return std::move(program_);
+    }
+
+  private:
+    /// Units, segments and depth that suit all parts, and whether all are loops.
+    base::Result<void> size_up() {
+        std::uint64_t units = 1;
+        merged_ = true;
+        program_.segments = program_.depth = 1;
+        for (const Part& part : parts_) {
+            for (const Program& shape : part.shapes) {
+                WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
+                if (!part.bare && shape.units > 0) units = std::lcm(units, shape.units);
+                if (units > kUnitsMax)
+                    return base::fail(Status::argument,
+                                      "the parts cut the vector into {} units, at most {} fit",
+                                      units, kUnitsMax);
+                if (shape.segments > 1 && program_.segments > 1 &&
+                    shape.segments != program_.segments)
+                    return base::fail(
+                        Status::argument, "{} {} has {} segments, another part has {}",
+                        shape.collective, shape.algorithm, shape.segments, program_.segments);
+                program_.segments = std::max(program_.segments, shape.segments);
+                program_.depth = std::max(program_.depth, shape.depth);
+                merged_ = merged_ && is_loop(shape);
+            }
+        }
+        const bool bare = std::ranges::all_of(parts_, &Part::bare);
+        if (!bare) program_.units = static_cast<std::uint32_t>(units);
+        return base::Done{};
+    }
+
+    /// How many units of the whole are one of the part's.
+    [[nodiscard]] std::uint32_t factor(const Program& part) const {
+        return part.units == 0 ? 1 : std::max(1U, program_.units / part.units);
+    }
+
+    /// Makes room for the slots of a part, behind those of the parts before, and for its lanes' signals.
+    void reserve(const Part& part) {
+        std::uint32_t slots = 0;
+        lanes_max_ = 1;
+        for (const Program& shape : part.shapes) {
+            slots = std::max(slots, shape.slots);
+            lanes_max_ = std::max(lanes_max_, shape.lanes.size());
+        }
+        slots_of_part_ = slots;
+        slots += 2 * static_cast<std::uint32_t>(lanes_max_ - 1);
+        std::vector<std::uint32_t>& rooms = program_.slot_rooms;
+        rooms.resize(program_.slots + slots);
+        for (const Program& shape : part.shapes) {
+            for (std::uint32_t slot = 0; slot < shape.slots && !part.bare; ++slot) {
+                std::uint32_t& room = rooms[program_.slots + slot];
+                room = std::max(room, shape.room(slot) * factor(shape));
+                program_.slot_units = std::max(program_.slot_units, room);
+            }
+        }
+        program_.slots += slots;
+    }
+
+    base::Result<void> add(const Part& part, std::uint32_t first_slot) {
+        const Program& own = *part.own;
+        if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
+            return base::fail(Status::unsupported,
+                              "{} {} of {} ranks is of another form on rank {} than on the first",
+                              own.collective, own.algorithm, own.size, own.rank);
+        part_ = &part;
+        slot_first_ = first_slot;
+        factor_ = part.bare ? 1 : factor(own);
+        if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
+        const std::size_t main = lanes_.front().size();
+        if (pending_ && writes(own)) lanes_.front().push_back({.kind = StepKind::local});
+        if (lanes_.front().size() != main) pending_ = false;
+        const std::uint32_t own_signals = first_slot + slots_of_part_;
+        for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
+            lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, 0));
+        for (std::size_t lane = 0; lane < own.lanes.size(); ++lane) {
+            if (lanes_.size() <= lane) lanes_.emplace_back();
+            if (lane > 0) lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, 0));
+            translate(steps_of(own, own.lanes[lane]), lanes_[lane]);
+            if (lane > 0) end_lane(own_signals, lane);
+        }
+        for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
+            lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
+        return base::Done{};
+    }
+
+    /// The next part may overwrite what this lane's puts have read; the main lane's `local` is its own.
+    void end_lane(std::uint32_t own_signals, std::size_t lane) {
+        if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::local});
+        lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
+    }
+
+    /// The begin (0) or the end (1) of a lane.
+    [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
+                                 std::uint32_t which) const {
+        const auto number = static_cast<std::uint32_t>(lane - 1) * 2 + which;
+        return {.kind = kind, .peer = program_.rank, .signal = first + number};
+    }
+
+    [[nodiscard]] bool writes(const Program& own) const {
+        if (part_->bare) return false;
+        return std::ranges::any_of(own.steps, [&](const Step& step) {
+            const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
+            return (moves && !stays(own, step)) || step.kind == StepKind::expose;
+        });
+    }
+
+    /// A copy to where it stands already.
+    [[nodiscard]] bool stays(const Program& own, const Step& step) const {
+        if (step.kind != StepKind::copy) return false;
+        const auto targets = blocks_of(own, step.target);
+        const auto sources = blocks_of(own, step.source);
+        return std::ranges::equal(targets, sources, [&](const Block& a, const Block& b) {
+            return translated(a) == translated(b);
+        });
+    }
+
+    void translate(std::span<const Step> steps, std::vector<Step>& lane) {
+        std::size_t loop = 0;
+        std::uint32_t left = 0;
+        for (const Step& step : steps) {
+            if (step.kind == StepKind::loop) {
+                if (merged_) continue;
+                loop = lane.size();
+                left = step.signal;
+                lane.push_back(step);
+                continue;
+            }
+            translate(step, lane);
+            if (left > 0 && --left == 0) close_loop(lane, loop);
+        }
+    }
+
+    static void close_loop(std::vector<Step>& lane, std::size_t loop) {
+        lane[loop].signal = static_cast<std::uint32_t>(lane.size() - loop - 1);
+    }
+
+    void translate(const Step& step, std::vector<Step>& lane) {
+        const Program& own = *part_->own;
+        const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
+        if (moves && (part_->bare || stays(own, step))) return;
+        if (step.kind == StepKind::local) {
+            if (part_->bare) return;
+            if (&lane == &lanes_.front()) pending_ = false;
+            lane.push_back(step);
+            return;
+        }
+        Step& kept = lane.emplace_back(step);
+        if (!moves) kept.signal += slot_first_;
+        if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
+        if (part_->bare) {
+            strip(kept);
+            return;
+        }
+        if (step.kind == StepKind::put && &lane == &lanes_.front()) pending_ = true;
+        kept.target = intern(own, step.target);
+        kept.source = intern(own, step.source);
+    }
+
+    static void strip(Step& step) {
+        if (step.kind == StepKind::put || step.kind == StepKind::expose)
+            step.kind = StepKind::signal;
+        step.target = step.source = {};
+    }
+
+    BlockList intern(const Program& own, BlockList list) {
+        std::vector<Block> blocks;
+        for (const Block& block : blocks_of(own, list)) {
+            const std::vector<Block> cut = translated(block);
+            blocks.insert(blocks.end(), cut.begin(), cut.end());
+        }
+        return intern_blocks(program_.blocks, blocks);
+    }
+
+    /// A block of the part as blocks of the whole: units that are apart become a block each.
+    [[nodiscard]] std::vector<Block> translated(Block block) const {
+        block = named(block);
+        if (factor_ == 1) return {block};
+        block.advance *= factor_;
+        if (block.stride == 1 || block.count <= 1) {
+            block.origin = (block.stride == 1 ? block.origin : block.first) * factor_;
+            block.first *= factor_;
+            block.count *= factor_;
+            block.stride = 1;
+            return {block};
+        }
+        std::vector<Block> blocks;
+        for (std::uint32_t i = 0; i < block.count; ++i) {
+            Block& one = blocks.emplace_back(block);
+            one.origin = one.first = (block.first + i * block.stride) * factor_;
+            one.count = factor_;
+            one.stride = 1;
+        }
+        return blocks;
+    }
+
+    [[nodiscard]] Block named(Block block) const {
+        const auto rename = [&block](VectorName name) {
+            block.buffer = name.buffer;
+            block.index = name.index;
+        };
+        switch (block.buffer) {
+            case Buffer::input:
+                rename(part_->input);
+                break;
+            case Buffer::output:
+                rename(part_->output);
+                break;
+            case Buffer::scratch:
+                block.index += scratch_first_;
+                break;
+            case Buffer::slot:
+                block.index += slot_first_;
+                break;
+            case Buffer::published:
+            case Buffer::mapped:
+                block.index += slot_first_;
+                block.peer = part_->rank_of(block.peer);
+                break;
+        }
+        return block;
+    }
+
+    Program program_;
+    const std::vector<Part>& parts_;
+    std::uint32_t scratch_first_;
+    std::vector<std::vector<Step>> lanes_;
+    bool merged_ = false;   ///< all parts in one loop
+    bool pending_ = false;  ///< puts of the main lane may still read
+    std::size_t lanes_max_ = 1;
+    std::uint32_t slots_of_part_ = 0;
+    const Part* part_ = nullptr;
+    std::uint32_t slot_first_ = 0;
+    std::uint32_t factor_ = 1;
+};
+
+}  // namespace
+
+base::Result<Program> splice(Program header, const std::vector<Part>& parts) {
+    return Splicer(std::move(header), parts).run();
+}
+
+}  // namespace weft::plan
