@@ -17,6 +17,7 @@
 #include "base/result.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/notation/spec.hpp"
+#include "plan/schedule/layout.hpp"
 #include "plan/schedule/program.hpp"
 #include "plan/schedule/stages.hpp"
 
@@ -37,7 +38,13 @@ struct GenerateRequest {
     Placement placement = Placement::ordered;
     bool ordered =
         false;  ///< operands must be combined in rank order: the operation does not commute
+    plan::Layout layout;  ///< which node each rank is on; none given: all are on one
 };
+
+/// The nodes of a request.
+[[nodiscard]] inline plan::Layout layout_of(const GenerateRequest& request) {
+    return request.layout.is_given() ? request.layout : plan::Layout(request.size, request.size);
+}
 
 struct Parameter {
     std::string_view name;
@@ -54,6 +61,8 @@ struct Properties {
     bool rooted = false;         ///< needs a root
     bool notation = false;       ///< a schedule in the notation names this algorithm
     bool power_of_two = false;   ///< for power-of-two sizes only
+    bool for_nodes =
+        false;  ///< worth a prediction only where some of several nodes hold several ranks
 };
 
 /// What all ranks know alike where an algorithm is to be chosen.
@@ -61,6 +70,10 @@ struct CandidateRequest {
     Rank size = 1;
     Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
     StageCost stage;          ///< what a stage and a message in it cost, roughly
+    plan::Layout layout;      ///< which node each rank is on; none given: all are on one
+
+    /// Several nodes, of which some hold several ranks.
+    [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }
 };
 
 struct Algorithm {
@@ -75,6 +88,12 @@ struct Algorithm {
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     /// Specs besides the plain name that are worth a prediction, a few.
     std::vector<std::string> (*variants)(const CandidateRequest&) = nullptr;
+    /// Of a spec that says more than the name: by the algorithms that it names in turn.
+    Properties (*refine)(const AlgorithmSpec&) = nullptr;
+
+    [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
+        return refine == nullptr ? properties : refine(spec);
+    }
 };
 
 /// The header that the programs of a call start from.

@@ -15,6 +15,7 @@ std::vector<std::string> candidate_specs(std::string_view collective,
     };
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;
+        if (algorithm.properties.for_nodes && !request.mixed()) continue;
         const bool needs_parameters = std::ranges::any_of(
             algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
         if (!needs_parameters) add(std::string(algorithm.name));

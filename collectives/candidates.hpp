@@ -2,7 +2,8 @@
 // candidates.hpp - the algorithms that are worth a prediction when nobody forces one.
 //
 // Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual value, and
-//          what it names itself: variants of its parameters that suit so many ranks.
+//          what it names itself: variants of its parameters that suit so many ranks. Those that are made for
+//          nodes of several ranks only where there are such.
 // Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
 //          whatever the number of ranks.
 // Next     algorithm.hpp, `variants`; plan/select for who ranks them.

@@ -12,6 +12,7 @@
 #include "collectives/broadcast/broadcast.hpp"
 #include "collectives/exscan/exscan.hpp"
 #include "collectives/gather/gather.hpp"
+#include "collectives/nodes/hierarchical.hpp"
 #include "collectives/notation/cursor.hpp"
 #include "collectives/reduce/reduce.hpp"
 #include "collectives/reduce_scatter/reduce_scatter.hpp"
@@ -50,6 +51,7 @@ std::vector<Algorithm> list_algorithms() {
         barrier_central(),
         barrier_tree(),
         barrier_multiplying(),
+        barrier_hierarchical(),
         broadcast_flat(),
         broadcast_kary(),
         broadcast_binomial(),
@@ -60,6 +62,7 @@ std::vector<Algorithm> list_algorithms() {
         broadcast_pipelined_binary(),
         broadcast_double_tree(),
         broadcast_scatter_allgather(),
+        broadcast_hierarchical(),
         allreduce_multiplying(),
         allreduce_recursive_doubling(),
         allreduce_elimination(),
@@ -70,6 +73,7 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_generalized(),
         allreduce_butterfly(),
         allreduce_reduce_broadcast(),
+        allreduce_hierarchical(),
         reduce_flat(),
         reduce_kary(),
         reduce_binomial(),
@@ -77,6 +81,7 @@ std::vector<Algorithm> list_algorithms() {
         reduce_logp_optimal(),
         reduce_chain(),
         reduce_pipelined_binary(),
+        reduce_hierarchical(),
         gather_flat(),
         gather_binomial(),
         scatter_flat(),
@@ -112,6 +117,9 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
         !std::has_single_bit(static_cast<std::uint32_t>(request.size)))
         return base::fail(Status::argument, "{} {} needs a power of two, {} ranks are none",
                           algorithm.collective, algorithm.name, request.size);
+    if (request.layout.is_given() && request.layout.size() != request.size)
+        return base::fail(Status::argument, "layout: it is one of {} ranks, there are {}",
+                          request.layout.size(), request.size);
     if (request.ordered && !algorithm.properties.ordered)
         return base::fail(Status::argument,
                           "{} {} combines ranks out of order, and the operation does not commute",

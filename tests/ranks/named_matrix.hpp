@@ -3,7 +3,7 @@
 //
 // Idea     What is run is read from the registry: names, and parameter values worth trying. Each collective
 //          gets counts from none to more than one bank, in place and not, roots in turn, operations that do
-//          not commute where order is kept (elsewhere they must be refused).
+//          not commute where order is kept (elsewhere they must be refused). Programs know the nodes.
 // Next     collective_matrix.cpp for what else is run; reference.hpp for what must come out.
 #pragma once
 
@@ -39,7 +39,8 @@ class NamedMatrix {
           product_(product),
           barriers_(barriers),
           book_(std::move(book)),
-          turn_(static_cast<Rank>(book_.round % 4)) {}
+          turn_(static_cast<Rank>(book_.round % 4)),
+          layout_(layout_of(world_)) {}
 
     void run() {
         for_each_spec("allreduce", [this](const std::string& spec, bool ordered) {
@@ -71,6 +72,16 @@ class NamedMatrix {
     }
 
   private:
+    /// Which node each rank is on, by what the ranks of each node tell.
+    static plan::Layout layout_of(Team& world) {
+        std::int32_t first = world.rank();
+        OwnedTeam node(world.split_by_node());
+        node.broadcast(&first, 1, Type::int32, 0);
+        std::vector<Rank> nodes(static_cast<std::size_t>(world.size()));
+        world.allgather(&first, nodes.data(), 1, Type::int32);
+        return plan::Layout::of(nodes);
+    }
+
     static constexpr const char* kNames[] = {
         "barrier",   "broadcast", "reduce",         "allreduce", "gather", "scatter",
         "allgather", "alltoall",  "reduce_scatter", "scan",      "exscan"};
@@ -87,7 +98,8 @@ class NamedMatrix {
                                                  .size = world_.size(),
                                                  .root = 0,
                                                  .elements = 1,
-                                                 .element_bytes = 8};
+                                                 .element_bytes = 8,
+                                                 .layout = layout_};
             if (!collectives::generate(collective, *parsed, request).ok()) continue;
             request.ordered = true;
             ++book_.covered[collective][parsed->name];
@@ -297,6 +309,7 @@ class NamedMatrix {
     int barriers_;
     MatrixBook book_;
     Rank turn_;
+    plan::Layout layout_;
 };
 
 }  // namespace weft::test

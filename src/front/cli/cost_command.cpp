@@ -182,7 +182,9 @@ class Question {
             if (candidate) candidates.push_back(*candidate);
         };
         for (const std::string& text : collectives::candidate_specs(
-                 question_->collective, {.size = question_->request.size, .stage = stage_cost()})) {
+                 question_->collective, {.size = question_->request.size,
+                                        .stage = stage_cost(),
+                                        .layout = question_->request.layout})) {
             const auto spec = collectives::parse_spec(text);
             if (spec) add(*spec);
         }

@@ -33,6 +33,7 @@ std::string properties_of(const Algorithm& algorithm) {
     add(algorithm.properties.synchronizing, "synchronizing");
     add(algorithm.properties.rooted, "rooted");
     add(algorithm.properties.power_of_two, "powers of two only");
+    add(algorithm.properties.for_nodes, "for nodes of several ranks");
     add(algorithm.properties.notation, "named by its schedule too");
     return text;
 }
@@ -61,6 +62,7 @@ Json to_json(const Algorithm& algorithm) {
             {"synchronizing", properties.synchronizing},
             {"rooted", properties.rooted},
             {"power_of_two", properties.power_of_two},
+            {"for_nodes", properties.for_nodes},
             {"notation", properties.notation}};
 }
 

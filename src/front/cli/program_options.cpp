@@ -9,6 +9,7 @@
 #include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/launch/layout.hpp"
 
 namespace weft::front {
 
@@ -41,6 +42,20 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
         .add_option("--placement", arguments.placement,
                     "where the remainders of merges stand: ordered or paper")
         ->capture_default_str();
+    command.add_option("--layout", arguments.layout,
+                       "ranks of each node, as in 3,1,4 (one node unless given)");
+}
+
+base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {
+    if (arguments.layout.empty()) return plan::Layout();
+    const auto ranks_per_node = parse_layout(arguments.layout);
+    if (!ranks_per_node) return ranks_per_node.failure();
+    const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
+    if (static_cast<Rank>(node_of.size()) != ranks)
+        return base::fail(Status::argument,
+                          "--layout {} has {} ranks, but there are programs of {}",
+                          arguments.layout, node_of.size(), ranks);
+    return plan::Layout::of(node_of);
 }
 
 base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments) {
@@ -71,6 +86,9 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     auto request = read_request(arguments);
     if (!request) return request.failure();
     request->size = *arguments.ranks;
+    auto layout = read_layout(arguments, request->size);
+    if (!layout) return layout.failure();
+    request->layout = *std::move(layout);
     auto spec = collectives::parse_spec(arguments.algorithm);
     if (!spec) return in_spec(spec.failure());
     const auto algorithm = collectives::find_algorithm(arguments.collective, *spec);

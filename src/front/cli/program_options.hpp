@@ -22,10 +22,15 @@ struct ProgramArguments {
     std::string bytes = "8";
     std::string type = "double";
     std::string placement = "ordered";
+    std::string layout;  ///< none: all ranks on one node
 };
 
-/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type and --placement to a command.
+/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --placement and --layout to a
+/// command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
+
+/// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
+[[nodiscard]] base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks);
 
 /// The same, read and checked against each other.
 struct ProgramQuestion {

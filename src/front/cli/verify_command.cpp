@@ -18,7 +18,6 @@
 #include "base/region.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
-#include "front/launch/layout.hpp"
 #include "plan/schedule/localize.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
@@ -32,7 +31,6 @@ using Json = nlohmann::ordered_json;
 struct VerifyArguments {
     ProgramArguments programs;
     std::string file;
-    std::string layout;
     bool json = false;
 };
 
@@ -95,22 +93,16 @@ base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& argu
 /// cell are published to node-mates.
 base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
                            const collectives::GenerateRequest& request) {
-    if (arguments.layout.empty()) return base::Done{};
-    const auto ranks_per_node = parse_layout(arguments.layout);
-    if (!ranks_per_node) return ranks_per_node.failure();
-    const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
-    if (node_of.size() != programs.size())
-        return base::fail(Status::argument,
-                          "--layout {} has {} ranks, but there are programs of {}",
-                          arguments.layout, node_of.size(), programs.size());
+    const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));
+    if (!layout) return layout.failure();
+    if (!layout->is_given()) return base::Done{};
     const plan::Program& first = programs.front();
     const std::uint64_t payload =
         first.partition(request.elements).unit_max() * first.slot_units * request.element_bytes;
     if (payload > base::kCellPayload) return base::Done{};
     for (plan::Program& program : programs) {
-        const Rank node = node_of[static_cast<std::size_t>(program.rank)];
-        program = plan::localize(program, [&node_of, node](Rank peer) {
-            return node_of[static_cast<std::size_t>(peer)] == node;
+        program = plan::localize(program, [&layout, rank = program.rank](Rank peer) {
+            return layout->near(peer, rank);
         });
     }
     return base::Done{};
@@ -174,8 +166,6 @@ void add_verify_command(CLI::App& app, int& exit_status) {
         ->add_option("--program", arguments->file,
                      "a file with the programs of all ranks, as `weft show` prints them")
         ->check(CLI::ExistingFile);
-    command->add_option("--layout", arguments->layout,
-                        "ranks of each node, as in 3,1,4: node-mates read each other's cells");
     command->add_flag("--json", arguments->json, "as one JSON object");
     command->callback([arguments, &exit_status] { exit_status = verify(*arguments); });
 }

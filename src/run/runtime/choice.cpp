@@ -14,22 +14,37 @@ namespace {
 /// Predictions are for so many bytes at most: beyond, nothing changes but the unit of time.
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 
+plan::Layout layout_of(const plan::Machine& machine, Rank size) {
+    return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
+}
+
+/// Of a smaller team than the real one, if times of that are continued: such teams are on one node, or
+/// all apart.
+plan::Layout of_size(const plan::Layout& layout, Rank size) {
+    if (size == layout.size()) return layout;
+    return {size, layout.nodes() == 1 ? size : 1};
+}
+
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& spec, const CallClass& call) {
+                             const collectives::AlgorithmSpec& spec, const CallClass& call,
+                             const plan::Layout& layout) {
     collectives::GenerateRequest request{.root = algorithm.properties.rooted ? 0 : plan::kNoRank,
                                          .elements = call.elements,
                                          .element_bytes = call.element_bytes};
+    const collectives::Properties properties = algorithm.properties_of(spec);
     plan::Candidate candidate{.algorithm = print(spec),
-                              .ordered = algorithm.properties.ordered,
-                              .bit_identical = algorithm.properties.bit_identical};
+                              .ordered = properties.ordered,
+                              .bit_identical = properties.bit_identical};
     const plan::Contract& contract = collectives::contract(call.collective);
     candidate.stages = [=, &contract, collective = call.collective](Rank size) mutable {
         request.size = size;
+        request.layout = of_size(layout, size);
         request.elements = contract.vector_elements(size, call.elements);
         return collectives::generate_stages(collective, spec, request);
     };
     candidate.program = [=, &contract, collective = call.collective](Rank size, Rank rank) mutable {
         request.size = size;
+        if (request.layout.size() != size) request.layout = of_size(layout, size);
         request.elements = contract.vector_elements(size, call.elements);
         request.rank = rank;
         return collectives::generate(collective, spec, request);
@@ -64,7 +79,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
                       .message = put.issue + put.receive + machine.reduce +
                                  plan::to_time(static_cast<std::int64_t>(bytes) *
-                                               (put.byte_fs + machine.reduce_byte_fs))}};
+                                               (put.byte_fs + machine.reduce_byte_fs))},
+            .layout = layout_of(machine, size)};
 }
 
 }  // namespace
@@ -95,13 +111,13 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            const CallClass& given) {
     const CallClass call = rounded(given);
     std::vector<plan::Candidate> candidates;
-    for (const std::string& text :
-         collectives::candidate_specs(call.collective, request_of(machine, size, call))) {
+    const collectives::CandidateRequest request = request_of(machine, size, call);
+    for (const std::string& text : collectives::candidate_specs(call.collective, request)) {
         const auto spec = collectives::parse_spec(text);
         WEFT_CHECK(spec.ok(), text);
         const auto algorithm = collectives::find_algorithm(call.collective, *spec);
         if (!algorithm) return algorithm.failure();
-        candidates.push_back(candidate_of(**algorithm, *spec, call));
+        candidates.push_back(candidate_of(**algorithm, *spec, call, request.layout));
     }
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);

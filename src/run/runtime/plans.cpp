@@ -213,7 +213,8 @@ base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
         .root = shape.root,
         .elements = options.elements,
         .element_bytes = options.element_bytes,
-        .ordered = shape.user != nullptr && !shape.user->commutative};
+        .ordered = shape.user != nullptr && !shape.user->commutative,
+        .layout = context_.layout};
     auto whole = collectives::generate(name_of(shape.kind), spec, request);
     if (!whole) return whole.failure();
     if (shape.apart) return bind(std::move(*whole), options);

@@ -84,6 +84,7 @@ struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
     int nodes = 1;           ///< over which the team is spread
+    plan::Layout layout;     ///< which node each member is on; alike on all ranks
     plan::Machine machine;   ///< what puts cost here; alike on all ranks
     std::vector<bool> near;  ///< by team rank: shares memory with this rank
     base::RegionShape region;

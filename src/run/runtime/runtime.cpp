@@ -101,6 +101,7 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .nodes = nodes_of(job_ranks),
                         .machine = machine_of(job_ranks),
                         .region = layout_.shape};
+    context.layout = plan::Layout::of(context.machine.node_of);
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
     used_regions_ |= std::uint64_t{1} << id;
     return *teams_.emplace_back(std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick,

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/nodes/groups.hpp"
+
+#include <algorithm>
+
+#include "collectives/registry.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// A rank alone has nothing to exchange: any algorithm does, but not every schedule fits one rank.
+AlgorithmSpec alone(std::string_view collective) {
+    if (collective == "barrier") return {.name = "central"};
+    if (collective == "allreduce") return {.name = "reduce-broadcast"};
+    return {.name = "flat"};
+}
+
+/// All parts have as many segments, unless the spec asks for other ones.
+void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm, std::uint32_t segments) {
+    const bool has = std::ranges::find(algorithm.parameters, "segments", &Parameter::name) !=
+                     algorithm.parameters.end();
+    if (spec.is_schedule() || !has || spec.find("segments") != nullptr) return;
+    spec.parameters.push_back({.key = "segments", .value = std::to_string(segments)});
+}
+
+}  // namespace
+
+Groups::Groups(const GenerateRequest& request)
+    : request_(request),
+      layout_(layout_of(request)),
+      node_(layout_.node_of(request.rank)),
+      local_(layout_.local_of(request.rank)) {
+    if (request.root == plan::kNoRank) return;
+    root_node_ = layout_.node_of(request.root);
+    root_local_ = layout_.local_of(request.root);
+}
+
+base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind, Rank rank) const {
+    AlgorithmSpec spec = kind.size == 1 ? alone(call.collective) : call.spec;
+    const auto algorithm = find_algorithm(call.collective, spec);
+    if (!algorithm) return algorithm.failure();
+    GenerateRequest request = request_;
+    request.layout = {};
+    request.rank = rank;
+    request.size = kind.size;
+    request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;
+    if (call.bare) {
+        request.segments = 1;
+        request.elements = call.collective == "barrier" ? 0 : 1;
+    }
+    set_segments(spec, **algorithm, request.segments);
+    return generate(call.collective, spec, request);
+}
+
+base::Result<void> Groups::add_shapes(const GroupCall& call, Kind kind, plan::Part& part) const {
+    for (const Rank rank : {Rank{0}, kind.size - 1}) {
+        auto shape = generate_in(call, kind, rank);
+        if (!shape) return shape.failure();
+        part.shapes.push_back(*std::move(shape));
+        if (kind.size == 1) break;
+    }
+    return base::Done{};
+}
+
+base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
+    plan::Part part{.input = call.input, .output = call.output, .bare = call.bare};
+    std::vector<Kind> kinds;
+    for (const Rank size : layout_.sizes()) kinds.push_back({.size = size});
+    if (root_local_ != 0)
+        kinds.push_back({.size = layout_.ranks_on(root_node_), .root = root_local_});
+    for (const Kind kind : kinds) {
+        if (auto added = add_shapes(call, kind, part); !added) return added.failure();
+    }
+    auto own =
+        generate_in(call, {.size = layout_.ranks_on(node_), .root = leader_of(node_)}, local_);
+    if (!own) return own.failure();
+    part.own = *std::move(own);
+    part.rank_of = [layout = layout_, node = node_](Rank local) {
+        return layout.rank_at(node, local);
+    };
+    return part;
+}
+
+base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
+    plan::Part part{.input = call.input, .output = call.output, .bare = call.bare};
+    const Kind kind{.size = layout_.nodes(), .root = root_node_};
+    if (auto added = add_shapes(call, kind, part); !added) return added.failure();
+    if (!leads()) return part;
+    auto own = generate_in(call, kind, node_);
+    if (!own) return own.failure();
+    part.own = *std::move(own);
+    part.rank_of = [layout = layout_, root = root_node_, local = root_local_](Rank node) {
+        return layout.rank_at(node, node == root ? local : 0);
+    };
+    return part;
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hierarchical.hpp - collectives that are composed of collectives of a node and of nodes.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+
+namespace weft::collectives {
+
+[[nodiscard]] Algorithm barrier_hierarchical();
+[[nodiscard]] Algorithm broadcast_hierarchical();
+[[nodiscard]] Algorithm reduce_hierarchical();
+[[nodiscard]] Algorithm allreduce_hierarchical();
+
+}  // namespace weft::collectives

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: collectives composed of collectives of a node and of nodes are right, however ranks lie on nodes.
+// Method: the verifier, over even and uneven layouts, nodes in pieces, roots, parts and pieces of the vector;
+// counts of what crosses the network; what must be refused.
+#include <algorithm>
+
+#include "tests/unit/collectives/node_proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+constexpr const char* kRooted[] = {"broadcast", "reduce"};
+
+TEST(HierarchicalProof, EveryEvenLayoutIsRight) {
+    for (Rank nodes = 1; nodes <= 6; ++nodes) {
+        for (Rank each = 1; each <= 6; ++each) {
+            const plan::Layout layout(nodes * each, each);
+            EXPECT_TRUE(proves("barrier", "hierarchical", layout).synchronizing);
+            const auto verdict =
+                proves("allreduce", "hierarchical", layout, {.elements = 3, .ordered = true});
+            EXPECT_TRUE(verdict.ordered && verdict.bit_identical && verdict.synchronizing);
+            for (const char* collective : kRooted) {
+                for (Rank root = 0; root < layout.size(); root += 1 + layout.size() / 7)
+                    EXPECT_TRUE(proves(collective, "hierarchical", layout,
+                                       {.root = root, .elements = 3, .ordered = true})
+                                    .ordered);
+            }
+        }
+    }
+}
+
+TEST(HierarchicalProof, UnevenLayoutsAndNodesInPiecesAreRight) {
+    for (const plan::Layout& layout : uneven_layouts()) {
+        proves("barrier", "hierarchical", layout);
+        for (const bool ordered : {false, true}) {
+            if (ordered && !layout.contiguous()) continue;
+            EXPECT_EQ(
+                proves("allreduce", "hierarchical", layout, {.elements = 6, .ordered = ordered})
+                    .ordered,
+                layout.contiguous());
+            for (const char* collective : kRooted) {
+                for (Rank root = 0; root < layout.size(); ++root)
+                    proves(collective, "hierarchical", layout,
+                           {.root = root, .elements = 6, .ordered = ordered});
+            }
+        }
+    }
+}
+
+TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
+    const std::vector<plan::Layout> layouts{
+        plan::Layout(8, 2),  plan::Layout(9, 3),  plan::Layout(7, 3), plan::Layout(12, 4),
+        plan::Layout(10, 2), plan::Layout(16, 2), plan::Layout(18, 2)};
+    std::map<std::string, int> proved;
+    for (const char* collective : {"barrier", "broadcast", "reduce", "allreduce"}) {
+        const bool rooted = is_rooted(collective);
+        const std::string_view node = rooted ? collective : "reduce";
+        const auto visit = [&](std::string_view key, const std::string& inner) {
+            for (const plan::Layout& layout : layouts) {
+                for (const std::uint32_t segments : {1U, 3U}) {
+                    const bool barrier = std::string_view(collective) == "barrier";
+                    if (barrier && segments > 1) continue;
+                    const GenerateRequest request{.size = layout.size(),
+                                                  .root = rooted ? 4 : plan::kNoRank,
+                                                  .segments = segments,
+                                                  .elements = barrier ? 0U : 40U,
+                                                  .layout = layout};
+                    const auto spec = *parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
+                    // Some parts need a power of two, or pieces of their own.
+                    if (!generate(collective, spec, request).ok()) continue;
+                    proves(collective, print(spec), layout, request);
+                    ++proved[fmt::format("{} {}", key, inner)];
+                }
+            }
+        };
+        for (const std::string& inner : specs_to_try(node)) visit("node", inner);
+        for (const std::string& inner : specs_to_try(collective)) visit("net", inner);
+        if (!rooted)
+            for (const std::string& inner : specs_to_try("broadcast")) visit("down", inner);
+        for (const std::string& inner : specs_to_try(collective))
+            if (inner != "multiplying")
+                EXPECT_GT(proved[fmt::format("net {}", inner)], 0) << collective << ' ' << inner;
+        for (const std::string& inner : specs_to_try(node))
+            EXPECT_GT(proved[fmt::format("node {}", inner)], 0) << collective << ' ' << inner;
+    }
+}
+
+TEST(HierarchicalProof, PartsThatCutTheVectorDifferentlyGoTogether) {
+    for (const plan::Layout& layout : uneven_layouts()) {
+        for (const std::uint32_t segments : {1U, 2U}) {
+            proves("allreduce", "hierarchical:node=(ring),net=(ring),down=(scatter-allgather)",
+                   layout, {.segments = segments, .elements = 240});
+            proves("allreduce", "hierarchical:node=(recursive-doubling),net=(double-tree)", layout,
+                   {.segments = segments, .elements = 240});
+        }
+    }
+}
+
+TEST(HierarchicalProof, SchedulesAndHierarchiesAreParts) {
+    proves("allreduce", "hierarchical:node=(a4),net=(m1g2a3,n1g3a2)", plan::Layout(28, 4),
+           {.elements = 5, .ordered = true});
+    proves("allreduce", "hierarchical:node=(a2,a3),net=(hierarchical:net=(ring))",
+           plan::Layout(18, 6), {.elements = 9});
+    const auto wrong = generate("allreduce", *parse_spec("hierarchical:node=(a3)"),
+                                {.size = 8, .elements = 1, .layout = plan::Layout(8, 4)});
+    ASSERT_FALSE(wrong.ok());
+    EXPECT_TRUE(wrong.failure().text.starts_with("character 21:")) << wrong.failure().text;
+}
+
+TEST(HierarchicalProof, OneRankOfANodeTalksToOthers) {
+    for (const plan::Layout& layout : {plan::Layout(24, 6), plan::Layout(13, 4)}) {
+        for (const std::string_view collective : {"barrier", "broadcast", "reduce", "allreduce"}) {
+            const auto programs =
+                programs_on(layout, collective, "hierarchical", {.root = 7, .elements = 1});
+            std::set<std::pair<Rank, Rank>> talks;
+            for (const plan::Program& program : programs)
+                for (const plan::Step& step : program.steps)
+                    if (step.peer != plan::kNoRank && !layout.near(step.peer, program.rank))
+                        talks.insert({layout.node_of(program.rank), program.rank});
+            EXPECT_EQ(talks.size(), static_cast<std::size_t>(layout.nodes())) << collective;
+        }
+    }
+}
+
+/// Over the network the parts on the nodes cost nothing.
+TEST(HierarchicalProof, RoundsOverTheNetworkAreThoseOfTheNet) {
+    for (Rank nodes = 2; nodes <= 17; ++nodes) {
+        const plan::Layout layout(nodes * 3, 3);
+        const auto far = [&](const char* collective, const char* spec) {
+            return far_rounds(layout,
+                              programs_on(layout, collective, spec, {.root = 0, .elements = 1}));
+        };
+        for (const char* net : {"recursive-doubling", "ring", "reduce-broadcast"})
+            EXPECT_EQ(far("allreduce", fmt::format("hierarchical:net=({})", net).c_str()),
+                      prove("allreduce", net, {.size = nodes, .elements = 1}).rounds);
+        EXPECT_EQ(far("barrier", "hierarchical"),
+                  prove("barrier", "dissemination", {.size = nodes}).rounds);
+        EXPECT_EQ(far("broadcast", "hierarchical:net=(flat)"), 1U);
+    }
+}
+
+TEST(HierarchicalProof, LoopsOfThePartsBecomeOne) {
+    const plan::Layout layout(9, 3);
+    for (const plan::Program& program :
+         programs_on(layout, "allreduce", "hierarchical:net=(ring),segments=4", {.elements = 60})) {
+        const auto loops =
+            std::ranges::count(program.steps, plan::StepKind::loop, &plan::Step::kind);
+        EXPECT_EQ(loops, 1);
+        EXPECT_EQ(program.segments, 4U);
+        EXPECT_EQ(program.steps.front().signal + 1, program.steps.size());
+    }
+}
+
+TEST(HierarchicalProof, WhatCannotBeIsRefusedWithTheReason) {
+    const plan::Layout dealt = dealt_layout(8, 2);
+    const GenerateRequest request{.size = 8, .elements = 1, .ordered = true, .layout = dealt};
+    struct Case {
+        const char* spec;
+        GenerateRequest request;
+        const char* message;
+    };
+    GenerateRequest other = request;
+    other.size = 7;
+    GenerateRequest free = request;
+    free.ordered = false;
+    for (const Case& c :
+         {Case{"hierarchical", request,
+               "allreduce hierarchical combines the ranks of a node first"},
+          Case{"hierarchical", other, "layout: it is one of 8 ranks, there are 7"},
+          Case{"hierarchical:net=(bring)", free,
+               "character 19: allreduce has no algorithm 'bring'"},
+          Case{"hierarchical:node=up", free, "character 19: reduce has no algorithm 'up'"},
+          Case{"hierarchical:nodes=(a2)", free,
+               "character 14: hierarchical has no parameter 'nodes'; it has node, net, down, "
+               "segments"}}) {
+        const auto program = generate("allreduce", *parse_spec(c.spec), c.request);
+        ASSERT_FALSE(program.ok()) << c.spec;
+        EXPECT_TRUE(program.failure().text.starts_with(c.message)) << program.failure().text;
+    }
+}
+
+}  // namespace
+}  // namespace weft::collectives
