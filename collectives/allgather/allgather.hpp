@@ -13,5 +13,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allgather_direct();
 [[nodiscard]] Algorithm allgather_recursive_doubling();
 [[nodiscard]] Algorithm allgather_ring();
+[[nodiscard]] Algorithm allgather_multi_object_bruck();
+[[nodiscard]] Algorithm allgather_multi_object_ring();
 
 }  // namespace weft::collectives

@@ -20,4 +20,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
 [[nodiscard]] Algorithm allreduce_ring();
 
+[[nodiscard]] Algorithm allreduce_multi_object_small();
+[[nodiscard]] Algorithm allreduce_multi_object_large();
+
 }  // namespace weft::collectives

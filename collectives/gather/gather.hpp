@@ -11,5 +11,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm gather_binomial();
 [[nodiscard]] Algorithm gather_flat();
+[[nodiscard]] Algorithm gather_multi_object();
 
 }  // namespace weft::collectives

@@ -11,5 +11,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm scatter_binomial();
 [[nodiscard]] Algorithm scatter_flat();
+[[nodiscard]] Algorithm scatter_multi_object();
 
 }  // namespace weft::collectives

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node drive the network.
+//
+// Idea     The ranks of a node tell each other their blocks. Then a node has those of S nodes, itself and the
+//          next ones; port j fetches what the node j*S further on has, all ports in one round, and hands it
+//          to its mates: then there are those of B*S nodes, B = ports + 1. The last round takes what is left.
+// Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put right; Bruck
+//          et al. for one port.
+// Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one before.
+// Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
+// Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches, twice.
+// Good for Short blocks on many nodes of several ranks.
+// Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated in the end.
+// Next     ../mates.hpp for ports; multi_object_ring.cpp for long blocks.
+#include <algorithm>
+
+#include "collectives/allgather/allgather.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/mates.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+class Writer {
+  public:
+    Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
+        : writer_(writer), mates_(request), others_(mates_.others()), radix_(radix) {}
+
+    void write() {
+        const auto own = static_cast<std::uint32_t>(mates_.rank);
+        writer_->copy(writer_.output(own), writer_.input(own));
+        share(writer_.builder(), others_, static_cast<std::uint32_t>(mates_.local),
+              writer_.output(own));
+        for (Rank mate = 0; mate < mates_.count; ++mate) {
+            if (mate == mates_.local) continue;
+            const auto number = static_cast<std::uint32_t>(mate);
+            const auto block = static_cast<std::uint32_t>(mates_.mate(mate));
+            writer_->wait(mates_.mate(mate), number, plan::kShared);
+            writer_->copy(writer_.output(block), writer_.slot(number, block));
+        }
+        auto number = static_cast<std::uint32_t>(mates_.layout.most());
+        const std::uint32_t mates_numbers = number;
+        for (std::int64_t have = 1; have < mates_.nodes; have *= radix_) {
+            exchange(have, number);
+            number += static_cast<std::uint32_t>(radix_);
+        }
+        reserve(mates_numbers);
+    }
+
+  private:
+    /// What port `port` of a node fetches when each node has those of `have` nodes.
+    [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
+        const std::int64_t behind = (port + 1) * have;
+        return {node + behind,
+                static_cast<Rank>(std::clamp<std::int64_t>(mates_.nodes - behind, 0, have))};
+    }
+
+    void exchange(std::int64_t have, std::uint32_t number) {
+        const NodeWindow mine = window(mates_.node, mates_.local, have);
+        if (mates_.local < radix_ - 1 && mine.count > 0) {
+            const std::int64_t behind = (mates_.local + 1) * have;
+            writer_->put(mates_.partner(mates_.node - behind), number,
+                         blocks({mates_.node, mine.count}));
+            writer_->wait(mates_.partner(mates_.node + behind), number);
+            writer_->copy(blocks(mine), in_slot(number, mine));
+            share(writer_.builder(), others_, shared(number, mates_.local), blocks(mine));
+        }
+        for (Rank port = 0; port + 1 < radix_; ++port) {
+            const NodeWindow theirs = window(mates_.node, port, have);
+            if (port == mates_.local || theirs.count == 0) continue;
+            writer_->wait(mates_.mate(port), shared(number, port), plan::kShared);
+            writer_->copy(blocks(theirs), in_slot(shared(number, port), theirs));
+        }
+    }
+
+    [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
+        return number + 1 + static_cast<std::uint32_t>(port);
+    }
+
+    /// Where the blocks of some nodes belong: runs of ranks that follow each other.
+    [[nodiscard]] std::vector<plan::Block> blocks(NodeWindow nodes) const {
+        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return writer_.output(first, count);
+        });
+    }
+    [[nodiscard]] std::vector<plan::Block> in_slot(std::uint32_t slot, NodeWindow nodes) const {
+        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return writer_.slot(slot, first, count);
+        });
+    }
+    /// Rooms are alike on all ranks, windows are not where nodes are uneven: for the largest nodes.
+    void reserve(std::uint32_t number) {
+        if (mates_.layout.size() == 1) return;
+        const std::uint32_t most = number;
+        for (std::uint32_t mate = 0; mate < most; ++mate)
+            writer_->reserve_room(mate, most > 1 ? 1 : 0);
+        for (std::int64_t have = 1; have < mates_.nodes; have *= radix_) {
+            std::uint32_t largest = 0;
+            for (Rank port = 0; port + 1 < radix_; ++port) {
+                const std::uint32_t units =
+                    ranks_at_most(mates_.layout, window(0, port, have).count);
+                largest = std::max(largest, units);
+                writer_->reserve_room(shared(number, port), most > 1 ? units : 0);
+            }
+            writer_->reserve_room(number, largest);
+            number += static_cast<std::uint32_t>(radix_);
+        }
+    }
+
+    BlockWriter& writer_;
+    Mates mates_;
+    std::vector<Rank> others_;
+    Rank radix_;
+};
+
+base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const plan::Layout layout = layout_of(request);
+    const base::Result<std::int64_t> radix = number_parameter(
+        spec, "radix",
+        {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
+    if (!radix) return radix.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("allgather", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    Writer(writer, request, static_cast<Rank>(*radix)).write();
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allgather_multi_object_bruck() {
+    return {
+        .collective = "allgather",
+        .name = "multi-object-bruck",
+        .summary = "all ranks of a node fetch other nodes' blocks in one round",
+        .source = "Huang et al., PiP-MColl, section III-A2",
+        .parameters =
+            {{"radix", "ports + 1",
+              "how many times as many nodes' blocks each round, at most one more than the "
+              "ranks of the smallest node",
+              "2"},
+             {"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = true,
+                       .for_nodes = true},
+        .generate = &generate_bruck,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node drive the network.
+//
+// Idea     The vector is cut into one part for each port, and that into one block for each node. On the node every
+//          rank gives each port its part, and the port combines them. Then port l of all nodes combine among
+//          themselves: each puts block m to node m, which combines that block of all nodes. At last
+//          finished blocks go around the ring of nodes; whoever gets one hands it to its mates at once.
+// Source   Huang et al., PiP-MColl, section III-B2. There the blocks are as many as nodes, and a port puts
+//          whole ones to every P-th node; here each port puts a P-th of every block, so that the numbers of
+//          nodes, ports and elements need not divide each other.
+// Rounds   Over the network N for N nodes: one to combine, N-1 around the ring.
+// Bytes    Over the network a node sends (N-1)/N of the vector to combine and as much around the ring, every port a
+//          P-th of it. On the node a rank sends its vector once, a port its finished blocks to each mate.
+// Memory   Slots for a part from each mate, for a block from each node, and for the vector.
+// Good for Long vectors on nodes of several ranks, where one rank cannot fill the network.
+// Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank: bit-identical.
+//          Synchronizing: in pieces every rank has entered the piece before the last when a slot is
+//          written again. A block has one number wherever it goes (kShared), behind those of mates and nodes.
+// Next     ../mates.hpp for ports; ../blocks.hpp for blocks.
+#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/blocks.hpp"
+#include "collectives/mates.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+class Writer {
+  public:
+    Writer(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer),
+          mates_(request),
+          others_(mates_.others()),
+          nodes_(static_cast<std::uint32_t>(mates_.nodes)),
+          node_(static_cast<std::uint32_t>(mates_.node)),
+          most_(static_cast<std::uint32_t>(mates_.layout.most())) {}
+
+    void write() {
+        give_parts();
+        if (mates_.is_port()) {
+            combine_part();
+            combine_block();
+            send_around();
+        }
+        for (Rank port = 0; port < mates_.ports; ++port)
+            if (port != mates_.local) take_part(port);
+        reserve();
+    }
+
+  private:
+    /// Every mate's part for a port, to that port.
+    void give_parts() {
+        for (Rank k = 0; k < mates_.ports; ++k) {
+            const Rank port = (mates_.local + 1 + k) % mates_.ports;
+            if (port == mates_.local) continue;
+            writer_->put(mates_.mate(port), static_cast<std::uint32_t>(mates_.local),
+                         writer_.input(first_of(port), nodes_));
+        }
+    }
+
+    void combine_part() {
+        const std::uint32_t first = first_of(mates_.local);
+        std::vector<plan::Block> operands;
+        for (Rank mate = 0; mate < mates_.count; ++mate) {
+            const auto number = static_cast<std::uint32_t>(mate);
+            if (mate == mates_.local) {
+                operands.push_back(writer_.input(first, nodes_));
+                continue;
+            }
+            writer_->wait(mates_.mate(mate), number);
+            operands.push_back(writer_.slot(number, first, nodes_));
+        }
+        add(writer_.output(first, nodes_), operands);
+    }
+
+    /// Block m to node m, and the own one from all.
+    void combine_block() {
+        for (std::uint32_t k = 1; k < nodes_; ++k) {
+            const std::uint32_t node = (node_ + k) % nodes_;
+            writer_->put(mates_.partner(node), most_ + node_, writer_.output(own(node)));
+        }
+        std::vector<plan::Block> operands;
+        for (std::uint32_t node = 0; node < nodes_; ++node) {
+            if (node == node_) {
+                operands.push_back(writer_.output(own(node_)));
+                continue;
+            }
+            writer_->wait(mates_.partner(node), most_ + node);
+            operands.push_back(writer_.slot(most_ + node, own(node_)));
+        }
+        if (nodes_ > 1) writer_->reduce(writer_.output(own(node_)), operands);
+    }
+
+    void send_around() {
+        std::vector<Rank> everyone = others_;
+        if (nodes_ > 1) everyone.insert(everyone.begin(), mates_.partner(std::int64_t{node_} + 1));
+        share(writer_.builder(), everyone, number_of(own(node_)), writer_.output(own(node_)));
+        writer_->local();  // of what the others' blocks replace
+        for (std::uint32_t k = 1; k < nodes_; ++k) {
+            const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
+            take(mates_.partner(std::int64_t{node_} - 1), block);
+            share(writer_.builder(), k + 1 < nodes_ ? everyone : others_, number_of(block),
+                  writer_.output(block));
+        }
+    }
+
+    /// A port's finished blocks, the way it got them.
+    void take_part(Rank port) {
+        if (!mates_.is_port() && port == 0) writer_->local();  // the parts that were given
+        for (std::uint32_t k = 0; k < nodes_; ++k)
+            take(mates_.mate(port), first_of(port) + (node_ + nodes_ - k) % nodes_);
+    }
+
+    void take(Rank from, std::uint32_t block) {
+        writer_->wait(from, number_of(block), plan::kShared);
+        writer_->copy(writer_.output(block), writer_.slot(number_of(block), block));
+    }
+
+    void add(plan::Block target, const std::vector<plan::Block>& operands) {
+        if (operands.size() == 1)
+            writer_->copy(target, operands.front());
+        else
+            writer_->reduce(target, operands);
+    }
+
+    void reserve() {
+        if (mates_.layout.size() == 1) return;
+        const auto ports = static_cast<std::uint32_t>(mates_.ports);
+        for (std::uint32_t mate = 0; mate < most_; ++mate)
+            writer_->reserve_room(mate, most_ > 1 ? nodes_ : 0);
+        for (std::uint32_t node = 0; node < nodes_; ++node)
+            writer_->reserve_room(most_ + node, nodes_ > 1 ? 1 : 0);
+        for (std::uint32_t block = 0; block < ports * nodes_; ++block)
+            writer_->reserve_room(number_of(block), 1);
+    }
+
+    [[nodiscard]] std::uint32_t first_of(Rank port) const {
+        return static_cast<std::uint32_t>(port) * nodes_;
+    }
+    [[nodiscard]] std::uint32_t own(std::uint32_t node) const {
+        return first_of(mates_.local) + node;
+    }
+    [[nodiscard]] std::uint32_t number_of(std::uint32_t block) const {
+        return most_ + nodes_ + block;
+    }
+
+    BlockWriter& writer_;
+    Mates mates_;
+    std::vector<Rank> others_;
+    std::uint32_t nodes_;
+    std::uint32_t node_;
+    std::uint32_t most_;
+};
+
+base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    const plan::Layout layout = layout_of(request);
+    if (request.ordered && !layout.contiguous())
+        return base::fail(Status::argument,
+                          "allreduce multi-object-large keeps rank order where nodes hold "
+                          "consecutive ranks, and the operation does not commute");
+    plan::Program header = program_header("allreduce", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = true;
+    BlockWriter writer(std::move(header),
+                       static_cast<std::uint32_t>(layout.nodes() * layout.least()), *segments);
+    Writer(writer, request).write();
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm allreduce_multi_object_large() {
+    return {
+        .collective = "allreduce",
+        .name = "multi-object-large",
+        .summary = "every rank of a node combines and passes on its part over the network",
+        .source = "Huang et al., PiP-MColl, section III-B2",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true,
+                       .bit_identical = true,
+                       .synchronizing = true,
+                       .for_nodes = true},
+        .generate = &generate_large,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// multi_object_small.cpp - allreduce in which all ranks of a node exchange short vectors with other nodes.
+//
+// Idea     The ranks of a node tell each other their vectors, so each has the node's sum. Then n nodes are
+//          combined in rounds of radix B: port j of a node hears from one other node, all ports in the same
+//          round, and the ranks of the node tell each other what they heard. Which nodes, says the census
+//          of an index space: two sums are kept, a over nodes 0..x and b over 0..y ahead of the own one, such
+//          that n indices remain, index 0 standing for a, the others for b; a round moves them onto c =
+//          ceil(n/B) indices.
+// Source   Huang et al., PiP-MColl, section III-A3, with as many processes as ports; the rounds are not theirs,
+//          whose remainders are lost from B*B+B+1 nodes on, but those of Bar-Noy, Kipnis and Schieber's
+//          census functions in any radix.
+// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node for each, and
+//          one before.
+// Bytes    A port sends the vector once in each round.
+// Memory   A slot for each rank of the node, and in each round one and one more for each port; a vector of
+//          scratch where N is not a power of B.
+// Good for Short vectors on many nodes of several ranks.
+// Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ between
+//          nodes; with no more than B nodes there is one round, which combines in the order of nodes: in
+//          rank order then, if nodes hold consecutive ranks. In pieces every rank has entered the piece
+//          before the last when a slot is written again.
+// Next     ../mates.hpp for ports.
+#include <algorithm>
+
+#include "collectives/allreduce/allreduce.hpp"
+#include "collectives/mates.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+/// One round: where the ports reach, and what is made of what they hear.
+struct Round {
+    Rank lead = 1;            ///< the first group and so many ports less one add to a
+    bool last = false;        ///< only a is wanted
+    std::vector<Rank> reach;  ///< by port: how many nodes ahead; those behind the last are idle
+
+    [[nodiscard]] Rank active() const { return static_cast<Rank>(reach.size()); }
+    [[nodiscard]] bool leads(Rank port) const { return port + 1 < lead; }
+};
+
+std::vector<Round> census(Rank nodes, Rank radix) {
+    std::vector<Round> rounds;
+    for (Rank left = nodes; left > 1;) {
+        const Rank each = (left - 1) / radix + 1;
+        Round round{.lead = left - (each - 1) * radix, .last = each == 1};
+        for (Rank j = 1; j < (round.last ? round.lead : radix); ++j)
+            round.reach.push_back(
+                j < round.lead ? j * each : round.lead * each + (j - round.lead) * (each - 1) - 1);
+        rounds.push_back(round);
+        left = each;
+    }
+    return rounds;
+}
+
+class Writer {
+  public:
+    Writer(plan::Builder& builder, const GenerateRequest& request, std::uint32_t advance)
+        : builder_(builder), mates_(request), others_(mates_.others()), advance_(advance) {}
+
+    void write(const std::vector<Round>& rounds) {
+        on_node();
+        auto number = static_cast<std::uint32_t>(mates_.layout.most());
+        for (const Round& round : rounds) {
+            exchange(round, number);
+            combine(round, number, rounds.size() == 1);
+            number += 1 + static_cast<std::uint32_t>(mates_.ports);
+        }
+        if (lead_.buffer != plan::Buffer::output) builder_.copy(moving(plan::output()), lead_);
+    }
+
+  private:
+    void on_node() {
+        lead_ = regular_ = moving(plan::input());
+        if (mates_.count == 1) return;
+        share(builder_, others_, static_cast<std::uint32_t>(mates_.local), lead_);
+        std::vector<plan::Block> operands;
+        for (Rank mate = 0; mate < mates_.count; ++mate) {
+            const auto number = static_cast<std::uint32_t>(mate);
+            operands.push_back(mate == mates_.local ? lead_ : moving(plan::slot(number)));
+            if (mate != mates_.local) builder_.wait(mates_.mate(mate), number, plan::kShared);
+        }
+        builder_.local();
+        lead_ = regular_ = moving(plan::output());
+        builder_.reduce(lead_, operands);
+    }
+
+    /// Over the network, then on the node.
+    void exchange(const Round& round, std::uint32_t number) {
+        if (mates_.local < round.active()) {
+            const Rank reach = round.reach[static_cast<std::size_t>(mates_.local)];
+            builder_.put(mates_.partner(std::int64_t{mates_.node} + reach), number, regular_);
+            builder_.wait(mates_.partner(std::int64_t{mates_.node} - reach), number);
+            share(builder_, others_, shared(number, mates_.local), moving(plan::slot(number)));
+        }
+        for (Rank port = 0; port < round.active(); ++port)
+            if (port != mates_.local)
+                builder_.wait(mates_.mate(port), shared(number, port), plan::kShared);
+        builder_.local();
+    }
+
+    void combine(const Round& round, std::uint32_t number, bool only) {
+        const auto heard = [&](Rank port) {
+            return moving(plan::slot(port == mates_.local ? number : shared(number, port)));
+        };
+        std::vector<plan::Block> lead;
+        std::vector<plan::Block> all;
+        for (Rank port = 0; port < round.active(); ++port) {
+            all.push_back(heard(port));
+            if (round.leads(port)) lead.push_back(heard(port));
+        }
+        if (only) {
+            in_node_order(round, lead);
+            return;
+        }
+        const bool apart = !(lead_ == regular_);
+        lead.insert(lead.begin(), lead_);
+        all.insert(all.begin(), regular_);
+        if (!round.last && (apart || lead.size() < all.size())) {
+            regular_ = moving(plan::scratch(0));
+            builder_.reduce(regular_, all);
+            lead_ = add(lead);
+        } else {
+            lead_ = add(lead);
+            if (!apart) regular_ = lead_;
+        }
+    }
+
+    /// To the output; a lone operand stays where it is.
+    plan::Block add(const std::vector<plan::Block>& operands) {
+        if (operands.size() == 1) return operands.front();
+        builder_.reduce(moving(plan::output()), operands);
+        return moving(plan::output());
+    }
+
+    /// The only round: each node is heard of once.
+    void in_node_order(const Round& round, const std::vector<plan::Block>& heard) {
+        std::vector<std::pair<Rank, plan::Block>> nodes{{mates_.node, lead_}};
+        for (std::size_t port = 0; port < heard.size(); ++port) {
+            const Rank from = (mates_.node - round.reach[port] + mates_.nodes) % mates_.nodes;
+            nodes.emplace_back(from, heard[port]);
+        }
+        std::ranges::sort(nodes, {}, &std::pair<Rank, plan::Block>::first);
+        std::vector<plan::Block> operands;
+        for (const auto& [node, block] : nodes) operands.push_back(block);
+        lead_ = add(operands);
+    }
+
+    [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
+        return number + 1 + static_cast<std::uint32_t>(port);
+    }
+    [[nodiscard]] plan::Block moving(plan::Block block) const {
+        return plan::per_segment(block, advance_);
+    }
+
+    plan::Builder& builder_;
+    Mates mates_;
+    std::vector<Rank> others_;
+    std::uint32_t advance_;
+    plan::Block lead_;
+    plan::Block regular_;
+};
+
+base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
+                                           const GenerateRequest& request) {
+    const plan::Layout layout = layout_of(request);
+    const base::Result<std::int64_t> given = number_parameter(
+        spec, "radix",
+        {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
+    if (!given) return given.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    const auto radix = static_cast<Rank>(*given);
+    if (request.ordered && (layout.nodes() > radix || !layout.contiguous()))
+        return base::fail(Status::argument,
+                          "allreduce multi-object-small keeps rank order for up to {} nodes of "
+                          "consecutive ranks here, and the operation does not commute",
+                          radix);
+    plan::Program header = program_header("allreduce", spec, request);
+    header.root = plan::kNoRank;
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.units = header.segments = *segments;
+    header.depth = *segments > 1 ? 2 : 1;
+    header.synchronizing = true;
+    plan::Builder builder(std::move(header));
+    const std::vector<Round> rounds = census(layout.nodes(), radix);
+    if (*segments > 1) builder.begin_loop();
+    Writer(builder, request, *segments > 1 ? 1 : 0).write(rounds);
+    if (*segments > 1) builder.end_loop();
+    if (request.size > 1) {
+        const auto ports = static_cast<std::uint32_t>(layout.least());
+        builder.reserve_slots(static_cast<std::uint32_t>(layout.most()) +
+                              static_cast<std::uint32_t>(rounds.size()) * (1 + ports));
+        builder.reserve_slot_units(1);
+    }
+    return std::move(builder).finish();
+}
+
+std::vector<std::string> small_variants(const CandidateRequest& request) {
+    if (request.layout.least() <= 2) return {};
+    return {"multi-object-small:radix=3"};
+}
+
+}  // namespace
+
+Algorithm allreduce_multi_object_small() {
+    return {
+        .collective = "allreduce",
+        .name = "multi-object-small",
+        .summary = "every rank of a node exchanges the node's sum with another node, in few rounds",
+        .source = "Huang et al., PiP-MColl, section III-A3, with a census",
+        .parameters = {{"radix", "ports + 1",
+                        "nodes that become one in a round, at most one more than the ranks of the "
+                        "smallest node",
+                        "2"},
+                       {"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .synchronizing = true, .for_nodes = true},
+        .generate = &generate_small,
+        .variants = &small_variants,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// multi_object.cpp - scatter in which all ranks of a node pass blocks on to other nodes.
+//
+// Idea     Along the tree of nodes (../node_tree.hpp): whoever holds the blocks of some nodes gives each port of its
+//          node those of one part, the ports put them to the parts' first nodes, and meanwhile the mates get
+//          their own.
+// Source   Huang et al., PiP-MColl, section III-A1, for any number of nodes and any root.
+// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1; on the node one before each and one in the end.
+// Bytes    Over the network the root's node sends the blocks of all others, each port a part of them.
+// Memory   Slots for the parts of each level; one vector of scratch on ranks that hold other nodes' blocks.
+// Good for Many nodes of several ranks.
+// Holds    Not synchronizing: in pieces there is a credit for each slot.
+// Next     ../node_tree.hpp; ../gather/multi_object.cpp for the way back.
+#include "collectives/blocks.hpp"
+#include "collectives/node_tree.hpp"
+#include "collectives/scatter/scatter.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+class Writer {
+  public:
+    Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
+        : writer_(writer),
+          mates_(request),
+          tree_(mates_, request.root, radix),
+          sizes_(part_sizes(mates_.nodes, radix)),
+          numbers_{static_cast<std::uint32_t>(sizes_.size()),
+                   static_cast<std::uint32_t>(mates_.ports),
+                   static_cast<std::uint32_t>(mates_.layout.most())},
+          own_(static_cast<std::uint32_t>(request.rank)) {}
+
+    void write() {
+        if (mates_.local == tree_.holder) {
+            receive();
+            for (const NodePart& part : tree_.given) hand_on(part);
+            give_mates();
+        } else {
+            for (const NodePart& part : tree_.given)
+                if (part.port == mates_.local) pass(part);
+            take_own();
+        }
+        reserve();
+    }
+
+  private:
+    void receive() {
+        if (tree_.from == plan::kNoRank) return;
+        const std::uint32_t slot = numbers_.far(tree_.got.level);
+        const Rank from = mates_.partner(tree_.from);
+        writer_->wait(from, slot);
+        writer_->copy(held(tree_.got.nodes), in_slot(slot, tree_.got.nodes));
+        writer_.give_credit(from, numbers_.credit(slot));
+    }
+
+    /// As holder: to another node by this port, or to the port that does it.
+    void hand_on(const NodePart& part) {
+        const bool mine = part.port == mates_.local;
+        const std::uint32_t slot =
+            mine ? numbers_.far(part.level) : numbers_.near(part.level, part.port);
+        const Rank to = mine ? mates_.partner(part.nodes.first) : mates_.mate(part.port);
+        writer_.await_credit(to, numbers_.credit(slot));
+        writer_->put(to, slot, held(part.nodes));
+    }
+
+    /// As port of another rank's blocks.
+    void pass(const NodePart& part) {
+        const Rank holder = mates_.mate(tree_.holder);
+        const std::uint32_t slot = numbers_.near(part.level, part.port);
+        const std::uint32_t far = numbers_.far(part.level);
+        const Rank to = mates_.partner(part.nodes.first);
+        writer_->wait(holder, slot);
+        writer_.await_credit(to, numbers_.credit(far));
+        writer_->put(to, far, in_slot(slot, part.nodes));
+        writer_->local();
+        writer_.give_credit(holder, numbers_.credit(slot));
+    }
+
+    void give_mates() {
+        for (Rank k = 1; k < mates_.count; ++k) {
+            const Rank local = (mates_.local + k) % mates_.count;
+            const Rank mate = mates_.mate(local);
+            const auto block = static_cast<std::uint32_t>(mate);
+            writer_.await_credit(mate, numbers_.credit(numbers_.mate(local)));
+            writer_->put(mate, numbers_.mate(local), held(block, 1));
+        }
+        writer_->copy(writer_.output(own_), held(own_, 1));
+    }
+
+    void take_own() {
+        const Rank holder = mates_.mate(tree_.holder);
+        const std::uint32_t slot = numbers_.mate(mates_.local);
+        writer_->wait(holder, slot);
+        writer_->copy(writer_.output(own_), writer_.slot(slot, own_));
+        writer_.give_credit(holder, numbers_.credit(slot));
+    }
+
+    /// Where this rank has blocks: the root in its input, others where they copied them.
+    [[nodiscard]] plan::Block held(std::uint32_t first, std::uint32_t count) const {
+        return tree_.from == plan::kNoRank ? writer_.input(first, count)
+                                           : writer_.scratch(0, first, count);
+    }
+    [[nodiscard]] std::vector<plan::Block> held(NodeWindow nodes) const {
+        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return held(first, count);
+        });
+    }
+    [[nodiscard]] std::vector<plan::Block> in_slot(std::uint32_t slot, NodeWindow nodes) const {
+        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return writer_.slot(slot, first, count);
+        });
+    }
+
+    void reserve() {
+        if (mates_.layout.size() == 1) return;
+        for (std::uint32_t level = 0; level < numbers_.levels; ++level) {
+            const std::uint32_t units = ranks_at_most(mates_.layout, sizes_[level]);
+            writer_->reserve_room(numbers_.far(level), units);
+            for (Rank port = 0; port < mates_.ports; ++port)
+                writer_->reserve_room(numbers_.near(level, port),
+                                      mates_.layout.most() > 1 ? units : 0);
+        }
+        for (Rank local = 0; local < mates_.layout.most(); ++local)
+            writer_->reserve_room(numbers_.mate(local), mates_.layout.most() > 1 ? 1 : 0);
+        writer_.reserve_credits(numbers_.slots(), numbers_.slots());
+    }
+
+    BlockWriter& writer_;
+    Mates mates_;
+    NodeTree tree_;
+    std::vector<Rank> sizes_;
+    NodeTreeNumbers numbers_;
+    std::uint32_t own_;
+};
+
+base::Result<plan::Program> generate_multi_object(const AlgorithmSpec& spec,
+                                                  const GenerateRequest& request) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header("scatter", spec, request);
+    if (request.elements == 0) {
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
+                       Cut::blocks);
+    Writer(writer, request, layout_of(request).least() + 1).write();
+    return std::move(writer).finish();
+}
+
+}  // namespace
+
+Algorithm scatter_multi_object() {
+    return {
+        .collective = "scatter",
+        .name = "multi-object",
+        .summary = "every rank of a node passes on the blocks of some other nodes",
+        .source = "Huang et al., PiP-MColl, section III-A1",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true, .rooted = true, .for_nodes = true},
+        .generate = &generate_multi_object,
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: collectives in which every rank of a node drives the network are right for all numbers of nodes and
+// ranks, and take the rounds and bytes over the network that the paper says. Method: the verifier; counts of
+// what crosses nodes.
+#include <algorithm>
+
+#include "tests/support/full_mode.hpp"
+#include "tests/unit/collectives/node_proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+std::uint64_t rounds_of(Rank nodes, Rank radix) {
+    std::uint64_t rounds = 0;
+    for (std::int64_t reach = 1; reach < nodes; reach *= radix) ++rounds;
+    return rounds;
+}
+
+void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
+    const plan::Layout layout(nodes * each, each);
+    const auto programs = programs_on(layout, "allreduce", spec, {.elements = 1});
+    const auto verdict = prove("allreduce", programs, 1);
+    EXPECT_TRUE(verdict.valid) << spec << ' ' << nodes << " nodes of " << each << ": "
+                               << verdict.error;
+    EXPECT_TRUE(verdict.synchronizing);
+    EXPECT_EQ(verdict.ordered && verdict.bit_identical, nodes <= radix) << nodes << ' ' << each;
+    const FarTraffic far = far_traffic(layout, programs);
+    EXPECT_EQ(far.rounds, rounds_of(nodes, radix)) << nodes << " nodes of " << each;
+    // A port sends one vector a round.
+    EXPECT_LE(*std::ranges::max_element(far.units), rounds_of(nodes, radix));
+}
+
+TEST(MultiObjectSmall, EveryNumberOfNodesUpTo130IsRight) {
+    for (const Rank each : {1, 2, 3, 5})
+        for (Rank nodes = 1; nodes <= 130; ++nodes)
+            expect_small(nodes, each, "multi-object-small", each + 1);
+}
+
+TEST(MultiObjectSmall, NodesOfEighteenRanksAreRight) {
+    const Rank step = test::full_mode() ? 1 : 9;
+    for (Rank nodes = 1; nodes <= 130; nodes += nodes < 21 ? 1 : step)
+        expect_small(nodes, 18, "multi-object-small", 19);
+}
+
+/// Where the paper's remainders are lost first.
+TEST(MultiObjectSmall, RemaindersWithSeveralDigitsAreRight) {
+    for (Rank each = 1; each <= 5; ++each) {
+        const Rank radix = each + 1;
+        expect_small(radix * radix + radix + 1, each, "multi-object-small", radix);
+    }
+}
+
+TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {
+    for (Rank radix = 2; radix <= 6; ++radix)
+        for (Rank nodes = 1; nodes <= 40; ++nodes)
+            expect_small(nodes, 5, fmt::format("multi-object-small:radix={}", radix), radix);
+    for (const char* spec : {"multi-object-small:radix=1", "multi-object-small:radix=5"})
+        EXPECT_FALSE(generate("allreduce", *parse_spec(spec),
+                              {.size = 9, .elements = 1, .layout = plan::Layout(9, 3)})
+                         .ok());
+}
+
+TEST(MultiObjectSmall, UnevenNodesAndPiecesAreRight) {
+    for (const plan::Layout& layout : uneven_layouts()) {
+        for (const std::uint32_t segments : {1U, 4U})
+            proves("allreduce", "multi-object-small", layout,
+                   {.segments = segments, .elements = 9});
+    }
+}
+
+TEST(MultiObjectSmall, RankOrderIsKeptInOneRoundOrRefused) {
+    const auto spec = *parse_spec("multi-object-small");
+    EXPECT_TRUE(proves("allreduce", "multi-object-small", plan::Layout(16, 4),
+                       {.elements = 1, .ordered = true})
+                    .ordered);
+    for (const plan::Layout& layout : {plan::Layout(18, 3), dealt_layout(8, 2)})
+        EXPECT_FALSE(
+            generate("allreduce", spec,
+                     {.size = layout.size(), .elements = 1, .ordered = true, .layout = layout})
+                .ok());
+}
+
+}  // namespace
+}  // namespace weft::collectives
