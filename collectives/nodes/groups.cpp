@@ -13,7 +13,8 @@ namespace {
 AlgorithmSpec alone(std::string_view collective) {
     if (collective == "barrier") return {.name = "central"};
     if (collective == "allreduce") return {.name = "reduce-broadcast"};
-    return {.name = "flat"};
+    if (collective == "allgather" || collective == "alltoall") return {.name = "direct"};
+    return {.name = collective == "reduce_scatter" ? "pairwise" : "flat"};
 }
 
 /// All parts have as many segments, unless the spec asks for other ones.
@@ -45,6 +46,9 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     request.rank = rank;
     request.size = kind.size;
     request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;
+    if (call.by_blocks)
+        request.elements = request.elements / static_cast<std::uint64_t>(request_.size) *
+                           static_cast<std::uint64_t>(kind.size);
     if (call.bare) {
         request.segments = 1;
         request.elements = call.collective == "barrier" ? 0 : 1;
@@ -79,6 +83,10 @@ base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
     part.rank_of = [layout = layout_, node = node_](Rank local) {
         return layout.rank_at(node, local);
     };
+    if (call.by_blocks)
+        part.blocks_of = [rank_of = part.rank_of](Rank local) {
+            return std::vector<Rank>{rank_of(local)};
+        };
     return part;
 }
 
@@ -86,6 +94,15 @@ base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
     plan::Part part{.input = call.input, .output = call.output, .bare = call.bare};
     const Kind kind{.size = layout_.nodes(), .root = root_node_};
     if (auto added = add_shapes(call, kind, part); !added) return added.failure();
+    if (call.by_blocks) {
+        part.blocks_most = layout_.most();
+        part.blocks_of = [layout = layout_](Rank node) {
+            std::vector<Rank> ranks;
+            for (Rank local = 0; local < layout.ranks_on(node); ++local)
+                ranks.push_back(layout.rank_at(node, local));
+            return ranks;
+        };
+    }
     if (!leads()) return part;
     auto own = generate_in(call, kind, node_);
     if (!own) return own.failure();

@@ -20,6 +20,9 @@ struct GroupCall {
     plan::VectorName input{plan::Buffer::input};
     plan::VectorName output{plan::Buffer::output};
     bool bare = false;  ///< its signals only
+    /// Of the vector that has a block for each rank of the team, by blocks: of a node's ranks, each its
+    /// own; of leaders, those of all ranks of the node.
+    bool by_blocks = false;
 };
 
 class Groups {

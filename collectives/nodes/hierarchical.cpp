@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical.cpp - barrier, broadcast, reduce and allreduce by way of one rank of each node.
+// hierarchical.cpp - collectives by way of one rank of each node.
 //
 // Idea     The ranks of a node gather at their leader, the leaders do the collective among themselves, and
 //          each spreads the outcome on its node. What they do in each of the three parts is an algorithm of
@@ -7,17 +7,19 @@
 // Source   Hierarchical collectives as in many libraries; composition of programs is ours.
 // Rounds   Those of the parts, one after the other. Over the network: those of `net` among the nodes.
 // Bytes    Over the network as many as `net` sends among the nodes, whatever the ranks of a node.
-// Memory   The slots of the parts, next to each other. A reduce has one vector of scratch on leaders.
+// Memory   The slots of the parts, next to each other. Leaders have a vector of scratch where they have no output
+//          for what they hold in between.
 // Good for Nodes of several ranks on a network much slower than their memory; little traffic: one rank of a
 //          node drives the network, so large vectors leave most of it unused (multi-object-large).
 // Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then.
 //          Results are bit-identical if those of `net` are (and of `node`, where that is an allreduce).
-//          Allreduce and barrier synchronize. A barrier's parts on the node are the signals of a reduce
-//          and of a broadcast. In pieces, all parts go through one loop.
+//          A barrier's parts on the node are the signals of a reduce and of a broadcast. In pieces, all parts go
+//          through one loop, unless some cut the vector and others each block (allgather, reduce_scatter).
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include "collectives/nodes/hierarchical.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "collectives/nodes/groups.hpp"
@@ -66,6 +68,112 @@ base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
     return why;
 }
 
+/// What differs between the collectives.
+struct Entry {
+    std::string_view collective;
+    std::string_view summary;
+    std::array<std::string_view, 2> node;  ///< collectives that the node's part may be of
+    std::string_view node_help;
+    std::string_view node_tries;
+    std::string_view net_usual;
+    std::string_view net_tries;
+    std::string_view net_variants;
+    std::string_view down;  ///< what spreads the outcome on a node; none where that is not a part
+    bool combines = false;
+    bool blocks = false;  ///< the vector has a block for each rank
+
+    [[nodiscard]] constexpr bool rooted() const { return down.empty(); }
+    [[nodiscard]] std::span<const std::string_view> node_collectives() const {
+        return std::span(node).first(node.back().empty() ? 1 : 2);
+    }
+};
+
+// lint: allow(function-length): a table
+constexpr std::array<Entry, 8> kEntries{{
+    {"barrier",
+     "the ranks of each node tell one of them, which meets those of others",
+     {"reduce", "barrier"},
+     "a reduce, whose signals are taken, or a barrier",
+     "(binomial),(central)",
+     "dissemination",
+     "(central),(dissemination:k=2)",
+     "dissemination:k=3,central",
+     "broadcast"},
+    {"broadcast",
+     "one rank of each node gets the vector and passes it on there",
+     {"broadcast"},
+     "a broadcast on the node",
+     "(binomial),(double-tree)",
+     "binomial",
+     "(flat),(scatter-allgather)",
+     "flat,scatter-allgather",
+     ""},
+    {"reduce",
+     "one rank of each node combines its ranks, then nodes are combined",
+     {"reduce"},
+     "a reduce on the node",
+     "(binomial)",
+     "binomial",
+     "(flat),(kary:k=3)",
+     "flat",
+     "",
+     true},
+    {"allreduce",
+     "one rank of each node combines its ranks, nodes are combined, all learn it",
+     {"reduce", "allreduce"},
+     "a reduce or an allreduce on the node",
+     "(binomial),(recursive-doubling)",
+     "recursive-doubling",
+     "(ring),(reduce-broadcast),(double-tree)",
+     "reduce-broadcast,ring",
+     "broadcast",
+     true},
+    {"gather",
+     "one rank of each node collects its ranks' blocks, the root those of nodes",
+     {"gather"},
+     "a gather on the node",
+     "(binomial)",
+     "binomial",
+     "(flat)",
+     "flat",
+     "",
+     false,
+     true},
+    {"scatter",
+     "one rank of each node gets its ranks' blocks and gives them out",
+     {"scatter"},
+     "a scatter on the node",
+     "(binomial)",
+     "binomial",
+     "(flat)",
+     "flat",
+     "",
+     false,
+     true},
+    {"allgather",
+     "nodes collect their blocks, exchange them, and all ranks learn them",
+     {"gather"},
+     "a gather on the node",
+     "(binomial)",
+     "bruck",
+     "(ring),(direct)",
+     "ring,direct",
+     "broadcast",
+     false,
+     true},
+    {"reduce_scatter",
+     "nodes combine their ranks, exchange blocks, and give them out",
+     {"reduce"},
+     "a reduce on the node",
+     "(binomial)",
+     "pairwise",
+     "(ring)",
+     "ring",
+     "scatter",
+     true,
+     true},
+}};
+
 /// The three parts of a collective.
 struct Parts {
     Named node;
@@ -73,122 +181,129 @@ struct Parts {
     Named down;
 };
 
-constexpr std::string_view kBarrierNode[] = {"reduce", "barrier"};
-constexpr std::string_view kAllreduceNode[] = {"reduce", "allreduce"};
-constexpr std::string_view kReduceNode[] = {"reduce"};
-constexpr std::string_view kBroadcastNode[] = {"broadcast"};
-
-std::span<const std::string_view> node_collectives(std::string_view collective) {
-    if (collective == "barrier") return kBarrierNode;
-    if (collective == "allreduce") return kAllreduceNode;
-    return collective == "reduce" ? std::span(kReduceNode) : std::span(kBroadcastNode);
-}
-
-std::string_view usual_net(std::string_view collective) {
-    if (collective == "barrier") return "dissemination";
-    return collective == "allreduce" ? "recursive-doubling" : "binomial";
-}
-
-bool spreads(std::string_view collective) {
-    return collective == "barrier" || collective == "allreduce";
-}
-
-base::Result<Parts> parts_of(std::string_view collective, const AlgorithmSpec& spec) {
+base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
     Parts parts;
-    auto node = named_by(spec, "node", "flat", node_collectives(collective));
+    auto node = named_by(spec, "node", "flat", entry.node_collectives());
     if (!node) return node.failure();
     parts.node = *std::move(node);
-    auto net = named_by(spec, kNet, usual_net(collective), {&collective, 1});
+    auto net = named_by(spec, kNet, entry.net_usual, {&entry.collective, 1});
     if (!net) return net.failure();
     parts.net = *std::move(net);
-    if (!spreads(collective)) return parts;
-    auto down = named_by(spec, "down", "flat", kBroadcastNode);
+    if (entry.rooted()) return parts;
+    auto down = named_by(spec, "down", "flat", {&entry.down, 1});
     if (!down) return down.failure();
     parts.down = *std::move(down);
     return parts;
 }
 
-base::Result<plan::Program> join(plan::Program header, const Groups& groups,
-                                 std::initializer_list<std::pair<bool, GroupCall>> calls) {
-    std::vector<plan::Part> parts;
-    for (const auto& [by_leaders, call] : calls) {
-        auto part = by_leaders ? groups.of_leaders(call) : groups.on_nodes(call);
+enum class Whose : std::uint8_t { nodes, leaders };
+enum class Data : std::uint8_t { vector, blocks, none };
+
+/// One part: by whom, by which algorithm, from where to where, and what of it.
+struct Line {
+    Whose whose;
+    const Named* named;
+    VectorName input;
+    VectorName output;
+    Data data;
+};
+
+/// What the parts read and write, one after the other. `partial` is where leaders hold what is not their own
+/// result.
+std::vector<Line> lines_of(const Entry& entry, const Parts& parts, VectorName partial) {
+    using enum Whose;
+    const std::string_view name = entry.collective;
+    const Named* const node = &parts.node;
+    const Named* const net = &parts.net;
+    const Named* const down = &parts.down;
+    if (name == "barrier")
+        return {{nodes, node, kInput, kOutput, Data::none},
+                {leaders, net, kInput, kOutput, Data::none},
+                {nodes, down, kInput, kOutput, Data::none}};
+    if (name == "broadcast")
+        return {{leaders, net, kInput, kOutput, Data::vector},
+                {nodes, node, kOutput, kOutput, Data::vector}};
+    if (name == "scatter")
+        return {{leaders, net, kInput, kPartial, Data::blocks},
+                {nodes, node, kPartial, kOutput, Data::blocks}};
+    if (name == "reduce" || name == "gather") {
+        const Data data = entry.blocks ? Data::blocks : Data::vector;
+        return {{nodes, node, kInput, partial, data}, {leaders, net, partial, kOutput, data}};
+    }
+    if (name == "allgather")
+        return {{nodes, node, kInput, kOutput, Data::blocks},
+                {leaders, net, kOutput, kOutput, Data::blocks},
+                {nodes, down, kOutput, kOutput, Data::vector}};
+    if (name == "reduce_scatter")
+        return {{nodes, node, kInput, kPartial, Data::vector},
+                {leaders, net, kPartial, kPartial, Data::blocks},
+                {nodes, down, kPartial, kOutput, Data::blocks}};
+    return {{nodes, node, kInput, kOutput, Data::vector},
+            {leaders, net, kOutput, kOutput, Data::vector},
+            {nodes, down, kOutput, kOutput, Data::vector}};
+}
+
+base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan::Program header,
+                                    const Groups& groups) {
+    // Of collectives with a root only that has an output for everything.
+    const bool at_root = header.rank == header.root;
+    const auto lines = lines_of(entry, parts, at_root ? kOutput : kPartial);
+    const auto names_partial = [](const Line& line) {
+        return line.input == kPartial || line.output == kPartial;
+    };
+    if (groups.leads() && std::ranges::any_of(lines, names_partial)) header.scratch = 1;
+    std::vector<plan::Part> list;
+    for (const Line& line : lines) {
+        const GroupCall call{.collective = line.named->collective,
+                             .spec = line.named->spec,
+                             .input = line.input,
+                             .output = line.output,
+                             .bare = line.data == Data::none,
+                             .by_blocks = line.data == Data::blocks};
+        auto part = line.whose == Whose::leaders ? groups.of_leaders(call) : groups.on_nodes(call);
         if (!part) return part.failure();
-        parts.push_back(*std::move(part));
+        list.push_back(*std::move(part));
     }
-    return plan::splice(std::move(header), parts);
+    return plan::splice(std::move(header), list);
 }
 
-GroupCall call_of(const Named& named, VectorName input, VectorName output, bool bare = false) {
-    return {.collective = named.collective,
-            .spec = named.spec,
-            .input = input,
-            .output = output,
-            .bare = bare};
-}
-
-constexpr bool kLeaders = true;
-constexpr bool kNodes = false;
-
-base::Result<plan::Program> compose(std::string_view collective, const Parts& parts,
-                                    plan::Program header, const Groups& groups) {
-    if (collective == "barrier")
-        return join(std::move(header), groups,
-                    {{kNodes, call_of(parts.node, kInput, kOutput, true)},
-                     {kLeaders, call_of(parts.net, kInput, kOutput, true)},
-                     {kNodes, call_of(parts.down, kInput, kOutput, true)}});
-    if (collective == "broadcast")
-        return join(std::move(header), groups,
-                    {{kLeaders, call_of(parts.net, kInput, kOutput)},
-                     {kNodes, call_of(parts.node, kOutput, kOutput)}});
-    if (collective == "reduce") {
-        // Only the root has an output.
-        const bool at_root = header.rank == header.root;
-        if (!at_root && groups.leads()) header.scratch = 1;
-        const VectorName partial = at_root ? kOutput : kPartial;
-        return join(std::move(header), groups,
-                    {{kNodes, call_of(parts.node, kInput, partial)},
-                     {kLeaders, call_of(parts.net, partial, kOutput)}});
-    }
-    return join(std::move(header), groups,
-                {{kNodes, call_of(parts.node, kInput, kOutput)},
-                 {kLeaders, call_of(parts.net, kOutput, kOutput)},
-                 {kNodes, call_of(parts.down, kOutput, kOutput)}});
-}
-
-base::Result<plan::Program> generate_hierarchical(std::string_view collective,
-                                                  const AlgorithmSpec& spec,
+base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     GenerateRequest request = asked;
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
     request.segments = *segments;
-    const auto parts = parts_of(collective, spec);
+    const auto parts = parts_of(entry, spec);
     if (!parts) return parts.failure();
-    plan::Program header = program_header(collective, spec, request);
-    if (!is_rooted(collective)) request.root = header.root = plan::kNoRank;
-    if (collective != "barrier" && request.elements == 0) {
+    plan::Program header = program_header(entry.collective, spec, request);
+    if (!entry.rooted()) request.root = header.root = plan::kNoRank;
+    if (entry.collective != "barrier" && request.elements == 0) {
         header.units = 0;
         return header;
     }
     const Groups groups(request);
-    if (request.ordered && !groups.layout().contiguous())
+    if (request.ordered && entry.combines && !groups.layout().contiguous())
         return base::fail(Status::argument,
                           "{} hierarchical combines the ranks of a node first: nodes that do not "
                           "hold consecutive ranks put them out of order, and the operation does "
                           "not commute",
-                          collective);
-    header.synchronizing = spreads(collective);
-    return compose(collective, *parts, std::move(header), groups);
+                          entry.collective);
+    header.synchronizing = !entry.rooted();
+    return compose(entry, *parts, std::move(header), groups);
 }
 
-Properties refined(std::string_view collective, const AlgorithmSpec& spec) {
-    Properties properties{.ordered = true,
-                          .bit_identical = true,
-                          .synchronizing = spreads(collective),
-                          .rooted = !spreads(collective),
-                          .for_nodes = true};
-    const auto parts = parts_of(collective, spec);
+Properties usual(const Entry& entry) {
+    return {.ordered = true,
+            .bit_identical = true,
+            .synchronizing = !entry.rooted(),
+            .rooted = entry.rooted(),
+            .for_nodes = true};
+}
+
+/// What the parts promise.
+Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
+    Properties properties = usual(entry);
+    const auto parts = parts_of(entry, spec);
     if (!parts) return properties;
     for (const Named* named : {&parts->node, &parts->net}) {
         const Properties inner = named->algorithm->properties_of(named->spec);
@@ -198,126 +313,73 @@ Properties refined(std::string_view collective, const AlgorithmSpec& spec) {
     return properties;
 }
 
-/// Trees and flat exchanges on the node, and what the network may like, where nodes hold several ranks.
-std::vector<std::string> variants_of(std::string_view node, std::string_view net,
-                                     const CandidateRequest& request) {
+/// Trees on large nodes, and what the network may like.
+std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
-    for (std::size_t at = 0; at < net.size();) {
-        const std::size_t end = std::min(net.find(',', at), net.size());
-        specs.push_back(fmt::format("hierarchical:net=({})", net.substr(at, end - at)));
+    const std::string_view nets = entry.net_variants;
+    for (std::size_t at = 0; at < nets.size();) {
+        const std::size_t end = std::min(nets.find(',', at), nets.size());
+        const std::string_view net = nets.substr(at, end - at);
+        specs.push_back(fmt::format("hierarchical:net=({})", net));
         if (request.layout.most() > 4)
-            specs.push_back(
-                fmt::format("hierarchical:node=({}),net=({})", node, net.substr(at, end - at)));
+            specs.push_back(fmt::format("hierarchical:node=(binomial),net=({})", net));
         at = end + 1;
     }
     return specs;
 }
 
-/// What differs between the four entries.
-struct Entry {
-    std::string_view collective;
-    std::string_view summary;
-    std::string_view node_help;
-    std::string_view node_tries;
-    std::string_view net;
-    std::string_view net_tries;
-};
-
-Algorithm entry_of(const Entry& entry) {
+template <std::size_t kEntry>
+Algorithm algorithm_of() {
+    const Entry& entry = kEntries[kEntry];
     Algorithm algorithm{
         .collective = entry.collective,
         .name = "hierarchical",
         .summary = entry.summary,
         .source = "composed of the algorithms that node and net name",
-        .parameters = {{"node", "(flat)", entry.node_help, entry.node_tries},
-                       {kNet, entry.net, "what one rank of each node does", entry.net_tries}},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = spreads(entry.collective),
-                       .rooted = !spreads(entry.collective),
-                       .for_nodes = true},
+        .parameters = {{"node", "flat", entry.node_help, entry.node_tries},
+                       {kNet, entry.net_usual, "what one rank of each node does", entry.net_tries}},
+        .properties = usual(entry),
     };
-    if (spreads(entry.collective))
+    if (!entry.rooted())
         algorithm.parameters.push_back(
-            {"down", "(flat)", "a broadcast, by which the ranks of a node learn the outcome",
-             "(binomial)"});
+            {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
     if (entry.collective != "barrier")
         algorithm.parameters.push_back({"segments", "1", kSegmentsHelp, "3"});
+    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
+        return generate_hierarchical(kEntries[kEntry], spec, request);
+    };
+    algorithm.variants = [](const CandidateRequest& request) {
+        return variants_of(kEntries[kEntry], request);
+    };
+    algorithm.refine = [](const AlgorithmSpec& spec) { return refined(kEntries[kEntry], spec); };
     return algorithm;
 }
 
 }  // namespace
 
 Algorithm barrier_hierarchical() {
-    Algorithm algorithm =
-        entry_of({.collective = "barrier",
-                  .summary = "the ranks of each node tell one of them, which meets those of others",
-                  .node_help = "a reduce, whose signals are taken, or a barrier",
-                  .node_tries = "(binomial),(central)",
-                  .net = "(dissemination)",
-                  .net_tries = "(central),(dissemination:k=2)"});
-    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical("barrier", spec, request);
-    };
-    algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of("binomial", "dissemination:k=3,central", request);
-    };
-    algorithm.refine = [](const AlgorithmSpec& spec) { return refined("barrier", spec); };
-    return algorithm;
+    return algorithm_of<0>();
 }
-
 Algorithm broadcast_hierarchical() {
-    Algorithm algorithm =
-        entry_of({.collective = "broadcast",
-                  .summary = "one rank of each node gets the vector and passes it on there",
-                  .node_help = "a broadcast on the node",
-                  .node_tries = "(binomial),(double-tree)",
-                  .net = "(binomial)",
-                  .net_tries = "(flat),(scatter-allgather)"});
-    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical("broadcast", spec, request);
-    };
-    algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of("binomial", "flat,scatter-allgather", request);
-    };
-    algorithm.refine = [](const AlgorithmSpec& spec) { return refined("broadcast", spec); };
-    return algorithm;
+    return algorithm_of<1>();
 }
-
 Algorithm reduce_hierarchical() {
-    Algorithm algorithm =
-        entry_of({.collective = "reduce",
-                  .summary = "one rank of each node combines its ranks, then nodes are combined",
-                  .node_help = "a reduce on the node",
-                  .node_tries = "(binomial)",
-                  .net = "(binomial)",
-                  .net_tries = "(flat),(kary:k=3)"});
-    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical("reduce", spec, request);
-    };
-    algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of("binomial", "flat", request);
-    };
-    algorithm.refine = [](const AlgorithmSpec& spec) { return refined("reduce", spec); };
-    return algorithm;
+    return algorithm_of<2>();
 }
-
 Algorithm allreduce_hierarchical() {
-    Algorithm algorithm = entry_of(
-        {.collective = "allreduce",
-         .summary = "one rank of each node combines its ranks, nodes are combined, all learn it",
-         .node_help = "a reduce or an allreduce on the node",
-         .node_tries = "(binomial),(recursive-doubling)",
-         .net = "(recursive-doubling)",
-         .net_tries = "(ring),(reduce-broadcast),(double-tree)"});
-    algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical("allreduce", spec, request);
-    };
-    algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of("binomial", "reduce-broadcast,ring", request);
-    };
-    algorithm.refine = [](const AlgorithmSpec& spec) { return refined("allreduce", spec); };
-    return algorithm;
+    return algorithm_of<3>();
+}
+Algorithm gather_hierarchical() {
+    return algorithm_of<4>();
+}
+Algorithm scatter_hierarchical() {
+    return algorithm_of<5>();
+}
+Algorithm allgather_hierarchical() {
+    return algorithm_of<6>();
+}
+Algorithm reduce_scatter_hierarchical() {
+    return algorithm_of<7>();
 }
 
 }  // namespace weft::collectives

@@ -10,5 +10,9 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm broadcast_hierarchical();
 [[nodiscard]] Algorithm reduce_hierarchical();
 [[nodiscard]] Algorithm allreduce_hierarchical();
+[[nodiscard]] Algorithm gather_hierarchical();
+[[nodiscard]] Algorithm scatter_hierarchical();
+[[nodiscard]] Algorithm allgather_hierarchical();
+[[nodiscard]] Algorithm reduce_scatter_hierarchical();
 
 }  // namespace weft::collectives

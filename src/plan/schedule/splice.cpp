@@ -66,8 +66,9 @@ class Splicer {
         for (const Part& part : parts_) {
             for (const Program& shape : part.shapes) {
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
-                if (!part.bare && shape.units > 0) units = std::lcm(units, shape.units);
-                if (units > kUnitsMax)
+                if (!part.bare && shape.units > 0)
+                    units = std::lcm(units, units_in_whole(part, shape));
+                if (units > kUnitsMax && units > static_cast<std::uint64_t>(program_.size))
                     return base::fail(Status::argument,
                                       "the parts cut the vector into {} units, at most {} fit",
                                       units, kUnitsMax);
@@ -78,7 +79,8 @@ class Splicer {
                         shape.collective, shape.algorithm, shape.segments, program_.segments);
                 program_.segments = std::max(program_.segments, shape.segments);
                 program_.depth = std::max(program_.depth, shape.depth);
-                merged_ = merged_ && is_loop(shape);
+                merged_ = merged_ && is_loop(shape) &&
+                          (part.blocks_of == nullptr) == (parts_.front().blocks_of == nullptr);
             }
         }
         const bool bare = std::ranges::all_of(parts_, &Part::bare);
@@ -86,9 +88,29 @@ class Splicer {
         return base::Done{};
     }
 
-    /// How many units of the whole are one of the part's.
-    [[nodiscard]] std::uint32_t factor(const Program& part) const {
-        return part.units == 0 ? 1 : std::max(1U, program_.units / part.units);
+    /// Units of the whole vector if each of the part's is one of them (or stands for some).
+    [[nodiscard]] std::uint64_t units_in_whole(const Part& part, const Program& shape) const {
+        if (part.blocks_of == nullptr) return shape.units;
+        return pieces_of(shape) * static_cast<std::uint64_t>(program_.size);
+    }
+    /// Units of a block.
+    [[nodiscard]] static std::uint32_t pieces_of(const Program& shape) {
+        return shape.units / static_cast<std::uint32_t>(shape.size);
+    }
+
+    /// How many units of the whole are one of those.
+    [[nodiscard]] std::uint32_t factor(const Part& part, const Program& shape) const {
+        if (part.bare || shape.units == 0) return 1;
+        return static_cast<std::uint32_t>(program_.units / units_in_whole(part, shape));
+    }
+    /// The room that units of the part need in the whole.
+    [[nodiscard]] std::uint32_t room(const Part& part, const Program& shape,
+                                     std::uint32_t units) const {
+        std::uint64_t wide = units;
+        if (part.blocks_of != nullptr)
+            wide = std::min(wide * static_cast<std::uint64_t>(part.blocks_most),
+                            units_in_whole(part, shape));
+        return static_cast<std::uint32_t>(wide * factor(part, shape));
     }
 
     /// Makes room for the slots of a part, behind those of the parts before, and for its lanes' signals.
@@ -106,7 +128,7 @@ class Splicer {
         for (const Program& shape : part.shapes) {
             for (std::uint32_t slot = 0; slot < shape.slots && !part.bare; ++slot) {
                 std::uint32_t& room = rooms[program_.slots + slot];
-                room = std::max(room, shape.room(slot) * factor(shape));
+                room = std::max(room, this->room(part, shape, shape.room(slot)));
                 program_.slot_units = std::max(program_.slot_units, room);
             }
         }
@@ -121,7 +143,7 @@ class Splicer {
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
         slot_first_ = first_slot;
-        factor_ = part.bare ? 1 : factor(own);
+        factor_ = factor(part, own);
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
         const std::size_t main = lanes_.front().size();
         if (pending_ && writes(own)) lanes_.front().push_back({.kind = StepKind::local});
@@ -137,7 +159,10 @@ class Splicer {
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
-        return base::Done{};
+        if (!unfit_) return base::Done{};
+        return base::fail(Status::unsupported,
+                          "{} {} reads payloads in parts, and its blocks stand for several here",
+                          own.collective, own.algorithm);
     }
 
     /// The next part may overwrite what this lane's puts have read; the main lane's `local` is its own.
@@ -231,6 +256,7 @@ class Splicer {
     /// A block of the part as blocks of the whole: units that are apart become a block each.
     [[nodiscard]] std::vector<Block> translated(Block block) const {
         block = named(block);
+        if (part_->blocks_of != nullptr) return in_blocks(block);
         if (factor_ == 1) return {block};
         block.advance *= factor_;
         if (block.stride == 1 || block.count <= 1) {
@@ -246,6 +272,33 @@ class Splicer {
             one.origin = one.first = (block.first + i * block.stride) * factor_;
             one.count = factor_;
             one.stride = 1;
+        }
+        return blocks;
+    }
+
+    /// The blocks that a block of the group's stands for, piece by piece; runs of units as one.
+    [[nodiscard]] std::vector<Block> in_blocks(const Block& block) const {
+        const std::uint32_t pieces = pieces_of(*part_->own);
+        const bool payload = block.buffer == Buffer::slot || block.buffer == Buffer::published ||
+                             block.buffer == Buffer::mapped;
+        if ((payload && block.stride == 1 && block.origin != block.first) || block.advance > 1)
+            unfit_ = true;
+        std::vector<Block> blocks;
+        for (std::uint32_t i = 0; i < block.count; ++i) {
+            const std::uint32_t unit = block.first + i * block.stride;
+            for (const Rank rank : part_->blocks_of(static_cast<Rank>(unit / pieces))) {
+                const std::uint32_t first =
+                    (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
+                if (!blocks.empty() && blocks.back().first + blocks.back().count == first) {
+                    blocks.back().count += factor_;
+                    continue;
+                }
+                Block& one = blocks.emplace_back(block);
+                one.origin = one.first = first;
+                one.count = factor_;
+                one.stride = 1;
+                one.advance = block.advance * factor_;
+            }
         }
         return blocks;
     }
@@ -288,6 +341,7 @@ class Splicer {
     const Part* part_ = nullptr;
     std::uint32_t slot_first_ = 0;
     std::uint32_t factor_ = 1;
+    mutable bool unfit_ = false;  ///< a payload is not read as it was put
 };
 
 }  // namespace

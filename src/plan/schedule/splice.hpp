@@ -8,7 +8,8 @@
 // Why      Whatever is composed of calls of smaller groups is made of the generators that exist.
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part: the
 //          programs' fields that are alike in a group. Parts whose programs are one loop each become one
-//          loop, so that pieces of the vector follow each other through all parts.
+//          loop, so that pieces of the vector follow each other through all parts (if pieces are of the
+//          vector in all parts, or of each block in all).
 //          Lanes of a part begin and end with it: the rank raises signals at itself.
 // Next     layout.hpp for groups; collectives/README.md names who splices.
 #pragma once
@@ -26,6 +27,8 @@ namespace weft::plan {
 struct VectorName {
     Buffer buffer = Buffer::input;
     std::uint32_t index = 0;  ///< of a scratch vector
+
+    friend bool operator==(const VectorName&, const VectorName&) = default;
 };
 
 struct Part {
@@ -37,6 +40,10 @@ struct Part {
     VectorName input{Buffer::input};
     VectorName output{Buffer::output};
     bool bare = false;  ///< only its signals: puts without data, nothing combined or copied
+    /// Where the group's vector is cut into a block for each of its ranks, and the whole's likewise: the
+    /// blocks of the whole that a block of the group stands for. None: both have one vector.
+    std::function<std::vector<Rank>(Rank)> blocks_of;
+    Rank blocks_most = 1;  ///< most that any block stands for
 };
 
 /// `header` says collective, algorithm, rank, size, root, synchronizing, and how many scratch vectors the

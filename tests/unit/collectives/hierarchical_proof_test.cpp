@@ -85,6 +85,34 @@ TEST(HierarchicalProof, EveryAlgorithmMayBeAPart) {
     }
 }
 
+TEST(HierarchicalProof, BlocksOfNodesGoTogether) {
+    std::vector<plan::Layout> layouts = uneven_layouts();
+    for (Rank nodes = 1; nodes <= 5; ++nodes)
+        for (Rank each = 1; each <= 4; ++each) layouts.emplace_back(nodes * each, each);
+    int refused = 0;
+    int proved = 0;
+    for (const char* collective : {"gather", "scatter", "allgather", "reduce_scatter"}) {
+        for (const std::string& spec : specs_to_try(collective)) {
+            if (!spec.starts_with("hierarchical")) continue;
+            for (const plan::Layout& layout : layouts) {
+                for (const bool ordered : {false, true}) {
+                    const auto size = static_cast<std::uint64_t>(layout.size());
+                    const GenerateRequest request{
+                        .size = layout.size(),
+                        .root = is_rooted(collective) ? layout.size() / 2 : plan::kNoRank,
+                        .elements = size * (ordered ? 6 : 1),
+                        .ordered = ordered && layout.contiguous(),
+                        .layout = layout};
+                    const bool fits = generate(collective, *parse_spec(spec), request).ok();
+                    ++(fits ? proved : refused);
+                    if (fits) proves(collective, spec, layout, request);
+                }
+            }
+        }
+    }
+    EXPECT_GT(proved, 10 * refused);
+}
+
 TEST(HierarchicalProof, PartsThatCutTheVectorDifferentlyGoTogether) {
     for (const plan::Layout& layout : uneven_layouts()) {
         for (const std::uint32_t segments : {1U, 2U}) {
