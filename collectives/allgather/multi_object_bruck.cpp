@@ -149,7 +149,7 @@ Algorithm allgather_multi_object_bruck() {
               "how many times as many nodes' blocks each round, at most one more than the "
               "ranks of the smallest node",
               "2"},
-             {"segments", "1", kSegmentsHelp, "3"}},
+             {"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,

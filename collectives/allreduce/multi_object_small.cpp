@@ -217,7 +217,7 @@ Algorithm allreduce_multi_object_small() {
                         "nodes that become one in a round, at most one more than the ranks of the "
                         "smallest node",
                         "2"},
-                       {"segments", "1", kSegmentsHelp, "3"}},
+                       {"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true, .synchronizing = true, .for_nodes = true},
         .generate = &generate_small,
         .variants = &small_variants,

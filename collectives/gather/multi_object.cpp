@@ -120,9 +120,11 @@ class Writer {
         for (std::uint32_t level = 0; level < numbers_.levels; ++level) {
             const std::uint32_t units = ranks_at_most(mates_.layout, sizes_[level]);
             writer_->reserve_room(numbers_.far(level), units);
+            // Nodes of a part that is smaller than the radix have idle ports.
+            const Rank nodes = level == 0 ? mates_.nodes : sizes_[level - 1];
             for (Rank port = 0; port < mates_.ports; ++port)
                 writer_->reserve_room(numbers_.near(level, port),
-                                      mates_.layout.most() > 1 ? units : 0);
+                                      mates_.layout.most() > 1 && port + 1 < nodes ? units : 0);
         }
         for (Rank local = 0; local < mates_.layout.most(); ++local)
             writer_->reserve_room(numbers_.mate(local), mates_.layout.most() > 1 ? 1 : 0);
@@ -160,7 +162,7 @@ Algorithm gather_multi_object() {
         .name = "multi-object",
         .summary = "every rank of a node takes in the blocks of some other nodes",
         .source = "Huang et al., PiP-MColl, section III-A1, turned round",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .parameters = {{"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true, .bit_identical = true, .rooted = true, .for_nodes = true},
         .generate = &generate_multi_object,
     };

@@ -344,7 +344,7 @@ Algorithm algorithm_of() {
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
     if (entry.collective != "barrier")
-        algorithm.parameters.push_back({"segments", "1", kSegmentsHelp, "3"});
+        algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
     algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
         return generate_hierarchical(kEntries[kEntry], spec, request);
     };
