@@ -111,10 +111,12 @@ class NamedMatrix {
     /// What the registry names, and what it proposes for so many ranks.
     [[nodiscard]] std::vector<std::string> specs_of(const std::string& collective) const {
         std::vector<std::string> specs = collectives::specs_to_try(collective);
+        const collectives::CandidateRequest request{.size = world_.size(), .layout = layout_};
         for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
             if (algorithm.collective != collective || algorithm.variants == nullptr) continue;
             if (algorithm.properties.notation) continue;  // the whole family has its own matrix
-            for (std::string& spec : algorithm.variants({.size = world_.size()}))
+            if (algorithm.properties.for_nodes && !request.mixed()) continue;
+            for (std::string& spec : algorithm.variants(request))
                 if (std::find(specs.begin(), specs.end(), spec) == specs.end())
                     specs.push_back(std::move(spec));
         }

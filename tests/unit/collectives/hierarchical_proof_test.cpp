@@ -197,6 +197,8 @@ TEST(HierarchicalProof, WhatCannotBeIsRefusedWithTheReason) {
           Case{"hierarchical", other, "layout: it is one of 8 ranks, there are 7"},
           Case{"hierarchical:net=(bring)", free,
                "character 19: allreduce has no algorithm 'bring'"},
+          Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", free,
+               "allreduce ring:segments=3 has 3 segments, another part has 2"},
           Case{"hierarchical:node=up", free, "character 19: reduce has no algorithm 'up'"},
           Case{"hierarchical:nodes=(a2)", free,
                "character 14: hierarchical has no parameter 'nodes'; it has node, net, down, "
