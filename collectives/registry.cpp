@@ -52,6 +52,7 @@ std::vector<Algorithm> list_algorithms() {
         barrier_tree(),
         barrier_multiplying(),
         barrier_hierarchical(),
+        barrier_multi_object(),
         broadcast_flat(),
         broadcast_kary(),
         broadcast_binomial(),

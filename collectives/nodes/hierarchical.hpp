@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical.hpp - collectives that are composed of collectives of a node and of nodes.
+// hierarchical.hpp - collectives that are composed of programs of other collectives.
 #pragma once
 
 #include "collectives/algorithm.hpp"
@@ -14,5 +14,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm scatter_hierarchical();
 [[nodiscard]] Algorithm allgather_hierarchical();
 [[nodiscard]] Algorithm reduce_scatter_hierarchical();
+
+[[nodiscard]] Algorithm barrier_multi_object();
 
 }  // namespace weft::collectives

@@ -60,6 +60,21 @@ TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {
                          .ok());
 }
 
+TEST(MultiObjectSmall, ItsSignalsAreABarrier) {
+    std::vector<plan::Layout> layouts = uneven_layouts();
+    for (Rank nodes = 1; nodes <= 9; ++nodes)
+        for (Rank each = 1; each <= 4; ++each) layouts.emplace_back(nodes * each, each);
+    for (const plan::Layout& layout : layouts) {
+        for (const char* spec : {"multi-object", "multi-object:radix=2"}) {
+            const auto verdict = proves("barrier", spec, layout);
+            EXPECT_TRUE(verdict.synchronizing);
+            EXPECT_EQ(verdict.messages, 0U);
+        }
+        EXPECT_EQ(far_rounds(layout, programs_on(layout, "barrier", "multi-object", {})),
+                  rounds_of(layout.nodes(), layout.least() + 1));
+    }
+}
+
 TEST(MultiObjectSmall, UnevenNodesAndPiecesAreRight) {
     for (const plan::Layout& layout : uneven_layouts()) {
         for (const std::uint32_t segments : {1U, 4U})
