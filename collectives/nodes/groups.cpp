@@ -17,12 +17,12 @@ AlgorithmSpec alone(std::string_view collective) {
     return {.name = collective == "reduce_scatter" ? "pairwise" : "flat"};
 }
 
-/// All parts have as many segments, unless the spec asks for other ones.
-void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm, std::uint32_t segments) {
+/// All parts have the segments of the whole, unless the spec asks for more: none cuts pieces of its own accord.
+void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
     const bool has = std::ranges::find(algorithm.parameters, "segments", &Parameter::name) !=
                      algorithm.parameters.end();
     if (spec.is_schedule() || !has || spec.find("segments") != nullptr) return;
-    spec.parameters.push_back({.key = "segments", .value = std::to_string(segments)});
+    spec.parameters.push_back({.key = "segments", .value = "1"});
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
         request.segments = 1;
         request.elements = call.collective == "barrier" ? 0 : 1;
     }
-    set_segments(spec, **algorithm, request.segments);
+    set_segments(spec, **algorithm);
     return generate(call.collective, spec, request);
 }
 
