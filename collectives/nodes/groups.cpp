@@ -47,8 +47,9 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     request.size = kind.size;
     request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;
     if (call.by_blocks)
-        request.elements = request.elements / static_cast<std::uint64_t>(request_.size) *
-                           static_cast<std::uint64_t>(kind.size);
+        request.elements = std::max<std::uint64_t>(
+            1, request.elements / static_cast<std::uint64_t>(request_.size) *
+                   static_cast<std::uint64_t>(kind.size));
     if (call.bare) {
         request.segments = 1;
         request.elements = call.collective == "barrier" ? 0 : 1;
