@@ -66,9 +66,10 @@ class BenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> 
 TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
     const auto& [collective, place] = GetParam();
     const Json object = object_of(place.ranks, {collective, "--bytes", "8,1K"});
-    ASSERT_EQ(names_in(object), (std::vector<std::string>{
-                                    "collective", "ranks", "nodes", "provider", "notify", "type",
-                                    "op", "loop", "buffers", "calibrator_ns", "results"}));
+    ASSERT_EQ(names_in(object),
+              (std::vector<std::string>{"collective", "ranks", "nodes", "provider", "notify",
+                                        "type", "op", "loop", "buffers", "delay_ns",
+                                        "calibrator_ns", "results"}));
     EXPECT_EQ(object["collective"], collective);
     EXPECT_EQ(object["ranks"], 2);
     EXPECT_EQ(object["nodes"], place.nodes);
