@@ -152,14 +152,14 @@ def measure_cell(cell, sides, calibrator, options, allowance):
             break
         onlookers = Onlookers()
         times = make_round(cell, sides, options, left_out, failures, allowance.failed_before)
-        if not any(times):
-            break
         foreign = onlookers.processors()
         after_ns = calibrator.measure_ns()
         rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "times": times,
                        "flagged": why_flagged(before_ns, after_ns, foreign)})
         report(f"{cell}: round {len(rounds)} ({options.rounds} wanted): "
                + describe_progress(cell, sides, rounds[-1]))
+        if not any(times):
+            break
         before_ns = after_ns
     return rounds, failures
 

@@ -129,6 +129,14 @@ static void refusals(void) {
     REFUSED(weft_alltoall(world, vector, vector, SIZE_MAX / 2, WEFT_INT32), WEFT_ERR_ARGUMENT,
             "overflow");
     REFUSED(weft_scan(world, vector, vector, 1, WEFT_DOUBLE, WEFT_BAND), WEFT_ERR_ARGUMENT, "band");
+    REFUSED(weft_scatter(world, WEFT_IN_PLACE, vector, 1, WEFT_INT32, 0), WEFT_ERR_ARGUMENT,
+            "in is WEFT_IN_PLACE");
+    if (my_rank > 0) {
+        REFUSED(weft_gather(world, WEFT_IN_PLACE, vector, 1, WEFT_INT32, 0), WEFT_ERR_ARGUMENT,
+                "only the root");
+        REFUSED(weft_scatter(world, vector, WEFT_IN_PLACE, 1, WEFT_INT32, 0), WEFT_ERR_ARGUMENT,
+                "only the root");
+    }
     if (size > 1)
         REFUSED(weft_alltoall(world, vector, vector + 1, 2, WEFT_INT32), WEFT_ERR_ARGUMENT,
                 "overlap");

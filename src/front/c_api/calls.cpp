@@ -45,6 +45,10 @@ base::Result<Request> read_blocks(Collective collective, const Arguments& argume
         return base::fail(Status::argument,
                           // lint: allow(variable): a macro of weft.h
                           "out is WEFT_IN_PLACE, expected memory; `in` may be it");
+    if (arguments.in == WEFT_IN_PLACE && collective == Collective::scatter)
+        return base::fail(Status::argument,
+                          // lint: allow(variable): a macro of weft.h
+                          "in is WEFT_IN_PLACE, expected memory; the root's `out` may be it");
     return Request{.shape = {.kind = collective,
                              .type = *element,
                              .root = arguments.root,
@@ -76,8 +80,19 @@ std::uint64_t element_bytes(const Request& call) {
 
 }  // namespace
 
-void settle_in_place(const run::Team& team, Request& call) {
+base::Result<void> settle_in_place(const run::Team& team, Request& call) {
     run::Buffers& memory = call.buffers;
+    const Collective collective = call.shape.kind;
+    if ((collective == Collective::gather && memory.input == WEFT_IN_PLACE) ||
+        memory.output == WEFT_IN_PLACE) {
+        if (team.rank() != call.shape.root)
+            return base::fail(
+                Status::argument,
+                // lint: allow(variable): a macro of weft.h
+                "{} is WEFT_IN_PLACE on rank {}, expected memory: only the root, rank {}, "
+                "has the vector",
+                collective == Collective::gather ? "in" : "out", team.rank(), call.shape.root);
+    }
     const std::uint64_t block = call.shape.elements * element_bytes(call);
     const std::uint64_t own = static_cast<std::uint64_t>(team.rank()) * block;
     const auto behind = [own](const void* start) {
@@ -86,12 +101,12 @@ void settle_in_place(const run::Team& team, Request& call) {
                    : const_cast<std::byte*>(static_cast<const std::byte*>(start)) + own;
     };
     if (memory.output == WEFT_IN_PLACE) memory.output = behind(memory.input);
-    if (memory.input != WEFT_IN_PLACE) return;
+    if (memory.input != WEFT_IN_PLACE) return {};
     memory.input = memory.output;
-    const Collective collective = call.shape.kind;
     if (collective == Collective::gather || collective == Collective::allgather)
         memory.input = behind(memory.output);
     if (collective == Collective::reduce_scatter) memory.output = behind(memory.output);
+    return {};
 }
 
 }  // namespace weft::c_api
@@ -108,7 +123,8 @@ Result<void> call(weft_team* team, Read read) {
     if (!found) return found.failure();
     Result<c_api::Request> call = read();
     if (!call) return call.failure();
-    c_api::settle_in_place(*found->team, *call);
+    if (const auto settled = c_api::settle_in_place(*found->team, *call); !settled)
+        return settled.failure();
     return found->team->call(call->shape, call->buffers);
 }
 

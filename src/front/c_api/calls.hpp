@@ -32,7 +32,7 @@ struct Arguments {
 [[nodiscard]] base::Result<Request> read_blocks(Collective collective, const Arguments& arguments);
 [[nodiscard]] base::Result<Request> read_reduction(Collective collective,
                                                    const Arguments& arguments, weft_op op);
-/// Replaces WEFT_IN_PLACE by where the own block lies in the vector of all blocks.
-void settle_in_place(const run::Team& team, Request& call);
+/// Replaces WEFT_IN_PLACE by where the own block lies in the vector of all blocks, if this rank has it.
+[[nodiscard]] base::Result<void> settle_in_place(const run::Team& team, Request& call);
 
 }  // namespace weft::c_api

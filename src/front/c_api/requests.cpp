@@ -23,7 +23,7 @@ Result<void> make(weft_team* team, weft_request** request, Form form, Read read)
     if (request == nullptr) return fail(Status::argument, "request is NULL");
     Result<c_api::Request> call = read();
     if (!call) return call.failure();
-    c_api::settle_in_place(*found->team, *call);
+    if (auto settled = c_api::settle_in_place(*found->team, *call); !settled) return settled;
     call->team = team;
     call->persistent = form == Form::persistent;
     if (auto fits = found->team->prepare(call->shape, call->buffers); !fits) return fits;

@@ -84,8 +84,8 @@ void PersistentRequest::wait() {
 // --- what teams make of them ---------------------------------------------------------------------
 
 Request Team::start(const Call& call) {
-    run::Operation* const operation =
-        detail::succeed(team_of(link_).start(run::shape_of(call), {call.in, call.out}));
+    run::Operation* const operation = detail::succeed(
+        team_of(link_).start(detail::succeed(run::shape_of(call)), {call.in, call.out}));
     return Request(std::make_unique<Request::State>(link_->runtime, operation));
 }
 
@@ -111,7 +111,7 @@ Request Team::start_reduce(const void* in, void* out, std::size_t count, const U
 }
 
 PersistentRequest Team::prepare(const Call& call) {
-    const run::CallShape shape = run::shape_of(call);
+    const run::CallShape shape = detail::succeed(run::shape_of(call));
     detail::succeed(team_of(link_).prepare(shape, {call.in, call.out}));
     PersistentRequest request;
     request.state_ = std::make_unique<PersistentRequest::State>(

@@ -91,7 +91,7 @@ void Team::reduce(const void* in, void* out, std::size_t count, const UserOp& op
 }
 
 void Team::run(const Call& call) {
-    succeed(team_of(link_).call(run::shape_of(call), {call.in, call.out}));
+    succeed(team_of(link_).call(succeed(run::shape_of(call)), {call.in, call.out}));
 }
 
 std::optional<Team> Team::split(int color, int key) {

@@ -25,13 +25,22 @@ plan::Layout of_size(const plan::Layout& layout, Rank size) {
     return {size, layout.nodes() == 1 ? size : 1};
 }
 
+/// Whether there are programs for this very team. Predictions may be continued from those of smaller ones.
+bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
+            const plan::Layout& layout) {
+    if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
+        return false;
+    return !call.ordered || !properties.for_nodes || layout.contiguous();
+}
+
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                              const collectives::AlgorithmSpec& spec, const CallClass& call,
                              const plan::Layout& layout) {
+    const collectives::Properties properties = algorithm.properties_of(spec);
     collectives::GenerateRequest request{.root = algorithm.properties.rooted ? 0 : plan::kNoRank,
                                          .elements = call.elements,
-                                         .element_bytes = call.element_bytes};
-    const collectives::Properties properties = algorithm.properties_of(spec);
+                                         .element_bytes = call.element_bytes,
+                                         .ordered = call.ordered && properties.ordered};
     plan::Candidate candidate{.algorithm = print(spec),
                               .ordered = properties.ordered,
                               .bit_identical = properties.bit_identical};
@@ -117,6 +126,7 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
         WEFT_CHECK(spec.ok(), text);
         const auto algorithm = collectives::find_algorithm(call.collective, *spec);
         if (!algorithm) return algorithm.failure();
+        if (!serves((*algorithm)->properties, size, call, request.layout)) continue;
         candidates.push_back(candidate_of(**algorithm, *spec, call, request.layout));
     }
     const std::uint64_t elements =

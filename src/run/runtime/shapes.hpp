@@ -8,15 +8,18 @@
 namespace weft::run {
 
 /// Of any call; a user's operation outlives it.
-[[nodiscard]] inline CallShape shape_of(const Call& call) {
+[[nodiscard]] inline base::Result<CallShape> shape_of(const Call& call) {
+    if (static_cast<std::size_t>(call.collective) >= kKindNames.size())
+        return base::fail(Status::argument, "collective: {} is none of the collectives",
+                          static_cast<int>(call.collective));
     const auto* const user = static_cast<const UserOperation*>(call.user.get());
-    return {.kind = call.collective,
-            .type = call.type,
-            .op = call.op,
-            .root = call.root,
-            .elements = call.count,
-            .user = user,
-            .user_serial = user == nullptr ? 0 : user->serial};
+    return CallShape{.kind = call.collective,
+                     .type = call.type,
+                     .op = call.op,
+                     .root = call.root,
+                     .elements = call.count,
+                     .user = user,
+                     .user_serial = user == nullptr ? 0 : user->serial};
 }
 
 [[nodiscard]] inline CallShape barrier_shape() {

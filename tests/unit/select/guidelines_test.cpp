@@ -95,5 +95,55 @@ TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
     }
 }
 
+/// Ranks in blocks on nodes, or dealt out to them in turn.
+Place place_of(Rank ranks, Rank nodes, bool dealt) {
+    Place place{fmt::format("{} ranks on {} nodes{}", ranks, nodes, dealt ? ", dealt" : ""),
+                machine_over(""), ranks};
+    const Rank each = (ranks + nodes - 1) / nodes;
+    for (Rank rank = 0; rank < ranks; ++rank)
+        place.machine.node_of.push_back(dealt ? rank % nodes : rank / each);
+    place.machine.host_ranks = each;
+    place.machine.host_processors = 4096;
+    return place;
+}
+
+/// Whether rank 0 and the last get a program by what is chosen.
+void expect_programs(const Place& place, CallClass call) {
+    const auto choice = rank_algorithms(place.machine, place.ranks, call);
+    ASSERT_TRUE(choice.ok()) << place.name << ' ' << call.collective;
+    const plan::Contract& contract = collectives::contract(call.collective);
+    for (const Rank rank : {0, place.ranks - 1}) {
+        const auto program = collectives::generate(
+            call.collective, *collectives::parse_spec(choice->algorithm()),
+            {.rank = rank,
+             .size = place.ranks,
+             .root = collectives::is_rooted(call.collective) ? 0 : plan::kNoRank,
+             .elements = contract.vector_elements(place.ranks, call.elements),
+             .element_bytes = call.element_bytes,
+             .ordered = call.ordered,
+             .layout = plan::Layout::of(place.machine.node_of)});
+        EXPECT_TRUE(program.ok()) << place.name << ' ' << call.collective << ' '
+                                  << choice->algorithm() << ": "
+                                  << (program.ok() ? "" : program.failure().text);
+    }
+}
+
+TEST(Choice, WhatIsChosenHasProgramsForTheTeam) {
+    for (const Rank ranks : {8, 12, 96, 97}) {
+        for (const Rank nodes : {1, 2, 4, ranks}) {
+            for (const bool dealt : {false, true}) {
+                const Place place = place_of(ranks, nodes, dealt);
+                for (const std::string_view collective : collectives::collectives())
+                    for (const std::uint64_t elements : {1U, 1024U})
+                        for (const bool ordered : {false, true})
+                            expect_programs(place, {.collective = collective,
+                                                    .elements = elements,
+                                                    .element_bytes = 8,
+                                                    .ordered = ordered});
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace weft::run
