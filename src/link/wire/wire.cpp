@@ -37,6 +37,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     : near_(std::move(near)),
       options_(options),
       own_(near_[static_cast<std::size_t>(options.rank)]),
+      spin_limit_(port ? kSpinsPolling : kSpins),
       port_(std::move(port)) {
     if (!port_) return;
     const FabricFacts& facts = port_->facts();
@@ -111,8 +112,8 @@ void Wire::warm_one() noexcept {
     }
 }
 
-void Wire::relax(unsigned failures) const noexcept {
-    if (options_.spin && failures < (port_ ? kSpinsPolling : kSpins)) {
+void Wire::relax(unsigned failures) noexcept {
+    if (options_.spin && spin_limit_.allows(failures)) {
         pause_briefly();
     } else if (failures < kYields) {
         sched_yield();

@@ -22,6 +22,7 @@
 #include "base/result.hpp"
 #include "base/transfer.hpp"
 #include "link/fabric/fabric.hpp"
+#include "link/wire/spin_limit.hpp"
 
 namespace weft::link {
 
@@ -86,7 +87,8 @@ class Wire {
         if (plan_.small == Notify::cells) take_words(cell);
         if (plan_.large != Notify::immediate) take_landed(cell);
     }
-    void relax(unsigned failures) const noexcept;
+    /// After so many failed looks in a row: a pause, a yield, or in long waits a short sleep.
+    void relax(unsigned failures) noexcept;
     [[nodiscard]] const base::Failure* failure() const noexcept {
         return port_ ? port_->failure() : nullptr;
     }
@@ -188,6 +190,7 @@ class Wire {
     void (*serve_)(void* argument) = nullptr;
     void (*hear_)(void* argument, std::uint64_t told) = nullptr;
     void* service_ = nullptr;
+    SpinLimit spin_limit_;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "run/runtime/placement.hpp"
 
 namespace weft::run {
 
@@ -138,6 +139,7 @@ class Joiner {
             end_phase(name, begun_ns);
         }
         make_wire();
+        take_place();
         job_.last_words->set_stage(nullptr);
         return std::move(job_);
     }
@@ -219,6 +221,19 @@ class Joiner {
         job_.host_ranks = ranks;
         job_.host_cpus = std::max(1, CPU_COUNT(&cpus));
         one_host_ = hosts.size() == 1;
+    }
+
+    /// Before ranks wait for each other often.
+    void take_place() {
+        std::vector<cpu_set_t> allowed;  // of the ranks on this host
+        std::size_t mine = 0;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const Card& card = cards_[static_cast<std::size_t>(rank)];
+            if (rank == me_) mine = allowed.size();
+            if (card.segment.boot == cards_[static_cast<std::size_t>(me_)].segment.boot)
+                allowed.push_back(card.cpus);
+        }
+        if (const auto processor = place_of(allowed, mine)) move_to(*processor);
     }
 
     base::Result<void> map_node() {

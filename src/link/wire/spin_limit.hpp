@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// spin_limit.hpp - how many failed looks in a row pause before the rank yields its processor.
+//
+// Idea     Where ranks fit the processors, pausing is the quickest way to wait, unless the scheduler has put the
+//          peer on the same processor: it cannot run until this rank yields. A wait that ends at the first
+//          look after a yield is a sign of that, so the limit is halved; now and then a wait may pause as
+//          long as ever, and if that ends it, the limit is back.
+// Holds    No clock, no system call. A wait is taken to begin where the number of failed looks falls.
+#pragma once
+
+#include <algorithm>
+
+namespace weft::link {
+
+class SpinLimit {
+  public:
+    static constexpr unsigned kTrialEvery = 256;  ///< waits
+
+    explicit SpinLimit(unsigned most) : most_(most), usual_(most), limit_(most) {}
+
+    /// Whether the rank pauses after so many failed looks in a row; otherwise it yields.
+    [[nodiscard]] bool allows(unsigned failures) noexcept {
+        if (failures <= last_) begin_wait();
+        last_ = failures;
+        return failures < limit_;
+    }
+    /// What it learned: the limit of most waits.
+    [[nodiscard]] unsigned usual() const noexcept { return usual_; }
+
+  private:
+    /// Learns from how the wait before ended. The look that ended it came after the pause or yield for
+    /// `last_`.
+    void begin_wait() noexcept {
+        if (last_ == limit_) {
+            usual_ = std::max(usual_ / 2, 1U);
+        } else if (last_ >= usual_ && last_ < limit_) {
+            usual_ = most_;
+        }
+        limit_ = ++waits_ % kTrialEvery == 0 ? most_ : usual_;
+    }
+
+    unsigned most_;
+    unsigned usual_;
+    unsigned limit_;  ///< of this wait: the usual one, or in a trial the most
+    unsigned last_ = 0;
+    unsigned waits_ = 0;
+};
+
+}  // namespace weft::link

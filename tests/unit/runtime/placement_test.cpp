@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// placement_test.cpp - ranks that fit a host start on different processors, and stay free to move.
+#include "run/runtime/placement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace weft::run {
+namespace {
+
+cpu_set_t set_of(std::initializer_list<int> processors) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int processor : processors) CPU_SET(processor, &set);
+    return set;
+}
+
+TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
+    const std::vector<cpu_set_t> allowed(3, set_of({1, 4, 6, 7}));
+    std::set<int> taken;
+    for (std::size_t index = 0; index < allowed.size(); ++index) {
+        const auto place = place_of(allowed, index);
+        ASSERT_TRUE(place.has_value());
+        EXPECT_TRUE(CPU_ISSET(*place, &allowed[index]));
+        taken.insert(*place);
+    }
+    EXPECT_EQ(taken.size(), allowed.size());
+}
+
+TEST(Placement, LeavesMoreRanksThanProcessorsAlone) {
+    const std::vector<cpu_set_t> allowed(3, set_of({0, 1}));
+    for (std::size_t index = 0; index < allowed.size(); ++index)
+        EXPECT_EQ(place_of(allowed, index), std::nullopt);
+}
+
+TEST(Placement, LeavesRanksAloneThatTheLauncherHasBound) {
+    const std::vector<cpu_set_t> allowed{set_of({0, 1}), set_of({2, 3})};
+    for (std::size_t index = 0; index < allowed.size(); ++index)
+        EXPECT_EQ(place_of(allowed, index), std::nullopt);
+}
+
+TEST(Placement, MovesAThreadAndLeavesItFree) {
+    std::thread([] {
+        cpu_set_t before;
+        ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+        for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+            if (CPU_ISSET(processor, &before)) move_to(processor);
+        }
+        cpu_set_t after;
+        ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+        EXPECT_TRUE(CPU_EQUAL(&before, &after));
+    }).join();
+}
+
+TEST(Placement, AProcessorThatIsNotThereChangesNothing) {
+    std::thread([] {
+        cpu_set_t before;
+        ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+        move_to(CPU_SETSIZE - 1);
+        cpu_set_t after;
+        ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+        EXPECT_TRUE(CPU_EQUAL(&before, &after));
+    }).join();
+}
+
+}  // namespace
+}  // namespace weft::run

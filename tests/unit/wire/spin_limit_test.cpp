@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// spin_limit_test.cpp - waits learn whether pausing helps, and forget it when it does again.
+#include "link/wire/spin_limit.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::link {
+namespace {
+
+constexpr unsigned kMost = 4096;
+
+/// A wait that something ends after so many failed looks.
+unsigned wait_for(SpinLimit& limit, unsigned looks) {
+    unsigned pauses = 0;
+    for (unsigned failures = 1; failures <= looks; ++failures)
+        pauses += limit.allows(failures) ? 1 : 0;
+    return pauses;
+}
+
+/// A wait for a peer that runs on this processor: it ends at the first yield.
+unsigned wait_for_neighbour(SpinLimit& limit) {
+    unsigned failures = 1;
+    while (limit.allows(failures)) ++failures;
+    return failures - 1;
+}
+
+TEST(SpinLimit, PausesAsLongAsAllowedAtFirst) {
+    SpinLimit limit(kMost);
+    EXPECT_EQ(wait_for(limit, 3 * kMost), kMost - 1);
+}
+
+TEST(SpinLimit, StopsPausingIfYieldsEndTheWaits) {
+    SpinLimit limit(kMost);
+    unsigned pauses = 0;
+    for (int wait = 0; wait < 100; ++wait) pauses += wait_for_neighbour(limit);
+    EXPECT_LT(pauses, 2 * kMost);
+    EXPECT_EQ(limit.usual(), 1U);
+    EXPECT_EQ(wait_for_neighbour(limit), 0U);
+}
+
+TEST(SpinLimit, TriesAgainNowAndThen) {
+    SpinLimit limit(kMost);
+    for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
+    unsigned trials = 0;
+    for (unsigned wait = 0; wait < 10 * SpinLimit::kTrialEvery; ++wait)
+        trials += wait_for_neighbour(limit) == kMost - 1 ? 1 : 0;
+    EXPECT_EQ(trials, 10U);
+    EXPECT_EQ(limit.usual(), 1U);
+}
+
+TEST(SpinLimit, PausesAgainOncePausingHelps) {
+    SpinLimit limit(kMost);
+    for (int wait = 0; wait < 100; ++wait) wait_for_neighbour(limit);
+    for (unsigned wait = 0; wait <= SpinLimit::kTrialEvery + 1; ++wait) wait_for(limit, 40);
+    EXPECT_EQ(limit.usual(), kMost);
+}
+
+TEST(SpinLimit, LongWaitsTeachNothing) {
+    SpinLimit limit(kMost);
+    for (int wait = 0; wait < 100; ++wait) wait_for(limit, 10 * kMost);
+    EXPECT_EQ(limit.usual(), kMost);
+}
+
+}  // namespace
+}  // namespace weft::link
