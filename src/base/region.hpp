@@ -3,9 +3,9 @@
 //
 // Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and a
 //          landing behind them), *published cells* (written by the owner, read in place by its
-//          node-mates) and *bulk banks* (large payloads). Cells and published cells exist once per
-//          bank, W banks in turn; bulk banks are few. Offsets are the same on all members, so a writer
-//          computes them.
+//          node-mates) and *bulk banks* (payloads that fit no cell). Cells and published cells exist once
+//          per bank, W banks in turn; bulk banks are many small ones and few large ones. Offsets are
+//          the same on all members, so a writer computes them.
 // Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses few
 //          cells touches few pages. Flag words are never written as data, so stale bytes cannot look
 //          like a flag (docs/one-sided.md).
@@ -67,10 +67,12 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
 
 /// Sizes of a region; the same on all members of a team.
 struct RegionShape {
-    std::uint32_t cells = 0;       ///< cells per bank, and published cells per bank
-    std::uint32_t banks = 0;       ///< W of cells; a power of two
-    std::uint32_t bulk_banks = 0;  ///< W of bulk banks; a power of two
-    std::uint64_t bulk_bytes = 0;  ///< bytes of one bulk bank; a multiple of 64
+    std::uint32_t cells = 0;        ///< cells per bank, and published cells per bank
+    std::uint32_t banks = 0;        ///< W of cells; a power of two
+    std::uint32_t bulk_banks = 0;   ///< W of large bulk banks; a power of two
+    std::uint64_t bulk_bytes = 0;   ///< bytes of one of these; a multiple of 64
+    std::uint32_t small_banks = 0;  ///< W of small bulk banks: a power of two; 0: there are none
+    std::uint64_t small_bytes = 0;  ///< bytes of one of these; a multiple of 64
 
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
         return (std::uint64_t{number} * banks + bank) * kCellStride;
@@ -82,7 +84,10 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t bulk(std::uint32_t bank) const {
         return count() * (kCellStride + sizeof(Cell)) + bank * bulk_bytes;
     }
-    [[nodiscard]] constexpr std::uint64_t bytes() const { return bulk(bulk_banks); }
+    [[nodiscard]] constexpr std::uint64_t small(std::uint32_t bank) const {
+        return bulk(bulk_banks) + bank * small_bytes;
+    }
+    [[nodiscard]] constexpr std::uint64_t bytes() const { return small(small_banks); }
 
   private:
     [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{cells} * banks; }

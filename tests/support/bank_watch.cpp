@@ -77,6 +77,7 @@ void BankWatch::note(Team& team, Rank team_rank, const Call& call,
     const Call& known = team.calls[static_cast<std::size_t>(call.epoch)];
     if (known.bulk_epoch != call.bulk_epoch || known.tick != call.tick ||
         known.program->segments != program.segments || known.program->bulk != program.bulk ||
+        known.program->small != program.small ||
         known.program->program.collective != program.program.collective)
         fault(fmt::format(
             "rank {} numbers epoch {} unlike others: bulk epoch {} for {}, tick {} for {}",
@@ -148,12 +149,16 @@ void BankWatch::landing(const Landing& landing) {
     if (in_cell) {
         check(found, *(*owner)->cells, shape.banks);
     } else if (team_at(landing.offset) == team && call->bulk_epoch >= 0) {
-        const std::uint64_t inside = landing.offset - setup.region - shape.bulk(0);
+        const bool small = call->program->small;
+        const std::uint64_t bank_bytes = small ? shape.small_bytes : shape.bulk_bytes;
+        const std::uint64_t inside =
+            landing.offset - setup.region - (small ? shape.small(0) : shape.bulk(0));
         found.area = Area::bulk;
-        found.bank = static_cast<std::uint32_t>(inside / shape.bulk_bytes);
-        found.number = call->program->slot_at(inside % shape.bulk_bytes);
+        found.bank = static_cast<std::uint32_t>(inside / bank_bytes);
+        found.number = call->program->slot_at(inside % bank_bytes);
         found.epoch = call->bulk_epoch;
-        check(found, *(*owner)->bulk, shape.bulk_banks);
+        check(found, *(*owner)->bulk_of(*call->program),
+              small ? shape.small_banks : shape.bulk_banks);
     }
 }
 

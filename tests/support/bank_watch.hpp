@@ -33,7 +33,8 @@ struct Violation {
     Area area = Area::cell;
     std::uint32_t number = 0;
     std::uint32_t bank = 0;
-    run::Epoch epoch = 0;  ///< of the writing call (its number among bulk calls for bulk slots)
+    run::Epoch epoch =
+        0;  ///< of the writing call (its number in the window of its bulk banks for bulk slots)
     run::Epoch unfinished = 0;  ///< of the call that still used the slot
 };
 [[nodiscard]] std::string to_text(const Violation& violation);

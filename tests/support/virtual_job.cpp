@@ -105,6 +105,7 @@ const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
                              .barrier = &team.barriers.back()};
         if (plan.cell_window) setup.cell_window = plan.cell_window();
         if (plan.bulk_window) setup.bulk_window = plan.bulk_window();
+        if (plan.small_window) setup.small_window = plan.small_window();
         team.states.push_back(&engine(plan.members[rank]).add_team(std::move(setup)));
     }
     watch_.add_team({team.states.begin(), team.states.end()});

@@ -35,6 +35,7 @@ struct TeamPlan {
     std::string barrier = "dissemination";
     WindowMaker cell_window;  ///< a faulty rule; the true one if not given
     WindowMaker bulk_window;
+    WindowMaker small_window;
 };
 
 /// One team as its members see it.

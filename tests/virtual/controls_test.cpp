@@ -58,7 +58,23 @@ struct Control {
     std::uint32_t banks = kBanks;  ///< that the region really has
     WindowMaker window;
     bool lies_synchronizing = false;  ///< calls without data
+    bool small = false;  ///< the banks are the small ones for payloads that fit no cell
 };
+
+TeamPlan team_of(const Control& control, Rank ranks) {
+    TeamPlan plan;
+    for (Rank rank = 0; rank < ranks; ++rank) plan.members.push_back(rank);
+    plan.shape = {.cells = 32, .banks = control.banks, .bulk_banks = 4, .bulk_bytes = 4096};
+    if (!control.small) {
+        plan.cell_window = control.window;
+        return plan;
+    }
+    plan.shape.banks = 128;
+    plan.shape.small_banks = control.banks;
+    plan.shape.small_bytes = 256;
+    plan.small_window = control.window;
+    return plan;
+}
 
 std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(4);
@@ -66,19 +82,17 @@ std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) nodes.push_back(rank);
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed});
-    std::vector<Rank> members;
-    for (Rank rank = 0; rank < ranks; ++rank) members.push_back(rank);
-    const VirtualTeam& team = job.add_team(
-        {.members = members,
-         .shape = {.cells = 32, .banks = control.banks, .bulk_banks = 4, .bulk_bytes = 4096},
-         .cell_window = control.window});
+    const VirtualTeam& team = job.add_team(team_of(control, ranks));
+    const std::uint64_t elements = control.small ? 12 : 2;
     std::deque<TeamCall> palette;
     palette.push_back(bind_call(
         job, team, {.collective = "allreduce", .algorithm = "recursive-doubling", .elements = 1}));
     for (Rank root = 0; root < ranks; ++root)
-        palette.push_back(bind_call(
-            job, team,
-            {.collective = "broadcast", .algorithm = "binomial", .elements = 2, .root = root}));
+        palette.push_back(bind_call(job, team,
+                                    {.collective = "broadcast",
+                                     .algorithm = "binomial",
+                                     .elements = elements,
+                                     .root = root}));
     for (int copies = 0; copies < 2; ++copies)
         palette.push_back(bind_call(job, team,
                                     {.collective = "allreduce",
@@ -106,8 +120,9 @@ void expect_caught(const Control& control, const char* name) {
     ASSERT_FALSE(violations.empty()) << name << ": " << kSeeds << " seeds show no violation";
     const Violation& first = violations.front();
     ::testing::Test::RecordProperty("violation", to_text(first));
-    EXPECT_NE(to_text(first).find(fmt::format("cell {} bank {} of rank {} overwritten",
-                                              first.number, first.bank, first.owner)),
+    EXPECT_NE(to_text(first).find(fmt::format("{} {} bank {} of rank {} overwritten",
+                                              control.small ? "bulk slot" : "cell", first.number,
+                                              first.bank, first.owner)),
               std::string::npos)
         << to_text(first);
     EXPECT_EQ(first.bank, static_cast<std::uint32_t>(first.epoch) & (control.banks - 1));
@@ -125,6 +140,13 @@ TEST(Controls, TheTrueRuleIsClean) {
     }
 }
 
+TEST(Controls, TheTrueRuleOfSmallBulkBanksIsClean) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        const auto violations = run_control({.small = true}, seed);
+        ASSERT_TRUE(violations.empty()) << "seed " << seed << ": " << to_text(violations.front());
+    }
+}
+
 TEST(Controls, TheTrueRuleInAWideWindowIsClean) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
         const auto violations =
@@ -138,8 +160,16 @@ TEST(Controls, OneBankIsOverwritten) {
                   "one bank");
 }
 
+TEST(Controls, OneSmallBulkBankIsOverwritten) {
+    expect_caught(
+        {.banks = 1, .window = [] { return std::make_unique<run::Window>(kBanks); }, .small = true},
+        "one small bulk bank");
+}
+
 TEST(Controls, ABarrierInsertedTooLateIsCaught) {
     expect_caught({.window = [] { return std::make_unique<LateWindow>(kBanks); }}, "late barrier");
+    expect_caught({.window = [] { return std::make_unique<LateWindow>(kBanks); }, .small = true},
+                  "late barrier of small bulk banks");
 }
 
 TEST(Controls, AWindowThatOnlyCountsIsCaught) {

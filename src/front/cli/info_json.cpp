@@ -44,6 +44,8 @@ Json banks_json(const run::SegmentLayout& layout) {
             {"cell_payload_bytes", base::kCellPayload},
             {"bulk_banks", layout.shape.bulk_banks},
             {"bulk_bank_bytes", layout.shape.bulk_bytes},
+            {"small_bulk_banks", layout.shape.small_banks},
+            {"small_bulk_bank_bytes", layout.shape.small_bytes},
             {"teams_max", run::SegmentLayout::kTeams},
             {"team_bytes", layout.region_bytes},
             {"heap_bytes", layout.bytes - layout.heap},

@@ -72,10 +72,12 @@ std::string banks_text(const Json& info) {
     return fmt::format(
         "memory of each rank: a segment of {}, of which only touched pages cost anything\n"
         "  heap of {}; room for {} teams of {}\n"
-        "  a team has {} banks of {} cells with {} bytes each, and {} bulk banks of {}\n",
+        "  a team has {} banks of {} cells with {} bytes each, and for larger payloads {} banks of "
+        "{} and {} of {}\n",
         bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), banks["teams_max"].dump(),
         bytes(banks["team_bytes"]), banks["banks"].dump(), banks["cells_per_bank"].dump(),
-        banks["cell_payload_bytes"].dump(), banks["bulk_banks"].dump(),
+        banks["cell_payload_bytes"].dump(), banks["small_bulk_banks"].dump(),
+        bytes(banks["small_bulk_bank_bytes"]), banks["bulk_banks"].dump(),
         bytes(banks["bulk_bank_bytes"]));
 }
 

@@ -224,6 +224,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "(WEFT_BANK_BYTES sets it)",
                           program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
+    bound.small =
+        bound.bulk && options.shape.small_banks > 0 && bank_bytes <= options.shape.small_bytes;
     bound.program = std::move(program);
     Binder binder(bound, partition);
     binder.add_steps();

@@ -260,7 +260,7 @@ class Engine {
     Operation& issue_now(TeamState& team, const BoundProgram& program, Registers registers,
                          const Reducer& reducer) {
         insert_barrier(team, program);
-        return enqueue(team, program, registers, reducer);
+        return enqueue(team, program, registers, reducer, team.bulk_of(program));
     }
 
     void let_go(Operation& op) {
@@ -270,21 +270,21 @@ class Engine {
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
         if (program.synchronizing) return;
-        const bool cells = team.cells->needs_barrier();
-        const bool bulk = program.bulk && team.bulk->needs_barrier();
-        if (!cells && !bulk) return;
-        Operation& op = enqueue(team, *team.setup.barrier, {}, {}, program.bulk);
+        Window* bulk = team.bulk_of(program);
+        if (!team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier())) return;
+        Operation& op = enqueue(team, *team.setup.barrier, {}, {}, bulk);
         let_go(op);
     }
 
+    /// bulk: the window of bulk banks in which the call counts, too.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
-                       const Reducer& reducer, bool counts_as_bulk = false) {
+                       const Reducer& reducer, Window* bulk) {
         Operation& op = fresh();
         op.team = &team;
         op.program = &program;
         op.registers = registers;
         op.reducer = reducer;
-        number(op, counts_as_bulk || program.bulk);
+        number(op, bulk);
         stepper_.reserve(program);
         if (team.failed) {
             op.state = Operation::State::failed;
@@ -296,12 +296,13 @@ class Engine {
         return op;
     }
 
-    void number(Operation& op, bool bulk) {
+    void number(Operation& op, Window* bulk) {
         TeamState& team = *op.team;
         op.epoch = team.cells->issue(op.program->synchronizing);
         op.bank = team.cell_bank(op.epoch);
-        op.bulk_epoch = bulk ? team.bulk->issue(op.program->synchronizing) : -1;
-        op.bulk_bank = bulk ? team.bulk_bank(op.bulk_epoch) : 0;
+        op.bulk = bulk;
+        op.bulk_epoch = bulk != nullptr ? bulk->issue(op.program->synchronizing) : -1;
+        op.bulk_offset = bulk != nullptr ? team.bulk_offset(*bulk, op.bulk_epoch) : 0;
         op.tick = team.next_tick;
         team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
         op.digest = team.digest_next(op.program->call_hash);
@@ -329,8 +330,7 @@ class Engine {
             fail_team(*op.team, op.failure);
         } else {
             op.team->cells->complete(op.epoch, op.program->synchronizing);
-            if (op.bulk_epoch >= 0)
-                op.team->bulk->complete(op.bulk_epoch, op.program->synchronizing);
+            if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         }
         if (op.forgotten) recycle(op);
     }
@@ -352,7 +352,7 @@ class Engine {
 
     [[nodiscard]] static bool may_start(const Operation& op) {
         return op.team->cells->may_start(op.epoch) &&
-               (op.bulk_epoch < 0 || op.team->bulk->may_start(op.bulk_epoch));
+               (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));
     }
 
     void start(Operation& op) {

@@ -55,12 +55,13 @@ struct Operation {
     State state = State::queued;
     bool forgotten = false;  ///< nobody will ask for it: recycled when it ends
     Epoch epoch = 0;
-    Epoch bulk_epoch = -1;
+    Window* bulk = nullptr;  ///< that of the bulk banks it takes a number of, if of any
+    Epoch bulk_epoch = -1;   ///< that number
     base::Tick tick = 0;
     Digest digest = 0;  ///< of the team's calls up to this one
     std::uint32_t bank = 0;
-    std::uint32_t bulk_bank = 0;
-    std::uint32_t pending = 0;  ///< transfers that still read their source
+    std::uint64_t bulk_offset = 0;  ///< of its bulk bank, behind the start of the region
+    std::uint32_t pending = 0;      ///< transfers that still read their source
     std::vector<LaneState> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
     /// What exposes tell, by step and segment: puts read it as late as any other source.

@@ -333,8 +333,7 @@ class Stepper {
     /// Where a slot lies in a bulk bank, behind the start of the region.
     [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
                                                    std::uint32_t segment) {
-        return op.team->setup.shape.bulk(op.bulk_bank) +
-               op.program->slot_offset(number, segment % op.program->depth);
+        return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
     }
     /// What a peer's expose told: the start of the block, as an offset in the peer's segment.
     [[nodiscard]] static std::uint64_t exposed_base(const Operation& op, const Piece& piece,

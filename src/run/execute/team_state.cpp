@@ -18,6 +18,10 @@ TeamState::TeamState(TeamSetup made_from)
                               : std::make_unique<Window>(setup.shape.banks);
     bulk = setup.bulk_window ? std::move(setup.bulk_window)
                              : std::make_unique<Window>(setup.shape.bulk_banks);
+    if (setup.shape.small_banks == 0) return;
+    WEFT_CHECK(std::has_single_bit(setup.shape.small_banks), setup.shape.small_banks);
+    small = setup.small_window ? std::move(setup.small_window)
+                               : std::make_unique<Window>(setup.shape.small_banks);
 }
 
 PastCall TeamState::recall(Epoch epoch) const {

@@ -29,6 +29,7 @@ struct TeamSetup {
     /// The bank rules; made from the shape if not given.
     std::unique_ptr<Window> cell_window;
     std::unique_ptr<Window> bulk_window;
+    std::unique_ptr<Window> small_window;
 };
 
 /// What a rank remembers of a call.
@@ -53,8 +54,17 @@ struct TeamState {
     [[nodiscard]] std::uint32_t cell_bank(Epoch epoch) const {
         return cells->bank(epoch) & (setup.shape.banks - 1);
     }
-    [[nodiscard]] std::uint32_t bulk_bank(Epoch epoch) const {
-        return bulk->bank(epoch) & (setup.shape.bulk_banks - 1);
+    /// That of the banks that the program's payloads go to; nullptr if they go into cells.
+    [[nodiscard]] Window* bulk_of(const BoundProgram& program) const {
+        if (!program.bulk) return nullptr;
+        return program.small ? small.get() : bulk.get();
+    }
+    /// Where a bulk bank lies in the region.
+    [[nodiscard]] std::uint64_t bulk_offset(const Window& window, Epoch epoch) const {
+        const base::RegionShape& shape = setup.shape;
+        const std::uint32_t bank = window.bank(epoch);
+        return &window == small.get() ? shape.small(bank & (shape.small_banks - 1))
+                                      : shape.bulk(bank & (shape.bulk_banks - 1));
     }
     /// The digest that the next call gets.
     Digest digest_next(std::uint16_t call_hash) { return digest = digest_of(digest, call_hash); }
@@ -67,7 +77,8 @@ struct TeamState {
 
     TeamSetup setup;
     std::unique_ptr<Window> cells;  ///< numbers every call
-    std::unique_ptr<Window> bulk;   ///< numbers the calls whose payloads go to bulk banks
+    std::unique_ptr<Window> bulk;   ///< numbers the calls whose payloads go to large bulk banks
+    std::unique_ptr<Window> small;  ///< and those to small ones; null if there are none
     base::Tick next_tick;
     std::byte* own_region = nullptr;
     std::vector<std::byte*> near_regions;  ///< by team rank

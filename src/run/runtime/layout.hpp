@@ -18,6 +18,8 @@ namespace weft::run {
 struct SegmentLayout {
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
+    static constexpr std::uint32_t kSmallBanks = 64;
+    static constexpr std::uint64_t kSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
@@ -26,6 +28,10 @@ struct SegmentLayout {
         shape.banks = settings.banks;
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
+        if (shape.bulk_bytes > kSmallBytes) {
+            shape.small_banks = kSmallBanks;
+            shape.small_bytes = kSmallBytes;
+        }
         region_bytes = round_up(shape.bytes(), kAlignment);
         onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
         regions = round_up(onesided.offset + onesided.bytes(), kAlignment);
