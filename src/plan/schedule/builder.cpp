@@ -24,22 +24,11 @@ Builder::Builder(Program header) : program_(std::move(header)) {
 }
 
 BlockList Builder::intern(std::span<const Block> list) {
-    if (list.empty()) return {};
-    bool fresh = false;  // names a slot for the first time, so it cannot be in the table
     for (const Block& block : list) {
         if (block.buffer == Buffer::scratch)
             program_.scratch = std::max(program_.scratch, block.index + 1);
-        if (block.buffer == Buffer::slot && block.index >= slots_named_) {
-            slots_named_ = block.index + 1;
-            fresh = true;
-        }
     }
-    std::vector<Block>& all = program_.blocks;
-    const auto found =
-        fresh ? all.end() : std::search(all.begin(), all.end(), list.begin(), list.end());
-    const auto start = static_cast<std::uint32_t>(found - all.begin());
-    if (found == all.end()) all.insert(all.end(), list.begin(), list.end());
-    return {start, static_cast<std::uint32_t>(list.size())};
+    return index_.intern(program_.blocks, list);
 }
 
 Step& Builder::add(StepKind kind, Rank peer, std::uint32_t signal, std::uint8_t flags) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/schedule/canonical.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::plan {
@@ -94,7 +95,7 @@ class Builder {
     Program program_;
     std::uint32_t lane_first_ = 0;
     std::int64_t open_loop_ = -1;
-    std::uint32_t slots_named_ = 0;  ///< no block in the table names a slot from here on
+    BlockIndex index_;  ///< of the program's blocks
 };
 
 }  // namespace weft::plan

@@ -3,7 +3,26 @@
 
 #include <algorithm>
 
+#include "base/random.hpp"
+
 namespace weft::plan {
+
+namespace {
+
+/// Tables that are searched as they are.
+constexpr std::size_t kSearchedMax = 64;
+
+std::uint64_t hash_of(const Block& block) {
+    const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
+    std::uint64_t hash = static_cast<std::uint64_t>(block.buffer) + 1;
+    for (const std::uint64_t word : {pair(static_cast<std::uint32_t>(block.peer), block.index),
+                                     pair(block.origin, block.first),
+                                     pair(block.count, block.stride), std::uint64_t{block.advance}})
+        hash = base::mix(hash * 0x9e3779b97f4a7c15 + word);
+    return hash;
+}
+
+}  // namespace
 
 BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
@@ -13,12 +32,44 @@ BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) 
     return {start, static_cast<std::uint32_t>(list.size())};
 }
 
+BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
+    if (list.empty()) return {};
+    if (table.size() <= kSearchedMax) return intern_blocks(table, list);
+    while (known_ < table.size()) add(table, known_);
+    const std::size_t mask = places_.size() - 1;
+    for (std::size_t at = hash_of(list.front()) & mask; places_[at] != 0; at = (at + 1) & mask) {
+        const std::uint32_t start = places_[at] - 1;
+        const auto there = std::span(table).subspan(start);
+        if (there.size() >= list.size() && std::ranges::equal(there.first(list.size()), list))
+            return {start, static_cast<std::uint32_t>(list.size())};
+    }
+    const auto start = static_cast<std::uint32_t>(table.size());
+    table.insert(table.end(), list.begin(), list.end());
+    return {start, static_cast<std::uint32_t>(list.size())};
+}
+
+/// Positions with the same hash are met in their order: the first run of blocks that fits is found first.
+void BlockIndex::add(const std::vector<Block>& table, std::uint32_t position) {
+    if (2 * std::size_t{known_} >= places_.size()) grow(table);
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = hash_of(table[position]) & mask;
+    while (places_[at] != 0) at = (at + 1) & mask;
+    places_[at] = position + 1;
+    known_ = std::max(known_, position + 1);
+}
+
+void BlockIndex::grow(const std::vector<Block>& table) {
+    places_.assign(std::max<std::size_t>(4 * kSearchedMax, 2 * places_.size()), 0);
+    for (std::uint32_t position = 0; position < known_; ++position) add(table, position);
+}
+
 Program canonical(const Program& program) {
     Program result = program;
     result.blocks.clear();
+    BlockIndex index;
     for (Step& step : result.steps) {
-        step.target = intern_blocks(result.blocks, blocks_of(program, step.target));
-        step.source = intern_blocks(result.blocks, blocks_of(program, step.source));
+        step.target = index.intern(result.blocks, blocks_of(program, step.target));
+        step.source = index.intern(result.blocks, blocks_of(program, step.source));
     }
     return result;
 }

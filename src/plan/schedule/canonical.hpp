@@ -18,6 +18,20 @@ namespace weft::plan {
 /// Finds `list` in `table`, or appends it.
 [[nodiscard]] BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list);
 
+/// The same for one table that grows by it alone, in time that does not grow with the table.
+class BlockIndex {
+  public:
+    [[nodiscard]] BlockList intern(std::vector<Block>& table, std::span<const Block> list);
+
+  private:
+    void add(const std::vector<Block>& table, std::uint32_t position);
+    void grow(const std::vector<Block>& table);
+
+    std::vector<std::uint32_t>
+        places_;               ///< open addressing; positions in the table plus 1, in order
+    std::uint32_t known_ = 0;  ///< positions that are in
+};
+
 [[nodiscard]] Program canonical(const Program& program);
 
 /// The blocks of a list.
