@@ -211,7 +211,8 @@ class Form {
     const Program& program_;
 };
 
-/// The name of a field that is not as in the first program, or empty.
+}  // namespace
+
 std::string_view unlike(const Program& program, const Program& first) {
     if (program.collective != first.collective) return "collective";
     if (program.algorithm != first.algorithm) return "algorithm";
@@ -227,7 +228,9 @@ std::string_view unlike(const Program& program, const Program& first) {
     return {};
 }
 
-}  // namespace
+std::string malformed(const Program& program) {
+    return Form(program).check();
+}
 
 std::string malformed(std::span<const Program> programs) {
     if (programs.empty()) return "no programs";
@@ -241,7 +244,7 @@ std::string malformed(std::span<const Program> programs) {
             return fmt::format("rank {}: header field {} differs from that of rank 0", i, field);
         if (program.size != static_cast<Rank>(programs.size()))
             return fmt::format("{} programs for {} ranks", programs.size(), program.size);
-        std::string wrong = Form(program).check();
+        std::string wrong = malformed(program);
         if (!wrong.empty()) return wrong;
     }
     return {};

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/verify/fingerprint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "plan/schedule/canonical.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/form.hpp"
+#include "plan/verify/prints.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+/// Of one copy of a slot: 2 s + 1 when raised for segment s, 2 s + 2 when that was awaited.
+struct Flag {
+    std::uint32_t use = 0;
+    Rank sender = 0;
+};
+
+struct LaneState {
+    std::uint32_t at = 0;
+    std::uint32_t end = 0;
+    std::uint32_t body = 0;
+    std::uint32_t body_end = 0;  ///< 0: not in a loop
+    std::uint32_t segment = 0;
+    std::uint32_t awaits = 0;  ///< number of the slot, if it waits
+    bool waits = false;
+};
+
+struct RankState {
+    bool started = false;
+    bool ended = false;
+    bool ready = true;   ///< something that it waited for has come
+    bool keeps = false;  ///< its program, while it waits
+    std::optional<Program> program;
+    std::vector<LaneState> lanes;
+    Zeroed<Flag> flags;
+    Zeroed<Print> slots;
+    std::vector<Zeroed<Print>> vectors;  ///< output, then scratch
+    UnitRange input;
+    UnitRange output;
+    std::uint64_t raised = 0;
+    std::uint64_t awaited = 0;
+};
+
+class Run {
+  public:
+    explicit Run(const FingerprintInput& input)
+        : input_(input), prints_(input.seed, input.ordered) {
+        ranks_.resize(static_cast<std::size_t>(input.ranks));
+    }
+
+    FingerprintVerdict judge() {
+        verdict_.valid = sweep() && all_ended();
+        return std::move(verdict_);
+    }
+
+  private:
+    enum class Outcome : std::uint8_t { done, blocked, wrong };
+    /// Where a step is executed.
+    struct Site {
+        Rank rank;
+        RankState& state;
+        const Program& program;
+        std::uint32_t segment;
+    };
+
+    bool no(std::string why) {
+        if (verdict_.error.empty()) verdict_.error = std::move(why);
+        return false;
+    }
+
+    /// Ranks that can go on, up and down: what goes round in either direction comes far in one sweep.
+    bool sweep() {
+        bool moved = true;
+        for (bool up = true; moved; up = !up) {
+            moved = false;
+            for (Rank i = 0; i < input_.ranks; ++i) {
+                const Rank rank = up ? i : input_.ranks - 1 - i;
+                RankState& state = ranks_[static_cast<std::size_t>(rank)];
+                if (state.ended || !state.ready) continue;
+                state.ready = false;
+                moved = true;
+                if (!go_on(rank, state)) return false;
+            }
+        }
+        return true;
+    }
+
+    bool go_on(Rank rank, RankState& state) {
+        if (!state.program && !load(rank, state)) return false;
+        bool ended = true;
+        for (std::size_t lane = 0; lane < state.lanes.size(); ++lane) {
+            if (!run_lane(rank, state, state.lanes[lane])) return false;
+            ended = ended && state.lanes[lane].at == state.lanes[lane].end;
+        }
+        const std::uint64_t bytes = bytes_of(*state.program);
+        if (!state.keeps && kept_ + bytes <= input_.program_bytes_max) {
+            state.keeps = true;
+            kept_ += bytes;
+        }
+        if (ended && !end(rank, state)) return false;
+        if (ended && state.keeps) kept_ -= bytes;
+        if (ended || !state.keeps) state.program.reset();
+        return true;
+    }
+
+    static std::uint64_t bytes_of(const Program& program) {
+        return program.steps.size() * sizeof(Step) + program.blocks.size() * sizeof(Block);
+    }
+
+    bool load(Rank rank, RankState& state) {
+        auto made = input_.program_of(rank);
+        if (!made) return no(fmt::format("rank {} has no program: {}", rank, made.failure().text));
+        state.program = *std::move(made);
+        const Program& program = *state.program;
+        if (std::string wrong = malformed(program); !wrong.empty()) return no(std::move(wrong));
+        if (!header_) take_header(program);
+        const std::string_view field = unlike(program, *header_);
+        if (!field.empty() || program.rank != rank || program.size != input_.ranks)
+            return no(fmt::format("rank {}: header field {} differs from that of rank 0", rank,
+                                  field.empty() ? "rank" : field));
+        if (state.started) return true;
+        state.started = true;
+        state.input = input_.contract->input_of(program);
+        state.output = input_.contract->output_of(program);
+        state.vectors.resize(1 + program.scratch);
+        if (!state.flags.is_made()) state.flags.make(copies());
+        for (const Lane& lane : program.lanes)
+            state.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
+        return true;
+    }
+
+    void take_header(const Program& program) {
+        header_ = program;
+        header_->steps.clear();
+        header_->blocks.clear();
+        header_->lanes.clear();
+        starts_.push_back(0);
+        for (std::uint32_t slot = 0; slot < program.slots; ++slot)
+            starts_.push_back(starts_.back() + std::uint64_t{program.room(slot)} * program.depth);
+    }
+    [[nodiscard]] std::uint64_t copies() const {
+        return std::uint64_t{header_->slots} * header_->depth;
+    }
+
+    bool run_lane(Rank rank, RankState& state, LaneState& lane) {
+        const Program& program = *state.program;
+        lane.waits = false;
+        while (lane.at < lane.end) {
+            const Step& step = program.steps[lane.at];
+            switch (this->step({rank, state, program, lane.segment}, step)) {
+                case Outcome::done:
+                    break;
+                case Outcome::blocked:
+                    lane.waits = true;
+                    lane.awaits = step.signal;
+                    return true;
+                case Outcome::wrong:
+                    verdict_.error = fmt::format("rank {} step {} ({}) {}", rank, lane.at,
+                                                 to_text(program, step), verdict_.error);
+                    return false;
+            }
+            next_step(program, lane);
+        }
+        return true;
+    }
+
+    static void next_step(const Program& program, LaneState& lane) {
+        const Step& step = program.steps[lane.at++];
+        if (step.kind == StepKind::loop && step.signal > 0) {
+            lane.body = lane.at;
+            lane.body_end = lane.at + step.signal;
+            lane.segment = 0;
+        }
+        if (lane.body_end == 0 || lane.at != lane.body_end) return;
+        if (++lane.segment < program.segments) {
+            lane.at = lane.body;
+        } else {
+            lane.segment = lane.body_end = 0;
+        }
+    }
+
+    Outcome step(const Site& site, const Step& step) {
+        const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
+        const bool skipped =
+            step.lag != 0 &&
+            (step.kind == StepKind::wait ? site.segment < step.lag
+                                         : site.segment + step.lag >= site.program.segments);
+        if (skipped) return Outcome::done;
+        switch (step.kind) {
+            case StepKind::put:
+                return check(put(site, step));
+            case StepKind::signal:
+                ++verdict_.signals;
+                return check(raise(site, step));
+            case StepKind::wait:
+                return wait(site, step);
+            case StepKind::reduce:
+            case StepKind::copy:
+                return check(reduce(site, step));
+            case StepKind::expose:
+            case StepKind::publish:
+                return check(no("uses memory of peers: programs are judged as they are generated"));
+            case StepKind::local:
+            case StepKind::loop:
+                break;
+        }
+        return Outcome::done;
+    }
+
+    [[nodiscard]] std::uint32_t copy_of(std::uint32_t number, std::uint32_t segment) const {
+        return number * header_->depth + segment % header_->depth;
+    }
+    /// Where a copy of a slot starts.
+    [[nodiscard]] std::uint64_t start_of(std::uint32_t number, std::uint32_t segment) const {
+        const std::uint64_t room = (starts_[number + 1] - starts_[number]) / header_->depth;
+        return starts_[number] + segment % header_->depth * room;
+    }
+
+    bool raise(const Site& site, const Step& step) {
+        RankState& target = ranks_[static_cast<std::size_t>(step.peer)];
+        if (target.ended) return no(fmt::format("raises what rank {} does not await", step.peer));
+        if (!target.flags.is_made()) target.flags.make(copies());
+        Flag& flag = target.flags[copy_of(step.signal, site.segment)];
+        if (flag.use % 2 != 0)
+            return no(
+                fmt::format("raises slot {} of rank {}, which has not awaited what rank {} "
+                            "raised there before",
+                            step.signal, step.peer, flag.sender));
+        if (flag.use > 2 * site.segment)
+            return no(
+                fmt::format("raises slot {} of rank {} a second time", step.signal, step.peer));
+        flag = {2 * site.segment + 1, site.rank};
+        ++target.raised;
+        target.ready =
+            target.ready || std::ranges::any_of(target.lanes, [&](const LaneState& lane) {
+                return lane.waits && lane.awaits == step.signal;
+            });
+        return true;
+    }
+
+    Outcome wait(const Site& site, const Step& step) {
+        const std::uint32_t segment = site.segment - step.lag;
+        Flag& flag = site.state.flags[copy_of(step.signal, segment)];
+        if (flag.use < 2 * segment + 1) return Outcome::blocked;
+        if (flag.use > 2 * segment + 1) {
+            no("awaits what was awaited before");
+            return Outcome::wrong;
+        }
+        if (flag.sender != step.peer) {
+            no(fmt::format("awaits what rank {} raised", flag.sender));
+            return Outcome::wrong;
+        }
+        ++flag.use;
+        ++site.state.awaited;
+        return Outcome::done;
+    }
+
+    bool put(const Site& site, const Step& step) {
+        if (!read_list(site, step.source, values_) || !raise(site, step)) return false;
+        ++verdict_.messages;
+        verdict_.units_sent += values_.size();
+        if (step.target.count != 0) return no("puts into memory of its peer");
+        RankState& target = ranks_[static_cast<std::size_t>(step.peer)];
+        if (!target.slots.is_made()) target.slots.make(starts_.back());
+        std::ranges::copy(values_, &target.slots[start_of(step.signal, site.segment)]);
+        return true;
+    }
+
+    bool reduce(const Site& site, const Step& step) {
+        const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
+        const std::uint32_t each = step.source.count / operands;
+        if (!read_list(site, {step.source.start, each}, values_)) return false;
+        for (std::uint32_t operand = 1; operand < operands; ++operand) {
+            if (!read_list(site, {step.source.start + operand * each, each}, others_)) return false;
+            std::ranges::transform(values_, others_, values_.begin(), product);
+        }
+        return write_list(site, step.target, values_);
+    }
+
+    /// The prints of a list of blocks.
+    bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
+        values.clear();
+        for (Block block : blocks_of(site.program, list)) {
+            block.first += block.advance * site.segment;
+            block.origin += block.advance * site.segment;
+            if (!in_range(block)) return false;
+            const std::size_t packed = values.size();
+            for (std::uint32_t i = 0; i < block.count; ++i) {
+                Print value;
+                if (!read(site, block, i, packed, value)) return false;
+                if (!value.is_written())
+                    return no(fmt::format("reads unit {} of what nothing has written",
+                                          block.first + i * block.stride));
+                values.push_back(value);
+            }
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool in_range(const Block& block) {
+        const std::uint64_t last =
+            block.first + std::uint64_t{std::max(block.count, 1U) - 1} * block.stride;
+        if (last < header_->units && block.origin <= last) return true;
+        return no(fmt::format("names unit {} of {}", last, header_->units));
+    }
+
+    /// Unit i of a block, whose list has named `packed` units before it.
+    bool read(const Site& site, const Block& block, std::uint32_t i, std::size_t packed,
+              Print& value) {
+        const std::uint32_t unit = block.first + i * block.stride;
+        const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
+        const std::uint64_t place = packed + block.first - origin + i;
+        switch (block.buffer) {
+            case Buffer::input:
+                if (!site.state.input.holds(unit))
+                    return no(fmt::format("reads input[{}], which it does not have", unit));
+                value = input_.in_place ? cell(site.rank, site.state, 0, unit)
+                                        : prints_.leaf(site.rank, unit);
+                return true;
+            case Buffer::output:
+            case Buffer::scratch:
+                value = cell(site.rank, site.state, vector_of(block), unit);
+                return true;
+            case Buffer::slot:
+                return read_slot(site.state, block.index, site.segment, place, value);
+            case Buffer::mapped:
+            case Buffer::published:
+                return no("reads memory of a peer");
+        }
+        return false;
+    }
+
+    bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
+                   std::uint64_t place, Print& value) {
+        if (place >= header_->room(number))
+            return no(
+                fmt::format("reads unit {} of slot {}, where there is no room", place, number));
+        const std::uint32_t use = state.flags[copy_of(number, segment)].use;
+        if (use == 0 || use % 2 != 0 || !state.slots.is_made())
+            return no(fmt::format("reads slot {}, which it has not awaited", number));
+        value = state.slots[start_of(number, segment) + place];
+        return true;
+    }
+
+    static std::uint32_t vector_of(const Block& block) {
+        return block.buffer == Buffer::scratch ? 1 + block.index : 0;
+    }
+    /// A unit of output or scratch; in place, the output is the input until it is written.
+    Print cell(Rank rank, RankState& state, std::uint32_t vector, std::uint32_t unit) {
+        Zeroed<Print>& cells = state.vectors[vector];
+        const Print found = cells.is_made() ? cells[unit] : Print{};
+        if (found.is_written() || vector != 0 || !input_.in_place) return found;
+        return state.input.holds(unit) ? prints_.leaf(rank, unit) : Print{};
+    }
+
+    bool write_list(const Site& site, BlockList list, const std::vector<Print>& values) {
+        std::size_t at = 0;
+        for (Block block : blocks_of(site.program, list)) {
+            block.first += block.advance * site.segment;
+            block.origin += block.advance * site.segment;
+            if (!in_range(block)) return false;
+            for (std::uint32_t i = 0; i < block.count; ++i) {
+                const std::uint32_t unit = block.first + i * block.stride;
+                if (!write(site.state, block, unit, values[at])) return false;
+                ++at;
+            }
+        }
+        return true;
+    }
+
+    bool write(RankState& state, const Block& block, std::uint32_t unit, Print value) {
+        if (block.buffer == Buffer::output && !state.output.holds(unit))
+            return no(fmt::format("writes output[{}], which that rank does not have", unit));
+        if (block.buffer != Buffer::output && block.buffer != Buffer::scratch)
+            return no("writes what is neither output nor scratch");
+        Zeroed<Print>& cells = state.vectors[vector_of(block)];
+        if (!cells.is_made()) cells.make(header_->units);
+        cells[unit] = value;
+        return true;
+    }
+
+    /// The rank's result is what it has to be; from now on it has no memory.
+    bool end(Rank rank, RankState& state) {
+        for (const Expectation& expected : input_.contract->expected(*state.program)) {
+            const Print found =
+                expected.unit < header_->units ? cell(rank, state, 0, expected.unit) : Print{};
+            if (found == prints_.expected(expected)) continue;
+            return no(fmt::format("rank {} ends without its result: output[{}] {}", rank,
+                                  expected.unit,
+                                  found.is_written() ? "is another one" : "was never written"));
+        }
+        if (state.raised != state.awaited)
+            return no(fmt::format("rank {} ends without having awaited what was raised", rank));
+        state.ended = true;
+        state.flags.drop();
+        state.slots.drop();
+        state.vectors.clear();
+        return true;
+    }
+
+    bool all_ended() {
+        for (Rank rank = 0; rank < input_.ranks; ++rank) {
+            const RankState& state = ranks_[static_cast<std::size_t>(rank)];
+            if (state.ended) continue;
+            for (const LaneState& lane : state.lanes)
+                if (lane.waits)
+                    return no(fmt::format("rank {} step {} waits for ever for slot {}", rank,
+                                          lane.at, lane.awaits));
+        }
+        return true;
+    }
+
+    const FingerprintInput& input_;
+    Prints prints_;
+    FingerprintVerdict verdict_;
+    std::vector<RankState> ranks_;
+    std::optional<Program> header_;
+    std::vector<std::uint64_t> starts_;  ///< by slot: where it starts, and the end
+    std::uint64_t kept_ = 0;             ///< bytes of programs that were kept
+    std::vector<Print> values_;
+    std::vector<Print> others_;
+};
+
+}  // namespace
+
+FingerprintVerdict verify_by_fingerprints(const FingerprintInput& input) {
+    return Run(input).judge();
+}
+
+}  // namespace weft::plan

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// prints.hpp - fingerprints of data, and memory for many of them.
+//
+// Idea     Affine maps x -> a x + b over a prime field: a product of maps tells its factors and their order, a product
+//          of those with a = 1 its factors only. Eight bytes each, whatever they stand for.
+// Next     fingerprint.hpp for what they show.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+#include "base/check.hpp"
+#include "base/random.hpp"
+#include "plan/schedule/contract.hpp"
+
+namespace weft::plan {
+
+inline constexpr std::uint64_t kPrime = (std::uint64_t{1} << 31) - 1;
+
+/// x -> a x + b modulo kPrime; a = 0: nothing was written here.
+struct Print {
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+
+    [[nodiscard]] bool is_written() const { return a != 0; }
+    friend bool operator==(const Print&, const Print&) = default;
+};
+
+inline Print product(Print left, Print right) {
+    return {static_cast<std::uint32_t>(std::uint64_t{left.a} * right.a % kPrime),
+            static_cast<std::uint32_t>((std::uint64_t{left.a} * right.b + left.b) % kPrime)};
+}
+
+/// The prints of inputs, and of what they reduce to.
+class Prints {
+  public:
+    Prints(std::uint64_t seed, bool ordered) : seed_(base::mix(seed)), ordered_(ordered) {}
+
+    [[nodiscard]] Print leaf(Rank rank, std::uint32_t unit) const {
+        const std::uint64_t word =
+            base::mix(seed_ ^ base::mix(static_cast<std::uint64_t>(rank) << 32 | unit));
+        const std::uint64_t factor = ordered_ ? 1 + (word >> 32) % (kPrime - 1) : 1;
+        return {static_cast<std::uint32_t>(factor),
+                static_cast<std::uint32_t>((word & 0xffffffff) % kPrime)};
+    }
+
+    [[nodiscard]] Print expected(const Expectation& expected) {
+        if (expected.first_rank == expected.last_rank)
+            return leaf(expected.first_rank, expected.source_unit);
+        if (expected.first_rank != 0) return of_range(expected.first_rank, expected);
+        // Most ask for the same ranks again, or for one more.
+        UpTo& known = known_[expected.source_unit];
+        if (known.last > expected.last_rank) known = {};
+        if (known.last < 0) known = {0, leaf(0, expected.source_unit)};
+        while (known.last < expected.last_rank)
+            known.print = product(known.print, leaf(++known.last, expected.source_unit));
+        return known.print;
+    }
+
+  private:
+    struct UpTo {
+        Rank last = -1;
+        Print print;
+    };
+    [[nodiscard]] Print of_range(Rank first, const Expectation& expected) const {
+        Print print = leaf(first, expected.source_unit);
+        for (Rank rank = first + 1; rank <= expected.last_rank; ++rank)
+            print = product(print, leaf(rank, expected.source_unit));
+        return print;
+    }
+
+    std::uint64_t seed_;
+    bool ordered_;
+    std::unordered_map<std::uint32_t, UpTo> known_;  ///< by unit: of the ranks 0 .. last
+};
+
+/// Zeros; pages that nobody touches cost nothing.
+template <class T>
+class Zeroed {
+  public:
+    [[nodiscard]] bool is_made() const { return list_ != nullptr; }
+    void make(std::uint64_t count) {
+        list_.reset(static_cast<T*>(std::calloc(std::max<std::uint64_t>(count, 1), sizeof(T))));
+        WEFT_CHECK(list_ != nullptr, count);
+    }
+    void drop() { list_.reset(); }
+    [[nodiscard]] T& operator[](std::uint64_t at) { return list_[at]; }
+
+  private:
+    struct Free {
+        void operator()(T* list) const { std::free(list); }
+    };
+    std::unique_ptr<T[], Free> list_;
+};
+
+}  // namespace weft::plan

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: fingerprints say of programs what their symbolic execution says, but for races.
+// Method: known algorithms, as they are and with single mistakes, before both judges; hand-made faults and what is said of
+// them; programs that are forgotten while their rank waits.
+#include "plan/verify/fingerprint.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/verify/prints.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/mutate.hpp"
+#include "tests/support/sample_programs.hpp"
+
+namespace weft::plan {
+namespace {
+
+struct Case {
+    const char* name;
+    std::vector<Program> programs;
+    Contract contract;
+};
+
+std::vector<Case> cases() {
+    return {
+        {"doubling 8", test::recursive_doubling(8), test::allreduce_contract()},
+        {"ring 5", test::ring(5), test::allreduce_contract()},
+        {"chain 4x6", test::chain_broadcast(4, 6, 2), test::broadcast_contract()},
+        {"tree 7x5", test::tree_allreduce(7, 5, 2), test::allreduce_contract()},
+    };
+}
+
+FingerprintInput input_of(const std::vector<Program>& programs, const Contract& contract) {
+    return {.ranks = static_cast<Rank>(programs.size()),
+            .program_of = [&programs](Rank rank) -> base::Result<Program> {
+                return programs[static_cast<std::size_t>(rank)];
+            },
+            .contract = &contract};
+}
+
+TEST(Fingerprint, KnownAlgorithmsAreRightHoweverProgramsAreKept) {
+    for (const Case& test : cases()) {
+        for (const bool in_place : {false, true}) {
+            for (const std::uint64_t kept : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+                FingerprintInput input = input_of(test.programs, test.contract);
+                input.in_place = in_place;
+                input.program_bytes_max = kept;
+                const auto found = verify_by_fingerprints(input);
+                EXPECT_TRUE(found.valid) << test.name << ": " << found.error;
+                const Verdict facts =
+                    verify({.programs = test.programs, .contract = &test.contract, .elements = 37});
+                EXPECT_EQ(found.messages, facts.messages) << test.name;
+                EXPECT_EQ(found.signals, facts.signals) << test.name;
+            }
+        }
+    }
+}
+
+TEST(Fingerprint, OrderIsSeenIfAskedFor) {
+    const Contract contract = test::allreduce_contract();
+    for (const bool ordered : {false, true}) {
+        const auto doubling = test::recursive_doubling(8);
+        FingerprintInput input = input_of(doubling, contract);
+        input.ordered = ordered;
+        EXPECT_TRUE(verify_by_fingerprints(input).valid);
+        const auto ring = test::ring(5);  // begins anywhere
+        input = input_of(ring, contract);
+        input.ordered = ordered;
+        EXPECT_EQ(verify_by_fingerprints(input).valid, !ordered);
+    }
+}
+
+/// Mistakes after which a rank gets a wrong result or waits for ever are found by both judges; what is sound is
+/// sound to both.
+TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
+    using enum test::MutationKind;
+    int wrong = 0;
+    for (const Case& test : cases()) {
+        for (const auto kind : {drop_put, duplicate_put, retarget_put, drop_wait, drop_signal}) {
+            for (std::uint64_t seed = 0; seed < 100; ++seed) {
+                const auto mutation = test::mutate(test.programs, kind, seed);
+                if (!mutation) continue;
+                const Verdict verdict = verify({.programs = mutation->programs,
+                                                .contract = &test.contract,
+                                                .elements = 37,
+                                                .in_place = false});
+                const auto found =
+                    verify_by_fingerprints(input_of(mutation->programs, test.contract));
+                EXPECT_EQ(found.valid, verdict.valid)
+                    << test.name << ", " << mutation->description << ": " << verdict.error << " / "
+                    << found.error;
+                wrong += found.valid ? 0 : 1;
+            }
+        }
+    }
+    EXPECT_GT(wrong, 1000);
+}
+
+TEST(Fingerprint, SaysWhatIsWrongAndWhere) {
+    const auto error_of = [](std::string_view text) {
+        const auto programs = test::programs_of(text);
+        const Contract contract = test::broadcast_contract();
+        return verify_by_fingerprints(input_of(programs, contract)).error;
+    };
+    constexpr std::string_view kHead = "root 0\nunits 2\nslots 1\nslot-units 2\n";
+    struct Row {
+        const char* first;
+        const char* second;
+        const char* error;
+    };
+    for (const Row& row :
+         {Row{"copy output = input\nput to 1 slot 0 from input\n",
+              "wait from 0 slot 0\ncopy output[0] = slot 0[0]\n",
+              "rank 1 ends without its result: output[1] was never written"},
+          Row{"copy output = input\nput to 1 slot 0 from input\n",
+              "wait from 0 slot 0\ncopy {output[1], output[0]} = slot 0\n",
+              "rank 1 ends without its result: output[0] is another one"},
+          Row{"copy output = input\nput to 1 slot 0 from input\n", "copy output = slot 0\n",
+              "rank 1 step 0 (copy output[0+2] = slot 0[0+2]) reads slot 0, which it has not "
+              "awaited"},
+          Row{"copy output = input\nput to 1 slot 0 from input\nput to 1 slot 0 from input\n",
+              "wait from 0 slot 0\ncopy output = slot 0\n",
+              "rank 0 step 2 (put to 1 slot 0 from input[0+2]) raises slot 0 of rank 1, which has "
+              "not awaited what rank 0 raised there before"},
+          Row{"copy output = input\nput to 1 slot 0 from input\n",
+              "wait from 1 slot 0\ncopy output = slot 0\n",
+              "rank 1 step 0 (wait from 1 slot 0) awaits what rank 0 raised"},
+          Row{"copy output = input\n", "wait from 0 slot 0\ncopy output = slot 0\n",
+              "rank 1 step 0 waits for ever for slot 0"}}) {
+        const std::string text =
+            fmt::format("{}rank 0\n{}rank 1\n{}", kHead, row.first, row.second);
+        EXPECT_EQ(error_of(text), row.error) << text;
+    }
+    EXPECT_EQ(error_of("root 0\nrank 0\n copy output = input\nrank 1\n slots 3\n local"),
+              "rank 1: header field slots differs from that of rank 0");
+}
+
+TEST(Fingerprint, ProductsTellOrderAndSumsDoNot) {
+    const Expectation all{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
+    for (const bool ordered : {false, true}) {
+        Prints prints(5, ordered);
+        const auto of = [&](std::initializer_list<Rank> ranks) {
+            Print print{.a = 1, .b = 0};
+            for (const Rank rank : ranks) print = product(print, prints.leaf(rank, 7));
+            return print;
+        };
+        EXPECT_EQ(prints.expected(all), of({0, 1, 2}));
+        EXPECT_EQ(prints.expected(all) == of({1, 0, 2}), !ordered);
+        EXPECT_NE(prints.expected(all), of({0, 1}));
+        EXPECT_NE(prints.expected(all), of({0, 1, 2, 2}));
+        EXPECT_NE(prints.expected(all), of({0, 1, 3}));
+        EXPECT_EQ(prints.expected({.first_rank = 1, .last_rank = 3, .source_unit = 7}),
+                  of({1, 2, 3}));
+        EXPECT_EQ(prints.expected({.first_rank = 0, .last_rank = 1, .source_unit = 7}), of({0, 1}));
+    }
+}
+
+}  // namespace
+}  // namespace weft::plan
