@@ -25,7 +25,7 @@ std::uint64_t Partition::begin(std::uint32_t u) const {
 
 std::uint64_t Partition::unit_max() const {
     if (units_ == 0) return 0;
-    if (starts_.empty()) return (elements_ + units_ - 1) / units_;
+    if (starts_.empty()) return elements_ / units_ + (elements_ % units_ != 0 ? 1 : 0);
     std::uint64_t largest = 0;
     for (std::uint32_t u = 0; u < units_; ++u) largest = std::max(largest, size(u));
     return largest;

@@ -2,6 +2,7 @@
 #include "run/bind/bind.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "base/check.hpp"
@@ -15,8 +16,19 @@ using plan::Buffer;
 using plan::Partition;
 using plan::StepKind;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-    return (value + unit - 1) / unit * unit;
+/// Stands for every size that no memory has. Sums and products of sizes stop there: one that wrapped would
+/// be taken for one that fits.
+constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
+
+constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    return a != 0 && b > kBytesMax / a ? kBytesMax : a * b;
+}
+constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
+    return a > kBytesMax || b > kBytesMax - a ? kBytesMax : a + b;
+}
+/// A multiple of 64 bytes.
+constexpr std::uint64_t in_lines(std::uint64_t bytes) {
+    return plus(bytes, 63) / 64 * 64;
 }
 
 bool is_payload(Buffer buffer) {
@@ -131,7 +143,7 @@ class Binder {
 
 std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
                                 std::uint32_t element_bytes) {
-    return program.slot_units * program.partition(elements).unit_max() * element_bytes;
+    return times(times(program.slot_units, program.partition(elements).unit_max()), element_bytes);
 }
 
 namespace {
@@ -140,15 +152,16 @@ namespace {
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t room : program.slot_rooms)
-        starts.push_back(starts.back() + program.depth * round_up(room * unit_bytes, 64));
+        starts.push_back(
+            plus(starts.back(), times(program.depth, in_lines(times(room, unit_bytes)))));
     return starts;
 }
 
 /// Bytes of all slots in a bulk bank.
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
     if (!program.slot_rooms.empty()) return slot_starts(program, unit_bytes).back();
-    return std::uint64_t{program.slots} * program.depth *
-           round_up(program.slot_units * unit_bytes, 64);
+    return times(std::uint64_t{program.slots} * program.depth,
+                 in_lines(times(program.slot_units, unit_bytes)));
 }
 
 /// Units that all copies of all slots have room for, and the number of copies that have any.
@@ -181,17 +194,23 @@ std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& s
     const std::uint64_t payload = payload_bytes_max(whole, options.elements, options.element_bytes);
     if (payload <= base::kCellPayload || whole.slots == 0) return 1;
     const std::uint64_t unit = whole.partition(options.elements).unit_max();
-    if (slots_bytes(whole, unit * options.element_bytes) <= options.shape.bulk_bytes) return 1;
+    const std::uint64_t unit_bytes = times(unit, options.element_bytes);
+    if (slots_bytes(whole, unit_bytes) <= options.shape.bulk_bytes) return 1;
     const Rooms rooms = rooms_of(segmented);
     const std::uint64_t rounding = rooms.copies * 63;
     const std::uint64_t bytes = std::max(options.shape.bulk_bytes, rounding) - rounding;
     const std::uint64_t unit_elements =
         std::max<std::uint64_t>(1, bytes / rooms.units / options.element_bytes);
-    return static_cast<std::uint32_t>((unit + unit_elements - 1) / unit_elements);
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    return static_cast<std::uint32_t>(
+        std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));
 }
 
 base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options) {
     BoundProgram bound{};
+    if (options.elements > kBytesMax / std::max(options.element_bytes, 1U))
+        return base::fail(Status::argument, "{} elements of {} bytes overflow 63 bits",
+                          options.elements, options.element_bytes);
     const Partition partition = program.partition(options.elements);
     const std::uint64_t payload =
         payload_bytes_max(program, options.elements, options.element_bytes);
@@ -205,9 +224,9 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.bulk = payload > base::kCellPayload;
     bound.segments = program.segments;
     bound.depth = program.depth;
-    bound.slot_bytes = round_up(payload, 64);
+    bound.slot_bytes = in_lines(payload);
     bound.scratch_bytes =
-        program.scratch * round_up(partition.elements() * options.element_bytes, 64);
+        times(program.scratch, in_lines(times(partition.elements(), options.element_bytes)));
     bound.lanes = program.lanes;
     if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
         return base::fail(Status::memory,
@@ -215,7 +234,11 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "with fewer members per stage needs fewer)",
                           program.collective, program.algorithm, program.slots * program.depth,
                           options.shape.cells);
-    const std::uint64_t unit_bytes = partition.unit_max() * options.element_bytes;
+    if (bound.scratch_bytes >= kBytesMax)
+        return base::fail(Status::memory, "{} {} needs {} scratch vectors of {} bytes",
+                          program.collective, program.algorithm, program.scratch,
+                          options.elements * options.element_bytes);
+    const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
     const std::uint64_t bank_bytes = slots_bytes(program, unit_bytes);
     if (!program.slot_rooms.empty()) bound.slot_starts = slot_starts(program, unit_bytes);
     if (bound.bulk && bank_bytes > options.shape.bulk_bytes)
