@@ -67,6 +67,39 @@ TEST(SampleElements, FoldToTheSameInAnyOrder) {
     }
 }
 
+/// Types whose products neither wrap nor run out of range.
+bool is_wide_floating(Type type) {
+    return type >= Type::float32 && type <= Type::cdouble;
+}
+
+TEST(SampleElements, ProductsOfThousandsOfRanksAreExact) {
+    int tried = 0;
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const SampleElements& elements = sample_elements(static_cast<Type>(i));
+        if (!is_wide_floating(elements.type)) continue;
+        SCOPED_TRACE(name_of(elements.type));
+        ++tried;
+        constexpr Rank kRanks = 4097;
+        auto forward = inputs(elements, 0, 1);
+        auto backward = inputs(elements, kRanks - 1, 1);
+        auto without_one = inputs(elements, 0, 1);
+        for (Rank rank = 1; rank < kRanks; ++rank) {
+            const auto next = inputs(elements, rank, 1);
+            elements.fold(Op::prod, forward.data(), next.data(), kCount);
+            if (rank != 2048) elements.fold(Op::prod, without_one.data(), next.data(), kCount);
+            elements.fold(Op::prod, backward.data(), inputs(elements, kRanks - 1 - rank, 1).data(),
+                          kCount);
+        }
+        EXPECT_TRUE(elements.equal(forward.data(), backward.data(), kCount));
+        EXPECT_FALSE(elements.equal(forward.data(), without_one.data(), kCount));
+        // It has not run out of range.
+        auto doubled = forward;
+        elements.fold(Op::prod, doubled.data(), inputs(elements, 1, 1).data(), kCount);
+        EXPECT_FALSE(elements.equal(forward.data(), doubled.data(), kCount));
+    }
+    EXPECT_EQ(tried, 5);
+}
+
 TEST(SampleElements, PaddingDoesNotCount) {
     const SampleElements& elements = sample_elements(Type::double_int);
     auto left = inputs(elements, 1, 1);
