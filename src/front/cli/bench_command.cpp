@@ -404,7 +404,8 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         ->capture_default_str();
     command->add_option("--type", options->type, "element type")->capture_default_str();
     command->add_option("--op", options->op, "reduction")->capture_default_str();
-    command->add_option("--root", options->root, "root of a broadcast")->capture_default_str();
+    command->add_option("--root", options->root, "root of collectives that have one")
+        ->capture_default_str();
     command
         ->add_option("--iterations", options->measuring.iterations,
                      "timed calls in all; 0: as many as fit into --seconds")
