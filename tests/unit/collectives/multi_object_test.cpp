@@ -42,12 +42,30 @@ TEST(MultiObjectSmall, NodesOfEighteenRanksAreRight) {
         expect_small(nodes, 18, "multi-object-small", 19);
 }
 
+/// The ordinary run proves what the samples above leave out by fingerprints.
+TEST(MultiObjectSmall, EveryNumberOfNodesGivesEveryRankItsResult) {
+    for (const Rank each : {1, 2, 3, 5, 18}) {
+        for (Rank nodes = 1; nodes <= 130; ++nodes) {
+            const plan::Layout layout(nodes * each, each);
+            const auto verdict = prove_by_fingerprints(
+                "allreduce", *parse_spec("multi-object-small"),
+                {.size = layout.size(), .elements = 1, .layout = layout}, nodes % 2 == 0);
+            EXPECT_TRUE(verdict.valid) << nodes << " nodes of " << each << ": " << verdict.error;
+        }
+    }
+}
+
 /// Where the paper's remainders are lost first.
 TEST(MultiObjectSmall, RemaindersWithSeveralDigitsAreRight) {
     for (Rank each = 1; each <= 5; ++each) {
         const Rank radix = each + 1;
         expect_small(radix * radix + radix + 1, each, "multi-object-small", radix);
     }
+    const plan::Layout layout(381 * 18, 18);  // 19 * 19 + 19 + 1
+    const auto verdict =
+        prove_by_fingerprints("allreduce", *parse_spec("multi-object-small"),
+                              {.size = layout.size(), .elements = 1, .layout = layout});
+    EXPECT_TRUE(verdict.valid) << verdict.error;
 }
 
 TEST(MultiObjectSmall, AnyRadixUpToThePortsIsRight) {

@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
+#include "plan/verify/fingerprint.hpp"
 #include "plan/verify/verify.hpp"
 
 namespace weft::collectives {
@@ -48,6 +50,29 @@ inline plan::Verdict prove(std::string_view collective, const std::string& text,
         return {};
     }
     return prove(collective, *spec, request);
+}
+
+/// What a test does to the programs before they are judged.
+using Change = std::function<void(plan::Program&)>;
+
+/// Of thousands of ranks: whether all of them get their results.
+inline plan::FingerprintVerdict prove_by_fingerprints(std::string_view collective,
+                                                      const AlgorithmSpec& spec,
+                                                      const GenerateRequest& request,
+                                                      bool in_place = false,
+                                                      const Change& change = {}) {
+    return plan::verify_by_fingerprints({.ranks = request.size,
+                                         .program_of =
+                                             [&](Rank rank) {
+                                                 GenerateRequest own = request;
+                                                 own.rank = rank;
+                                                 auto program = generate(collective, spec, own);
+                                                 if (program && change) change(*program);
+                                                 return program;
+                                             },
+                                         .contract = &contract(collective),
+                                         .ordered = request.ordered,
+                                         .in_place = in_place});
 }
 
 /// For every size up to 64 with one root, and all roots up to 17 ranks: visits requests with
