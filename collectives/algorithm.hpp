@@ -33,7 +33,8 @@ struct GenerateRequest {
     int size = 1;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;  ///< what each piece of the spec's pipeline is cut into
-    std::uint64_t elements = 0;  ///< of the vector that each rank contributes
+    /// Of the vector that is cut into units: where there is a block for each rank, of all blocks together.
+    std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
     bool ordered =
@@ -63,6 +64,13 @@ struct Properties {
     bool power_of_two = false;   ///< for power-of-two sizes only
     bool for_nodes =
         false;  ///< worth a prediction only where some of several nodes hold several ranks
+    bool consecutive_nodes = false;  ///< the ranks of each node must follow each other
+    bool even_nodes = false;         ///< nodes must hold equally many ranks
+
+    [[nodiscard]] bool fit(const plan::Layout& layout) const {
+        return (!consecutive_nodes || layout.contiguous()) &&
+               (!even_nodes || layout.least() == layout.most());
+    }
 };
 
 /// What all ranks know alike where an algorithm is to be chosen.
@@ -83,7 +91,8 @@ struct Algorithm {
     std::string_view source;
     std::vector<Parameter> parameters;
     Properties properties;
-    /// One of the two. The value for all ranks, where there is one; its rank does not count.
+    /// One of the two. The value for all ranks, where there is one; its rank does not count. What is refused is
+    /// refused on all ranks: by what they know alike, never by what one of them has to do.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     /// Specs besides the plain name that are worth a prediction, a few.
@@ -109,16 +118,18 @@ struct Algorithm {
     return header;
 }
 
+/// Most pieces that a pipeline has.
+inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
+
 /// Pieces of the pipeline: as many as the spec says (else one), each in as many as the request asks for.
 /// More pieces than elements are allowed: some are empty.
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
-    constexpr std::int64_t kMost = 1 << 20;
+    constexpr std::int64_t kMost = kSegmentsMax;
     const base::Result<std::int64_t> given =
         number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost});
     if (!given) return given.failure();
-    return static_cast<std::uint32_t>(
-        std::min(*given * std::int64_t{request.segments}, std::max(kMost, *given)));
+    return static_cast<std::uint32_t>(std::min(*given * std::int64_t{request.segments}, kMost));
 }
 
 /// For algorithms that are made to be pipelines: the request in pieces of about 8 KiB, at most 64,

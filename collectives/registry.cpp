@@ -102,14 +102,17 @@ std::vector<Algorithm> list_algorithms() {
         allgather_multi_object_ring(),
         alltoall_direct(),
         alltoall_bruck(),
+        alltoall_hierarchical(),
         reduce_scatter_pairwise(),
         reduce_scatter_recursive_halving(),
         reduce_scatter_ring(),
         reduce_scatter_hierarchical(),
         scan_linear(),
         scan_recursive_doubling(),
+        scan_hierarchical(),
         exscan_linear(),
         exscan_recursive_doubling(),
+        exscan_hierarchical(),
     };
 }
 // clang-format on
@@ -131,6 +134,11 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
     if (request.layout.is_given() && request.layout.size() != request.size)
         return base::fail(Status::argument, "layout: it is one of {} ranks, there are {}",
                           request.layout.size(), request.size);
+    if (!algorithm.properties.fit(request.layout))
+        return base::fail(
+            Status::argument, "{} {} needs nodes {}", algorithm.collective, algorithm.name,
+            algorithm.properties.even_nodes ? "with as many ranks each"
+                                            : "whose ranks follow each other in the team");
     if (request.ordered && !algorithm.properties.ordered)
         return base::fail(Status::argument,
                           "{} {} combines ranks out of order, and the operation does not commute",

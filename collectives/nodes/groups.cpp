@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collectives/registry.hpp"
+#include "plan/schedule/builder.hpp"
 
 namespace weft::collectives {
 
@@ -14,6 +15,7 @@ AlgorithmSpec alone(std::string_view collective) {
     if (collective == "barrier") return {.name = "central"};
     if (collective == "allreduce") return {.name = "reduce-broadcast"};
     if (collective == "allgather" || collective == "alltoall") return {.name = "direct"};
+    if (collective == "scan" || collective == "exscan") return {.name = "linear"};
     return {.name = collective == "reduce_scatter" ? "pairwise" : "flat"};
 }
 
@@ -27,8 +29,9 @@ void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
 
 }  // namespace
 
-Groups::Groups(const GenerateRequest& request)
+Groups::Groups(const GenerateRequest& request, Leader leader)
     : request_(request),
+      leader_(leader),
       layout_(layout_of(request)),
       node_(layout_.node_of(request.rank)),
       local_(layout_.local_of(request.rank)) {
@@ -46,11 +49,12 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     request.rank = rank;
     request.size = kind.size;
     request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;
-    if (call.by_blocks)
+    const bool by_blocks = call.data == Data::blocks || call.data == Data::places;
+    if (by_blocks)
         request.elements = std::max<std::uint64_t>(
             1, request.elements / static_cast<std::uint64_t>(request_.size) *
                    static_cast<std::uint64_t>(kind.size));
-    if (call.bare) {
+    if (call.data == Data::none) {
         request.segments = 1;
         request.elements = call.collective == "barrier" ? 0 : 1;
     }
@@ -69,9 +73,10 @@ base::Result<void> Groups::add_shapes(const GroupCall& call, Kind kind, plan::Pa
 }
 
 base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
-    plan::Part part{.input = call.input, .output = call.output, .bare = call.bare};
+    plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
     std::vector<Kind> kinds;
-    for (const Rank size : layout_.sizes()) kinds.push_back({.size = size});
+    for (const Rank size : layout_.sizes())
+        kinds.push_back({.size = size, .root = leader_ == Leader::first ? 0 : size - 1});
     if (root_local_ != 0)
         kinds.push_back({.size = layout_.ranks_on(root_node_), .root = root_local_});
     for (const Kind kind : kinds) {
@@ -84,18 +89,28 @@ base::Result<plan::Part> Groups::on_nodes(const GroupCall& call) const {
     part.rank_of = [layout = layout_, node = node_](Rank local) {
         return layout.rank_at(node, local);
     };
-    if (call.by_blocks)
+    if (call.data == Data::blocks)
         part.blocks_of = [rank_of = part.rank_of](Rank local) {
             return std::vector<Rank>{rank_of(local)};
         };
+    if (call.data == Data::places) {
+        part.blocks_most = layout_.nodes();
+        part.blocks_of = [layout = layout_](Rank local) {
+            std::vector<Rank> ranks;
+            for (Rank node = 0; node < layout.nodes(); ++node)
+                ranks.push_back(layout.rank_at(node, local));
+            return ranks;
+        };
+    }
     return part;
 }
 
-base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
-    plan::Part part{.input = call.input, .output = call.output, .bare = call.bare};
+base::Result<plan::Part> Groups::among_nodes(const GroupCall& call, bool mine,
+                                             std::function<Rank(Rank)> rank_of) const {
+    plan::Part part{.input = call.input, .output = call.output, .bare = call.data == Data::none};
     const Kind kind{.size = layout_.nodes(), .root = root_node_};
     if (auto added = add_shapes(call, kind, part); !added) return added.failure();
-    if (call.by_blocks) {
+    if (call.data == Data::blocks) {
         part.blocks_most = layout_.most();
         part.blocks_of = [layout = layout_](Rank node) {
             std::vector<Rank> ranks;
@@ -104,13 +119,43 @@ base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
             return ranks;
         };
     }
-    if (!leads()) return part;
+    if (!mine) return part;
     auto own = generate_in(call, kind, node_);
     if (!own) return own.failure();
     part.own = *std::move(own);
-    part.rank_of = [layout = layout_, root = root_node_, local = root_local_](Rank node) {
-        return layout.rank_at(node, node == root ? local : 0);
-    };
+    part.rank_of = std::move(rank_of);
+    return part;
+}
+
+base::Result<plan::Part> Groups::of_leaders(const GroupCall& call) const {
+    return among_nodes(call, leads(), [self = *this](Rank node) {
+        return self.layout_.rank_at(node, self.leader_of(node));
+    });
+}
+
+base::Result<plan::Part> Groups::of_places(const GroupCall& call) const {
+    return among_nodes(call, true, [layout = layout_, local = local_](Rank node) {
+        return layout.rank_at(node, local);
+    });
+}
+
+plan::Part Groups::by_itself(plan::VectorName input, plan::VectorName output, bool combines) const {
+    const std::uint32_t segments = request_.segments;
+    plan::Program header;
+    header.units = header.segments = segments;
+    plan::Builder builder(std::move(header));
+    const std::uint32_t advance = segments > 1 ? 1 : 0;
+    const plan::Block from = plan::per_segment(plan::input(), advance);
+    const plan::Block to = plan::per_segment(plan::output(), advance);
+    if (segments > 1) builder.begin_loop();
+    if (combines)
+        builder.reduce(to, {from, to});
+    else
+        builder.copy(to, from);
+    if (segments > 1) builder.end_loop();
+    plan::Part part{.own = std::move(builder).finish(), .input = input, .output = output};
+    part.shapes.push_back(*part.own);
+    part.rank_of = [rank = request_.rank](Rank) { return rank; };
     return part;
 }
 

@@ -11,18 +11,24 @@
 //          for what they hold in between.
 // Good for Nodes of several ranks on a network much slower than their memory; little traffic: one rank of a
 //          node drives the network, so large vectors leave most of it unused (multi-object-large).
-// Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then.
+//          A scan's leaders are the last ranks of the nodes, which know what those before have: an exscan among them gives
+//          each node what is to be put in front of its ranks' results. In an alltoall nobody leads: the ranks of a
+//          node exchange blocks until each has those for its own place on all nodes, and then the ranks at each
+//          place exchange what their nodes have for each other.
+// Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then (of scans, always).
 //          Results are bit-identical if those of `net` are (and of `node`, where that is an allreduce).
 //          A barrier's parts on the node are the signals of a reduce and of a broadcast. In pieces, all parts go
-//          through one loop, unless some cut the vector and others each block (allgather, reduce_scatter).
+//          through one loop, unless some cut the vector and others each block (allgather, reduce_scatter). Pieces
+//          that a part's spec asks for are pieces of all parts. An alltoall needs nodes of equally many ranks: a
+//          rank of a small node would have to hold more blocks than its vector has.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include "collectives/nodes/hierarchical.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "collectives/nodes/groups.hpp"
+#include "collectives/nodes/hierarchical_entries.hpp"
 #include "collectives/notation/cursor.hpp"
 #include "collectives/registry.hpp"
 
@@ -36,6 +42,9 @@ using plan::VectorName;
 constexpr VectorName kInput{Buffer::input};
 constexpr VectorName kOutput{Buffer::output};
 constexpr VectorName kPartial{Buffer::scratch};
+constexpr VectorName kBefore{Buffer::scratch, 1};
+
+using Entry = HierarchicalEntry;
 
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
@@ -68,144 +77,63 @@ base::Result<Named> named_by(const AlgorithmSpec& spec, std::string_view key,
     return why;
 }
 
-/// What differs between the collectives.
-struct Entry {
-    std::string_view collective;
-    std::string_view summary;
-    std::array<std::string_view, 2> node;  ///< collectives that the node's part may be of
-    std::string_view node_help;
-    std::string_view node_tries;
-    std::string_view net_usual;
-    std::string_view net_tries;
-    std::string_view net_variants;
-    std::string_view down;  ///< what spreads the outcome on a node; none where that is not a part
-    bool combines = false;
-    bool blocks = false;  ///< the vector has a block for each rank
-
-    [[nodiscard]] constexpr bool rooted() const { return down.empty(); }
-    [[nodiscard]] std::span<const std::string_view> node_collectives() const {
-        return std::span(node).first(node.back().empty() ? 1 : 2);
-    }
-};
-
-// lint: allow(function-length): a table
-constexpr std::array<Entry, 8> kEntries{{
-    {"barrier",
-     "the ranks of each node tell one of them, which meets those of others",
-     {"reduce", "barrier"},
-     "a reduce, whose signals are taken, or a barrier",
-     "(binomial),(central)",
-     "dissemination",
-     "(central),(dissemination:k=2)",
-     "dissemination:k=3,central",
-     "broadcast"},
-    {"broadcast",
-     "one rank of each node gets the vector and passes it on there",
-     {"broadcast"},
-     "a broadcast on the node",
-     "(binomial),(double-tree)",
-     "binomial",
-     "(flat),(scatter-allgather)",
-     "flat,scatter-allgather",
-     ""},
-    {"reduce",
-     "one rank of each node combines its ranks, then nodes are combined",
-     {"reduce"},
-     "a reduce on the node",
-     "(binomial)",
-     "binomial",
-     "(flat),(kary:k=3)",
-     "flat",
-     "",
-     true},
-    {"allreduce",
-     "one rank of each node combines its ranks, nodes are combined, all learn it",
-     {"reduce", "allreduce"},
-     "a reduce or an allreduce on the node",
-     "(binomial),(recursive-doubling)",
-     "recursive-doubling",
-     "(ring),(reduce-broadcast),(double-tree)",
-     "reduce-broadcast,ring",
-     "broadcast",
-     true},
-    {"gather",
-     "one rank of each node collects its ranks' blocks, the root those of nodes",
-     {"gather"},
-     "a gather on the node",
-     "(binomial)",
-     "binomial",
-     "(flat)",
-     "flat",
-     "",
-     false,
-     true},
-    {"scatter",
-     "one rank of each node gets its ranks' blocks and gives them out",
-     {"scatter"},
-     "a scatter on the node",
-     "(binomial)",
-     "binomial",
-     "(flat)",
-     "flat",
-     "",
-     false,
-     true},
-    {"allgather",
-     "nodes collect their blocks, exchange them, and all ranks learn them",
-     {"gather"},
-     "a gather on the node",
-     "(binomial)",
-     "bruck",
-     "(ring),(direct)",
-     "ring,direct",
-     "broadcast",
-     false,
-     true},
-    {"reduce_scatter",
-     "nodes combine their ranks, exchange blocks, and give them out",
-     {"reduce"},
-     "a reduce on the node",
-     "(binomial)",
-     "pairwise",
-     "(ring)",
-     "ring",
-     "scatter",
-     true,
-     true},
-}};
-
 /// The three parts of a collective.
 struct Parts {
     Named node;
     Named net;
     Named down;
+    std::uint32_t pieces = 1;  ///< that the specs of parts ask for
 };
+
+/// Moves the pieces that a part asks for from its spec to what holds for all parts.
+base::Result<void> take_pieces(Named& part, Parts& parts) {
+    const bool has = std::ranges::find(part.algorithm->parameters, "segments", &Parameter::name) !=
+                     part.algorithm->parameters.end();
+    if (!has || part.spec.find("segments") == nullptr) return base::Done{};
+    const auto pieces = pipeline_segments(part.spec, {});
+    if (!pieces) return pieces.failure();
+    if (*pieces > 1 && parts.pieces > 1 && *pieces != parts.pieces)
+        return base::fail(
+            Status::argument,
+            "{} {} has {} segments, another part has {}: all go through the same ones",
+            part.collective, print(part.spec), *pieces, parts.pieces);
+    parts.pieces = std::max(parts.pieces, *pieces);
+    std::erase_if(part.spec.parameters,
+                  [](const SpecParameter& given) { return given.key == "segments"; });
+    return base::Done{};
+}
 
 base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
     Parts parts;
-    auto node = named_by(spec, "node", "flat", entry.node_collectives());
+    auto node = named_by(spec, "node", entry.node_usual, entry.node_collectives());
     if (!node) return node.failure();
     parts.node = *std::move(node);
-    auto net = named_by(spec, kNet, entry.net_usual, {&entry.collective, 1});
+    auto net = named_by(spec, kNet, entry.net_usual, {&entry.net_collective(), 1});
     if (!net) return net.failure();
     parts.net = *std::move(net);
-    if (entry.rooted()) return parts;
-    auto down = named_by(spec, "down", "flat", {&entry.down, 1});
-    if (!down) return down.failure();
-    parts.down = *std::move(down);
+    if (!entry.down.empty()) {
+        auto down = named_by(spec, "down", "flat", {&entry.down, 1});
+        if (!down) return down.failure();
+        parts.down = *std::move(down);
+    }
+    for (Named* part : {&parts.node, &parts.net, &parts.down}) {
+        if (part->algorithm == nullptr) continue;
+        if (auto taken = take_pieces(*part, parts); !taken) return taken.failure();
+    }
     return parts;
 }
 
-enum class Whose : std::uint8_t { nodes, leaders };
-enum class Data : std::uint8_t { vector, blocks, none };
+enum class Whose : std::uint8_t { nodes, leaders, places, itself };
 
 /// One part: by whom, by which algorithm, from where to where, and what of it.
 struct Line {
     Whose whose;
-    const Named* named;
+    const Named* named;  ///< none: the rank copies, or combines the input with the output
     VectorName input;
     VectorName output;
-    Data data;
+    Data data = Data::vector;
+    bool combines = false;
+    bool mine = true;  ///< this rank takes part
 };
 
 /// What the parts read and write, one after the other. `partial` is where leaders hold what is not their own
@@ -238,30 +166,70 @@ std::vector<Line> lines_of(const Entry& entry, const Parts& parts, VectorName pa
         return {{nodes, node, kInput, kPartial, Data::vector},
                 {leaders, net, kPartial, kPartial, Data::blocks},
                 {nodes, down, kPartial, kOutput, Data::blocks}};
+    if (name == "alltoall")
+        return {{nodes, node, kInput, kOutput, Data::places},
+                {places, net, kOutput, kOutput, Data::blocks}};
     return {{nodes, node, kInput, kOutput, Data::vector},
             {leaders, net, kOutput, kOutput, Data::vector},
             {nodes, down, kOutput, kOutput, Data::vector}};
+}
+
+/// The same of scans, which end differently on each rank. The last rank of a node has in `kPartial` what its node
+/// adds, then what nodes before have.
+std::vector<Line> lines_of_scan(const Entry& entry, const Parts& parts, const Groups& groups) {
+    using enum Whose;
+    const bool last = groups.leads();
+    const bool first = groups.local() == 0;
+    const bool later = groups.node() > 0;
+    if (entry.collective == "scan")
+        return {{nodes, &parts.node, kInput, kOutput},
+                {leaders, &parts.net, kOutput, kPartial},
+                {nodes, &parts.down, kPartial, kPartial, Data::vector, false, later},
+                {itself, nullptr, kPartial, kOutput, Data::vector, true, later}};
+    // In place, the last rank's output is its input, which the node's sum needs.
+    const VectorName own = last ? kBefore : kOutput;
+    const VectorName heard = first && !last ? kOutput : kPartial;
+    return {{nodes, &parts.node, kInput, own},
+            {itself, nullptr, kInput, kPartial, Data::vector, false, last},
+            {itself, nullptr, kBefore, kPartial, Data::vector, true, last && !first},
+            {leaders, &parts.net, kPartial, kPartial},
+            {nodes, &parts.down, kPartial, heard, Data::vector, false, later},
+            {itself, nullptr, kBefore, kOutput, Data::vector, false, last && !first},
+            {itself, nullptr, kPartial, kOutput, Data::vector, true, later && !first},
+            {itself, nullptr, kPartial, kOutput, Data::vector, false, later && first && last}};
+}
+
+base::Result<plan::Part> part_of(const Line& line, const Groups& groups) {
+    if (line.whose == Whose::itself)
+        return groups.by_itself(line.input, line.output, line.combines);
+    const GroupCall call{.collective = line.named->collective,
+                         .spec = line.named->spec,
+                         .input = line.input,
+                         .output = line.output,
+                         .data = line.data};
+    if (line.whose == Whose::leaders) return groups.of_leaders(call);
+    if (line.whose == Whose::places) return groups.of_places(call);
+    return groups.on_nodes(call);
 }
 
 base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan::Program header,
                                     const Groups& groups) {
     // Of collectives with a root only that has an output for everything.
     const bool at_root = header.rank == header.root;
-    const auto lines = lines_of(entry, parts, at_root ? kOutput : kPartial);
-    const auto names_partial = [](const Line& line) {
-        return line.input == kPartial || line.output == kPartial;
+    const auto lines = entry.scans() ? lines_of_scan(entry, parts, groups)
+                                     : lines_of(entry, parts, at_root ? kOutput : kPartial);
+    const auto names_scratch = [](const Line& line) {
+        return line.input.buffer == Buffer::scratch || line.output.buffer == Buffer::scratch;
     };
-    if (groups.leads() && std::ranges::any_of(lines, names_partial)) header.scratch = 1;
+    if (entry.scans())
+        header.scratch = entry.collective == "exscan" && groups.leads() ? 2 : 1;
+    else if (groups.leads() && std::ranges::any_of(lines, names_scratch))
+        header.scratch = 1;
     std::vector<plan::Part> list;
     for (const Line& line : lines) {
-        const GroupCall call{.collective = line.named->collective,
-                             .spec = line.named->spec,
-                             .input = line.input,
-                             .output = line.output,
-                             .bare = line.data == Data::none,
-                             .by_blocks = line.data == Data::blocks};
-        auto part = line.whose == Whose::leaders ? groups.of_leaders(call) : groups.on_nodes(call);
+        auto part = part_of(line, groups);
         if (!part) return part.failure();
+        if (!line.mine) part->own.reset();
         list.push_back(*std::move(part));
     }
     return plan::splice(std::move(header), list);
@@ -270,34 +238,37 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
 base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     GenerateRequest request = asked;
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    request.segments = *segments;
     const auto parts = parts_of(entry, spec);
     if (!parts) return parts.failure();
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    request.segments = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
-    if (!entry.rooted()) request.root = header.root = plan::kNoRank;
+    if (!entry.rooted) request.root = header.root = plan::kNoRank;
     if (entry.collective != "barrier" && request.elements == 0) {
         header.units = 0;
         return header;
     }
-    const Groups groups(request);
+    const Groups groups(request, entry.scans() ? Leader::last : Leader::first);
     if (request.ordered && entry.combines && !groups.layout().contiguous())
         return base::fail(Status::argument,
                           "{} hierarchical combines the ranks of a node first: nodes that do not "
                           "hold consecutive ranks put them out of order, and the operation does "
                           "not commute",
                           entry.collective);
-    header.synchronizing = !entry.rooted();
+    header.synchronizing = entry.synchronizes();
     return compose(entry, *parts, std::move(header), groups);
 }
 
 Properties usual(const Entry& entry) {
     return {.ordered = true,
             .bit_identical = true,
-            .synchronizing = !entry.rooted(),
-            .rooted = entry.rooted(),
-            .for_nodes = true};
+            .synchronizing = entry.synchronizes(),
+            .rooted = entry.rooted,
+            .for_nodes = true,
+            .consecutive_nodes = entry.scans(),
+            .even_nodes = entry.collective == "alltoall"};
 }
 
 /// What the parts promise.
@@ -322,7 +293,7 @@ std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest&
         const std::string_view net = nets.substr(at, end - at);
         specs.push_back(fmt::format("hierarchical:net=({})", net));
         if (request.layout.most() > 4)
-            specs.push_back(fmt::format("hierarchical:node=(binomial),net=({})", net));
+            specs.push_back(fmt::format("hierarchical:node=({}),net=({})", entry.node_large, net));
         at = end + 1;
     }
     return specs;
@@ -330,28 +301,30 @@ std::vector<std::string> variants_of(const Entry& entry, const CandidateRequest&
 
 template <std::size_t kEntry>
 Algorithm algorithm_of() {
-    const Entry& entry = kEntries[kEntry];
+    const Entry& entry = kHierarchicalEntries[kEntry];
     Algorithm algorithm{
         .collective = entry.collective,
         .name = "hierarchical",
         .summary = entry.summary,
         .source = "composed of the algorithms that node and net name",
-        .parameters = {{"node", "flat", entry.node_help, entry.node_tries},
-                       {kNet, entry.net_usual, "what one rank of each node does", entry.net_tries}},
+        .parameters = {{"node", entry.node_usual, entry.node_help, entry.node_tries},
+                       {kNet, entry.net_usual, entry.net_help, entry.net_tries}},
         .properties = usual(entry),
     };
-    if (!entry.rooted())
+    if (!entry.down.empty())
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
     if (entry.collective != "barrier")
         algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
     algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return generate_hierarchical(kEntries[kEntry], spec, request);
+        return generate_hierarchical(kHierarchicalEntries[kEntry], spec, request);
     };
     algorithm.variants = [](const CandidateRequest& request) {
-        return variants_of(kEntries[kEntry], request);
+        return variants_of(kHierarchicalEntries[kEntry], request);
     };
-    algorithm.refine = [](const AlgorithmSpec& spec) { return refined(kEntries[kEntry], spec); };
+    algorithm.refine = [](const AlgorithmSpec& spec) {
+        return refined(kHierarchicalEntries[kEntry], spec);
+    };
     return algorithm;
 }
 
@@ -380,6 +353,15 @@ Algorithm allgather_hierarchical() {
 }
 Algorithm reduce_scatter_hierarchical() {
     return algorithm_of<7>();
+}
+Algorithm alltoall_hierarchical() {
+    return algorithm_of<8>();
+}
+Algorithm scan_hierarchical() {
+    return algorithm_of<9>();
+}
+Algorithm exscan_hierarchical() {
+    return algorithm_of<10>();
 }
 
 }  // namespace weft::collectives

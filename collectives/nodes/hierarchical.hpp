@@ -14,6 +14,9 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm scatter_hierarchical();
 [[nodiscard]] Algorithm allgather_hierarchical();
 [[nodiscard]] Algorithm reduce_scatter_hierarchical();
+[[nodiscard]] Algorithm alltoall_hierarchical();
+[[nodiscard]] Algorithm scan_hierarchical();
+[[nodiscard]] Algorithm exscan_hierarchical();
 
 [[nodiscard]] Algorithm barrier_multi_object();
 

@@ -34,6 +34,8 @@ std::string properties_of(const Algorithm& algorithm) {
     add(algorithm.properties.rooted, "rooted");
     add(algorithm.properties.power_of_two, "powers of two only");
     add(algorithm.properties.for_nodes, "for nodes of several ranks");
+    add(algorithm.properties.consecutive_nodes, "for nodes of consecutive ranks only");
+    add(algorithm.properties.even_nodes, "for nodes of equally many ranks only");
     add(algorithm.properties.notation, "named by its schedule too");
     return text;
 }
@@ -63,6 +65,8 @@ Json to_json(const Algorithm& algorithm) {
             {"rooted", properties.rooted},
             {"power_of_two", properties.power_of_two},
             {"for_nodes", properties.for_nodes},
+            {"consecutive_nodes", properties.consecutive_nodes},
+            {"even_nodes", properties.even_nodes},
             {"notation", properties.notation}};
 }
 

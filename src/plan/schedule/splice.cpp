@@ -2,6 +2,7 @@
 #include "plan/schedule/splice.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/check.hpp"
@@ -11,7 +12,7 @@ namespace weft::plan {
 
 namespace {
 
-/// Vectors are not cut into more units than that: blocks would be smaller than any vector's elements.
+/// What parts that cut the vector differently may come to together, unless one of them alone cuts it so often.
 constexpr std::uint64_t kUnitsMax = 1 << 20;
 
 std::span<const Step> steps_of(const Program& program, const Lane& lane) {
@@ -58,20 +59,37 @@ class Splicer {
     }
 
   private:
-    /// Units, segments and depth that suit all parts, and whether all are loops.
-    base::Result<void> size_up() {
+    /// Units that suit all parts.
+    base::Result<void> cut_units() {
+        constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
+        std::uint64_t most = kUnitsMax;
         std::uint64_t units = 1;
+        for (const Part& part : parts_)
+            for (const Program& shape : part.shapes)
+                if (!part.bare) most = std::max(most, units_in_whole(part, shape));
+        for (const Part& part : parts_) {
+            for (const Program& shape : part.shapes) {
+                if (part.bare || shape.units == 0) continue;
+                if (most <= kCountable) units = std::lcm(units, units_in_whole(part, shape));
+                if (units > most || most > kCountable)
+                    return base::fail(Status::argument,
+                                      "the parts cut the vector into {} units, at most {} fit",
+                                      std::max(units, most), std::min(most, kCountable));
+            }
+        }
+        const bool bare = std::ranges::all_of(parts_, &Part::bare);
+        if (!bare) program_.units = static_cast<std::uint32_t>(units);
+        return base::Done{};
+    }
+
+    /// Segments and depth that suit all parts, and whether all are loops.
+    base::Result<void> size_up() {
         merged_ = true;
         program_.segments = program_.depth = 1;
         for (const Part& part : parts_) {
             for (const Program& shape : part.shapes) {
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
-                if (!part.bare && shape.units > 0)
-                    units = std::lcm(units, units_in_whole(part, shape));
-                if (units > kUnitsMax && units > static_cast<std::uint64_t>(program_.size))
-                    return base::fail(Status::argument,
-                                      "the parts cut the vector into {} units, at most {} fit",
-                                      units, kUnitsMax);
+                if (part.blocks_of != nullptr && reads_in_parts(shape)) return unfit(shape);
                 if (shape.segments > 1 && program_.segments > 1 &&
                     shape.segments != program_.segments)
                     return base::fail(
@@ -83,9 +101,24 @@ class Splicer {
                           (part.blocks_of == nullptr) == (parts_.front().blocks_of == nullptr);
             }
         }
-        const bool bare = std::ranges::all_of(parts_, &Part::bare);
-        if (!bare) program_.units = static_cast<std::uint32_t>(units);
-        return base::Done{};
+        return cut_units();
+    }
+
+    /// Blocks of the whole that stand for one of the part are apart: they cannot be found in a payload from
+    /// its start, nor move with the segments by more than one.
+    static bool reads_in_parts(const Program& program) {
+        return std::ranges::any_of(program.blocks, [](const Block& block) {
+            const bool payload = block.buffer == Buffer::slot ||
+                                 block.buffer == Buffer::published ||
+                                 block.buffer == Buffer::mapped;
+            return (payload && block.stride == 1 && block.origin != block.first) ||
+                   block.advance > 1;
+        });
+    }
+    static base::Failure unfit(const Program& program) {
+        return base::fail(Status::unsupported,
+                          "{} {} reads payloads in parts, and its blocks stand for several here",
+                          program.collective, program.algorithm);
     }
 
     /// Units of the whole vector if each of the part's is one of them (or stands for some).
@@ -137,6 +170,7 @@ class Splicer {
 
     base::Result<void> add(const Part& part, std::uint32_t first_slot) {
         const Program& own = *part.own;
+        if (part.blocks_of != nullptr && reads_in_parts(own)) return unfit(own);
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
             return base::fail(Status::unsupported,
                               "{} {} of {} ranks is of another form on rank {} than on the first",
@@ -159,10 +193,7 @@ class Splicer {
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
             lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, 1));
-        if (!unfit_) return base::Done{};
-        return base::fail(Status::unsupported,
-                          "{} {} reads payloads in parts, and its blocks stand for several here",
-                          own.collective, own.algorithm);
+        return base::Done{};
     }
 
     /// The next part may overwrite what this lane's puts have read; the main lane's `local` is its own.
@@ -250,7 +281,7 @@ class Splicer {
             const std::vector<Block> cut = translated(block);
             blocks.insert(blocks.end(), cut.begin(), cut.end());
         }
-        return intern_blocks(program_.blocks, blocks);
+        return index_.intern(program_.blocks, blocks);
     }
 
     /// A block of the part as blocks of the whole: units that are apart become a block each.
@@ -279,10 +310,6 @@ class Splicer {
     /// The blocks that a block of the group's stands for, piece by piece; runs of units as one.
     [[nodiscard]] std::vector<Block> in_blocks(const Block& block) const {
         const std::uint32_t pieces = pieces_of(*part_->own);
-        const bool payload = block.buffer == Buffer::slot || block.buffer == Buffer::published ||
-                             block.buffer == Buffer::mapped;
-        if ((payload && block.stride == 1 && block.origin != block.first) || block.advance > 1)
-            unfit_ = true;
         std::vector<Block> blocks;
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
@@ -333,6 +360,7 @@ class Splicer {
     Program program_;
     const std::vector<Part>& parts_;
     std::uint32_t scratch_first_;
+    BlockIndex index_;  ///< of the program's blocks
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;   ///< all parts in one loop
     bool pending_ = false;  ///< puts of the main lane may still read
@@ -341,7 +369,6 @@ class Splicer {
     const Part* part_ = nullptr;
     std::uint32_t slot_first_ = 0;
     std::uint32_t factor_ = 1;
-    mutable bool unfit_ = false;  ///< a payload is not read as it was put
 };
 
 }  // namespace

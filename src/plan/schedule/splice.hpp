@@ -10,6 +10,8 @@
 //          programs' fields that are alike in a group. Parts whose programs are one loop each become one
 //          loop, so that pieces of the vector follow each other through all parts (if pieces are of the
 //          vector in all parts, or of each block in all).
+//          What does not go together is refused on all ranks: by the shapes, which are the same on all. A program
+//          that is of another form than its shapes is a bug of its generator.
 //          Lanes of a part begin and end with it: the rank raises signals at itself.
 // Next     layout.hpp for groups; collectives/README.md names who splices.
 #pragma once

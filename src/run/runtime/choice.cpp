@@ -30,6 +30,7 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
             const plan::Layout& layout) {
     if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
         return false;
+    if (!properties.fit(layout)) return false;
     return !call.ordered || !properties.for_nodes || layout.contiguous();
 }
 

@@ -87,8 +87,10 @@ std::vector<Subject> subjects(Rank ranks) {
             list.push_back({&algorithm, spec, plan::Layout(size, size)});
             continue;
         }
-        list.push_back({&algorithm, spec, plan::Layout(size, each)});
-        list.push_back({&algorithm, spec, plan::Layout(size, 48)});
+        for (const Rank on_node : {each, Rank{48}}) {
+            const plan::Layout layout(size, on_node);
+            if (algorithm.properties.fit(layout)) list.push_back({&algorithm, spec, layout});
+        }
     }
     return list;
 }

@@ -86,6 +86,62 @@ TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
     }
 }
 
+/// Ranks of which some have a program and others none would wait for each other for ever.
+TEST(Registry, WhatIsRefusedIsRefusedOnAllRanks) {
+    int refused = 0;
+    int made = 0;
+    const auto visit = [&](std::string_view collective, const std::string& text,
+                           GenerateRequest request) {
+        const AlgorithmSpec spec = *parse_spec(text);
+        std::string first;
+        for (request.rank = 0; request.rank < request.size; ++request.rank) {
+            const auto program = generate(collective, spec, request);
+            const std::string why = program ? "" : program.failure().text;
+            if (request.rank == 0) first = why;
+            ASSERT_EQ(why, first) << collective << ' ' << text << " at rank " << request.rank
+                                  << " of " << request.size << ", " << request.layout.nodes()
+                                  << " nodes, " << request.segments << " segments";
+        }
+        ++(first.empty() ? made : refused);
+    };
+    for (const std::string_view collective : collectives()) {
+        std::vector<std::string> specs = specs_to_try(collective);
+        for (const std::string_view inner : collectives()) {
+            for (const std::string& part : specs_to_try(inner)) {
+                for (const char* key : {"node", "net", "down"}) {
+                    std::string text = fmt::format("hierarchical:{}=({})", key, part);
+                    if (find_algorithm(collective, *parse_spec(part)) || inner == "broadcast" ||
+                        inner == "exscan" || inner == "reduce" || inner == "scatter" ||
+                        inner == "gather")
+                        specs.push_back(std::move(text));
+                }
+            }
+        }
+        std::ranges::sort(specs);
+        specs.erase(std::ranges::unique(specs).begin(), specs.end());
+        const std::vector<Rank> mixed{5, 9, 5, 5, 9, 7, 7, 5, 9};
+        for (const plan::Layout& layout :
+             {plan::Layout(8, 4), plan::Layout(9, 3), plan::Layout(11, 4), plan::Layout(5, 5),
+              plan::Layout::of(mixed)}) {
+            for (const std::string& spec : specs) {
+                for (const std::uint32_t segments : {1U, 3U}) {
+                    GenerateRequest request{.size = layout.size(),
+                                            .root = is_rooted(collective) ? 4 : plan::kNoRank,
+                                            .segments = segments,
+                                            .layout = layout};
+                    for (const std::uint64_t elements : {std::uint64_t{0}, std::uint64_t{90}}) {
+                        if ((collective == "barrier") != (elements == 0)) continue;
+                        request.elements = elements;
+                        visit(collective, spec, request);
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(refused, 100);
+    EXPECT_GT(made, 5000);
+}
+
 TEST(Registry, TheSameRequestGivesTheSameProgram) {
     const auto spec = *parse_spec("m1g2a3,n1g3a2");
     const GenerateRequest request{.rank = 3, .size = 7, .segments = 2, .elements = 10};
