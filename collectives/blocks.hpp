@@ -68,6 +68,12 @@ class BlockWriter {
     void reserve_credits(std::uint32_t first, std::uint32_t count) {
         if (pipelined()) builder_.reserve_slots(first + count);
     }
+    /// Steps from here on form another lane, for the same segments.
+    void begin_lane() {
+        if (pipelined()) builder_.end_loop();
+        builder_.begin_lane();
+        if (pipelined()) builder_.begin_loop();
+    }
     [[nodiscard]] plan::Builder& builder() { return builder_; }
     plan::Builder* operator->() { return &builder_; }
 
@@ -94,6 +100,34 @@ class BlockWriter {
     Cut cut_;
     plan::Builder builder_;
 };
+
+/// What an algorithm that cuts the vector into blocks says of its programs.
+struct BlockCall {
+    std::string_view collective;
+    std::uint32_t blocks = 1;
+    Cut cut = Cut::vector;
+    bool rooted = false;
+    bool synchronizing = false;  ///< if there are elements
+};
+/// The program of which `write` writes a segment with a BlockWriter.
+template <class Write>
+[[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
+                                                            const AlgorithmSpec& spec,
+                                                            const GenerateRequest& request,
+                                                            Write write) {
+    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
+    if (!segments) return segments.failure();
+    plan::Program header = program_header(call.collective, spec, request);
+    if (!call.rooted) header.root = plan::kNoRank;
+    if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
+        header.units = 0;
+        return plan::Builder(std::move(header)).finish();
+    }
+    header.synchronizing = call.synchronizing;
+    BlockWriter writer(std::move(header), call.blocks, *segments, call.cut);
+    write(writer);
+    return std::move(writer).finish();
+}
 
 /// Blocks of a vector, first .. first + count - 1.
 struct BlockRange {

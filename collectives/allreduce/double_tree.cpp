@@ -17,132 +17,77 @@
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/allreduce/allreduce.hpp"
-#include "plan/schedule/builder.hpp"
+#include "collectives/up_tree.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-constexpr std::uint16_t kDepth = 2;
-constexpr std::uint32_t kNumbers = 6;  ///< of each tree
+// Numbers of a tree: what goes up to either child's parent, what goes down, credits of the parent and both
+// children.
+constexpr std::uint32_t kUp = 0;
+constexpr std::uint32_t kDown = 2;
+constexpr std::uint32_t kUpCredit = 3;
+constexpr std::uint32_t kDownCredits = 4;
+constexpr std::uint32_t kNumbers = 6;
 
-/// The steps of one rank in one tree.
+/// The steps of one rank in one tree, which works on one half of the vector.
 class Course {
   public:
-    Course(plan::Builder& builder, const patterns::InnerPlace& place, int tree,
-           std::uint32_t segments)
-        : builder_(builder),
-          place_(place),
-          first_unit_(static_cast<std::uint32_t>(tree) * segments),
-          numbers_(static_cast<std::uint32_t>(tree) * kNumbers),
-          pipelined_(segments > 1) {}
+    Course(BlockWriter& writer, const patterns::InnerPlace& place, std::uint32_t tree)
+        : writer_(writer), place_(place), half_(tree), first_(tree * kNumbers) {}
 
     void write() {
-        begin_loop();
+        UpTree up(writer_, place_, half_,
+                  {.first_child = first_ + kUp, .credit = first_ + kUpCredit});
+        const plan::Block output = writer_.output(half_);
         if (place_.parent < 0) {
-            reduce_into(moving(plan::output(first_unit_)));
-            send_down();
-            return end_loop();
+            up.combine(output);
+            return send_down(output);
         }
-        reduce_into(moving(plan::scratch(0, first_unit_)));
-        if (pipelined_) builder_.wait(place_.parent, up_credit(), 0, kDepth);
-        builder_.put(place_.parent, up(place_.child_index), moving(plan::scratch(0, first_unit_)));
-        end_loop();
-        builder_.begin_lane();
-        begin_loop();
-        builder_.wait(place_.parent, down(), plan::kShared);
-        builder_.copy(moving(plan::output(first_unit_)), moving(plan::slot(down(), first_unit_)));
-        if (pipelined_) builder_.signal(place_.parent, down_credit(place_.child_index), 0, kDepth);
-        send_down();
-        end_loop();
+        const plan::Block partial = writer_.scratch(0, half_);
+        up.combine(partial);
+        up.send(partial);
+        writer_.begin_lane();
+        writer_->wait(place_.parent, first_ + kDown, plan::kShared);
+        writer_->copy(output, writer_.slot(first_ + kDown, half_));
+        writer_.give_credit(place_.parent, first_ + kDownCredits + place_.child_index);
+        send_down(output);
     }
 
   private:
-    void reduce_into(const plan::Block& target) {
-        std::vector<plan::Block> operands;
-        for (const int index : {0, 1})
-            if (place_.before == index) receive(index, operands);
-        operands.push_back(moving(plan::input(first_unit_)));
-        for (const int index : {0, 1})
-            if (place_.before != index) receive(index, operands);
-        if (operands.size() == 1) {
-            builder_.copy(target, operands.front());
-        } else {
-            builder_.reduce(target, operands);
-        }
-        if (!pipelined_) return;
-        for (const Rank child : place_.children)
-            if (child >= 0) builder_.signal(child, up_credit(), 0, kDepth);
-    }
-
-    void receive(int index, std::vector<plan::Block>& operands) {
-        const Rank child = place_.children[index];
-        if (child < 0) return;
-        const std::uint32_t number = up(static_cast<std::uint32_t>(index));
-        builder_.wait(child, number);
-        operands.push_back(moving(plan::slot(number, first_unit_)));
-    }
-
-    void send_down() {
-        for (std::uint32_t index = 0; index < 2 && pipelined_; ++index)
+    void send_down(const plan::Block& output) {
+        for (const std::uint32_t index : {0U, 1U})
             if (place_.children[index] >= 0)
-                builder_.wait(place_.children[index], down_credit(index), 0, kDepth);
+                writer_.await_credit(place_.children[index], first_ + kDownCredits + index);
         for (const Rank child : place_.children)
-            if (child >= 0)
-                builder_.put(child, down(), moving(plan::output(first_unit_)), plan::kShared);
+            if (child >= 0) writer_->put(child, first_ + kDown, output, plan::kShared);
     }
 
-    [[nodiscard]] std::uint32_t up(std::uint32_t index) const { return numbers_ + index; }
-    [[nodiscard]] std::uint32_t down() const { return numbers_ + 2; }
-    [[nodiscard]] std::uint32_t up_credit() const { return numbers_ + 3; }
-    [[nodiscard]] std::uint32_t down_credit(std::uint32_t index) const {
-        return numbers_ + 4 + index;
-    }
-    [[nodiscard]] plan::Block moving(plan::Block block) const {
-        return plan::per_segment(block, pipelined_ ? 1 : 0);
-    }
-    void begin_loop() {
-        if (pipelined_) builder_.begin_loop();
-    }
-    void end_loop() {
-        if (pipelined_) builder_.end_loop();
-    }
-
-    plan::Builder& builder_;
+    BlockWriter& writer_;
     const patterns::InnerPlace& place_;
-    std::uint32_t first_unit_;
-    std::uint32_t numbers_;
-    bool pipelined_;
+    std::uint32_t half_;
+    std::uint32_t first_;
 };
+
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    const patterns::DoubleTree trees(request.size);
+    for (const std::uint32_t tree : {0U, 1U}) {
+        if (tree > 0) writer.begin_lane();
+        const patterns::InnerPlace place = trees.place(static_cast<int>(tree), request.rank);
+        Course(writer, place, tree).write();
+    }
+    for (std::uint32_t number = 0; number < 2 * kNumbers && request.size > 1; ++number)
+        writer->reserve_room(number, number % kNumbers <= kDown ? 1 : 0);
+}
 
 base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,
                                                  const GenerateRequest& asked) {
     const GenerateRequest request = in_pieces(spec, asked);
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.units = 2 * *segments;
-    header.segments = *segments;
-    header.depth = *segments > 1 ? kDepth : 1;
-    header.synchronizing = true;
-    if (request.size > 1) header.scratch = 1;
-    plan::Builder builder(std::move(header));
-    const patterns::DoubleTree trees(request.size);
-    for (const int tree : {0, 1}) {
-        if (tree > 0) builder.begin_lane();
-        const patterns::InnerPlace place = trees.place(tree, request.rank);
-        Course(builder, place, tree, *segments).write();
-    }
-    if (request.size > 1) {
-        for (std::uint32_t number = 0; number < 2 * kNumbers; ++number)
-            builder.reserve_room(number, number % kNumbers < 3 ? 1 : 0);
-    }
-    return std::move(builder).finish();
+    const BlockCall call{
+        .collective = "allreduce", .blocks = 2, .cut = Cut::blocks, .synchronizing = true};
+    return program_by_blocks(call, spec, request,
+                             [&](BlockWriter& writer) { write(writer, request); });
 }
 
 }  // namespace

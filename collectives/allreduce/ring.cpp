@@ -4,7 +4,7 @@
 // Idea     The vector has one block for each rank. Each step every rank sends one block to the next rank
 //          and adds its own part to the one that comes; after n - 1 steps each rank has one block of the
 //          result, and n - 1 further steps pass these around.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.4; the special case of
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7; the special case of
 //          Kolmakov and Zhang's generalized algorithm that combines one block at a time.
 // Rounds   2 (n - 1).
 // Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one neighbour.
@@ -12,8 +12,9 @@
 // Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1) latencies.
 // Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b + 1:
 //          for operations that commute.
+#include "collectives/ring.hpp"
+
 #include "collectives/allreduce/allreduce.hpp"
-#include "collectives/blocks.hpp"
 
 namespace weft::collectives {
 
@@ -25,15 +26,9 @@ void write_ring(BlockWriter& writer, Rank rank, Rank size) {
     const auto steps = static_cast<std::uint32_t>(size - 1);
     /// The block of the rank that is `back` places behind.
     const auto block = [&](std::uint32_t back) {
-        return static_cast<std::uint32_t>((rank + 2 * size - static_cast<Rank>(back)) % size);
+        return static_cast<std::uint32_t>((rank + size - static_cast<Rank>(back)) % size);
     };
-    for (std::uint32_t step = 0; step < steps; ++step) {
-        const std::uint32_t sent = block(step + 1);
-        const std::uint32_t kept = block(step + 2);
-        writer->put(next, step, step == 0 ? writer.input(sent) : writer.output(sent));
-        writer->wait(before, step);
-        writer->reduce(writer.output(kept), {writer.slot(step, kept), writer.input(kept)});
-    }
+    reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
     writer->local();  // results arrive where parts were sent from
     for (std::uint32_t step = 0; step < steps; ++step) {
         writer->put(next, steps + step, writer.output(block(step)));
@@ -44,22 +39,16 @@ void write_ring(BlockWriter& writer, Rank rank, Rank size) {
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments);
-    if (request.size > 1) {
-        write_ring(writer, request.rank, request.size);
-    } else {
-        writer->copy(writer.output(0), writer.input(0));
-    }
-    return std::move(writer).finish();
+    const BlockCall call{.collective = "allreduce",
+                         .blocks = static_cast<std::uint32_t>(request.size),
+                         .synchronizing = true};
+    return program_by_blocks(call, spec, request, [&](BlockWriter& writer) {
+        if (request.size > 1) {
+            write_ring(writer, request.rank, request.size);
+        } else {
+            writer->copy(writer.output(0), writer.input(0));
+        }
+    });
 }
 
 }  // namespace
@@ -69,7 +58,7 @@ Algorithm allreduce_ring() {
         .collective = "allreduce",
         .name = "ring",
         .summary = "blocks are reduced around a ring, then passed around it",
-        .source = "Rabenseifner, section 3.4; Kolmakov and Zhang, section 2",
+        .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.bit_identical = true, .synchronizing = true},
         .generate = &generate_ring,

@@ -25,16 +25,12 @@ constexpr std::uint32_t kNumbers = 1 + kChildren;  ///< of each tree
 
 /// The place of a rank in one of the trees.
 TreePlace place_of(const patterns::DoubleTree& trees, int tree, const GenerateRequest& request) {
-    const Rank own = request.rank < request.root ? request.rank - request.root + request.size
-                                                 : request.rank - request.root;
-    const auto real = [&](Rank v) {
-        return static_cast<Rank>((std::int64_t{v} + request.root) % request.size);
-    };
-    const patterns::InnerPlace inner = trees.place(tree, own);
-    TreePlace place{.child_index = inner.child_index, .children_max = kChildren};
-    if (inner.parent >= 0) place.parent = real(inner.parent);
+    const patterns::InnerPlace inner =
+        trees.place(tree, patterns::Seat{request.rank, request.size, request.root});
+    TreePlace place{
+        .parent = inner.parent, .child_index = inner.child_index, .children_max = kChildren};
     for (const Rank child : inner.children)
-        if (child >= 0) place.children.push_back(real(child));
+        if (child >= 0) place.children.push_back(child);
     return place;
 }
 

@@ -15,9 +15,9 @@
 // Good for Vectors of middle size: the time of half a vector down a binary tree, and one exchange.
 //          Unless given, pieces have about 8 KiB.
 // Holds    Not synchronizing: the root never waits (but for credits).
+#include "collectives/blocks.hpp"
 #include "collectives/broadcast/broadcast.hpp"
-#include "collectives/patterns/range_tree.hpp"
-#include "plan/schedule/builder.hpp"
+#include "collectives/patterns/split_tree.hpp"
 
 namespace weft::collectives {
 
@@ -29,119 +29,66 @@ constexpr std::uint32_t kOwn = 0;
 constexpr std::uint32_t kOther = 1;
 constexpr std::uint32_t kCredit = 2;
 constexpr std::uint32_t kOtherCredit = 4;
-constexpr std::uint32_t kNumbers = 5;
-constexpr std::uint16_t kDepth = 2;
 
-/// Numbers are counted from the root: 1..left are the left side, the others behind 0 the right one.
 class SplitBinary {
   public:
-    SplitBinary(plan::Builder& builder, const GenerateRequest& request, std::uint32_t segments)
-        : builder_(builder),
-          request_(request),
-          segments_(segments),
-          own_(request.rank < request.root ? request.rank - request.root + request.size
-                                           : request.rank - request.root),
-          left_(request.size / 2),
-          place_(patterns::place_in(patterns::kary_tree(request.size, 2),
-                                    {request.rank, request.size, request.root})) {}
+    SplitBinary(BlockWriter& writer, const patterns::SplitPlace& place)
+        : writer_(writer), place_(place) {}
 
     void write() {
-        begin_loop();
-        if (own_ == 0) {
-            write_root();
-        } else {
-            write_inner();
-        }
-        end_loop();
-        if (own_ == 0) return;
-        builder_.begin_lane();
-        begin_loop();
-        take(giver(), kOther, kOtherCredit, other_half());
-        end_loop();
+        if (place_.is_root()) return write_root();
+        write_inner();
+        writer_.begin_lane();
+        take(place_.counterpart(), kOther, kOtherCredit, 1 - place_.half());
     }
 
   private:
     void write_root() {
         for (const std::uint32_t half : {0U, 1U})
-            builder_.copy(output(half),
-                          plan::per_segment(plan::input(half * segments_), advance()));
-        for (std::uint32_t child = 0; child < place_.children.size(); ++child)
-            give(place_.children[child], kOwn, kCredit + child, child);
-        if (request_.size % 2 == 0) give(real(left_), kOther, kOtherCredit, 1);
+            writer_->copy(writer_.output(half), writer_.input(half));
+        for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
+            give(place_.tree.children[child], kOwn, kCredit + child, child);
+        if (place_.has_single()) give(place_.single(), kOther, kOtherCredit, 1);
     }
 
     void write_inner() {
-        take(place_.parent, kOwn, kCredit + place_.child_index, own_half());
-        for (std::uint32_t child = 0; child < place_.children.size(); ++child)
-            give(place_.children[child], kOwn, kCredit + child, own_half());
-        if (counterpart() != 0) give(real(counterpart()), kOther, kOtherCredit, own_half());
+        const std::uint32_t half = place_.half();
+        take(place_.tree.parent, kOwn, kCredit + place_.tree.child_index, half);
+        for (std::uint32_t child = 0; child < place_.tree.children.size(); ++child)
+            give(place_.tree.children[child], kOwn, kCredit + child, half);
+        if (place_.has_counterpart()) give(place_.counterpart(), kOther, kOtherCredit, half);
     }
 
     void give(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
-        if (pipelined()) builder_.wait(peer, credit, 0, kDepth);
-        builder_.put(peer, number, output(half));
+        writer_.await_credit(peer, credit);
+        writer_->put(peer, number, writer_.output(half));
     }
     void take(Rank peer, std::uint32_t number, std::uint32_t credit, std::uint32_t half) {
-        builder_.wait(peer, number);
-        builder_.copy(output(half),
-                      plan::per_segment(plan::slot(number, half * segments_), advance()));
-        if (pipelined()) builder_.signal(peer, credit, 0, kDepth);
+        writer_->wait(peer, number);
+        writer_->copy(writer_.output(half), writer_.slot(number, half));
+        writer_.give_credit(peer, credit);
     }
 
-    [[nodiscard]] std::uint32_t own_half() const { return own_ <= left_ ? 0 : 1; }
-    [[nodiscard]] std::uint32_t other_half() const { return 1 - own_half(); }
-    /// The number on the other side; 0 if there is none.
-    [[nodiscard]] Rank counterpart() const {
-        if (own_ > left_) return own_ - left_;
-        return own_ + left_ < request_.size ? own_ + left_ : 0;
-    }
-    /// Who has the other half for this rank: the counterpart or the root.
-    [[nodiscard]] Rank giver() const { return real(counterpart()); }
-    [[nodiscard]] Rank real(Rank number) const {
-        return static_cast<Rank>((std::int64_t{number} + request_.root) % request_.size);
-    }
-
-    [[nodiscard]] bool pipelined() const { return segments_ > 1; }
-    [[nodiscard]] std::uint32_t advance() const { return pipelined() ? 1 : 0; }
-    [[nodiscard]] plan::Block output(std::uint32_t half) const {
-        return plan::per_segment(plan::output(half * segments_), advance());
-    }
-    void begin_loop() {
-        if (pipelined()) builder_.begin_loop();
-    }
-    void end_loop() {
-        if (pipelined()) builder_.end_loop();
-    }
-
-    plan::Builder& builder_;
-    const GenerateRequest& request_;
-    std::uint32_t segments_;
-    Rank own_;
-    Rank left_;  ///< ranks on the left side
-    patterns::TreePlace place_;
+    BlockWriter& writer_;
+    const patterns::SplitPlace& place_;
 };
+
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    const patterns::SplitPlace place({request.rank, request.size, request.root});
+    SplitBinary(writer, place).write();
+    if (request.size == 1) return;
+    writer->reserve_room(kOwn, 1);
+    writer->reserve_room(kOther, 1);
+    writer.reserve_credits(kCredit, 3);
+}
 
 base::Result<plan::Program> generate_split_binary(const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     const GenerateRequest request = in_pieces(spec, asked);
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("broadcast", spec, request);
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.units = 2 * *segments;
-    header.segments = *segments;
-    header.depth = *segments > 1 ? kDepth : 1;
-    plan::Builder builder(std::move(header));
-    SplitBinary(builder, request, *segments).write();
-    if (request.size > 1) {
-        builder.reserve_room(kOwn, 1);
-        builder.reserve_room(kOther, 1);
-        if (*segments > 1) builder.reserve_slots(kNumbers);
-    }
-    return std::move(builder).finish();
+    const BlockCall call{
+        .collective = "broadcast", .blocks = 2, .cut = Cut::blocks, .rooted = true};
+    return program_by_blocks(call, spec, request,
+                             [&](BlockWriter& writer) { write(writer, request); });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "collectives/patterns/seat.hpp"
 #include "weft/types.hpp"
 
 namespace weft::collectives::patterns {
@@ -39,6 +40,13 @@ class DoubleTree {
             if (*other > 0) *other = turned(*other, +1);
         if (mirrored_ && v != 0) place.before = 1;
         return place;
+    }
+    /// The same by ranks, whose numbers are counted from the root.
+    [[nodiscard]] InnerPlace place(int tree, const Seat& seat) const {
+        InnerPlace found = place(tree, seat.number());
+        for (Rank* other : {&found.parent, &found.children[0], &found.children[1]})
+            if (*other >= 0) *other = seat.rank_of(*other);
+        return found;
     }
 
   private:

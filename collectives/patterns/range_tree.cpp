@@ -126,16 +126,12 @@ TreeNode find_node(const RangeTree& tree, Rank size, Rank node) {
 }
 
 TreePlace place_in(const RangeTree& tree, Seat seat) {
-    const auto real = [&](Rank number) {
-        return static_cast<Rank>((std::int64_t{number} + seat.root) % seat.size);
-    };
-    const Rank own =
-        seat.rank < seat.root ? seat.rank - seat.root + seat.size : seat.rank - seat.root;
+    const Rank own = seat.number();
     const TreeNode node = find_node(tree, seat.size, own);
     TreePlace place{.child_index = node.child_index, .children_max = tree.children_max};
-    if (node.parent >= 0) place.parent = real(node.parent);
+    if (node.parent >= 0) place.parent = seat.rank_of(node.parent);
     for (const Branch& branch : node.branches)
-        place.children.push_back(real(own + branch.distance));
+        place.children.push_back(seat.rank_of(own + branch.distance));
     return place;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "collectives/patterns/seat.hpp"
 #include "weft/types.hpp"
 
 namespace weft::collectives::patterns {
@@ -65,12 +66,6 @@ struct TreePlace {
     std::uint32_t child_index = 0;  ///< among the parent's children
     std::vector<Rank> children;
     std::uint32_t children_max = 0;  ///< of any rank; the same on all ranks
-};
-/// Where a rank stands among how many, and who is the root.
-struct Seat {
-    Rank rank = 0;
-    Rank size = 1;
-    Rank root = 0;
 };
 [[nodiscard]] TreePlace place_in(const RangeTree& tree, Seat seat);
 

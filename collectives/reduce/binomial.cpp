@@ -3,7 +3,7 @@
 //
 // Idea     In each round half of the ranks that still take part put what they have to the other half.
 // Source   Hoefler and Moor, section 3.1.3 (BT); Rabenseifner, Optimization of collective reduction
-//          operations, section 3.1.
+//          operations, section 3.3.
 // Rounds   As many as any number below n has bits: ceil(log2 n) at most. Messages: n - 1.
 // Bytes    Every rank but the root sends one vector; the root reduces ceil(log2 n).
 // Memory   ceil(log2 n) slots; with segments two copies each and a credit. A scratch vector where a rank

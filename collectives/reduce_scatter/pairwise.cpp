@@ -2,7 +2,7 @@
 // pairwise.cpp - reduce_scatter straight from everybody to everybody.
 //
 // Idea     Every rank puts to each other rank that one's block; what has come is combined in rank order.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.4 (pairwise exchange).
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7 (pairwise exchange).
 // Rounds   1: all puts are posted at once, beginning with the rank behind. Messages: n (n - 1).
 // Bytes    A rank sends and reduces n - 1 blocks.
 // Memory   n - 1 slots of one block; no scratch.
@@ -59,7 +59,7 @@ Algorithm reduce_scatter_pairwise() {
         .collective = "reduce_scatter",
         .name = "pairwise",
         .summary = "every rank puts to each other rank that one's block",
-        .source = "Rabenseifner, section 3.4",
+        .source = "Rabenseifner, section 3.7",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_pairwise,

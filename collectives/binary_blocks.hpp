@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// binary_blocks.hpp - ranks in blocks of powers of two, each of which hands over to the next larger one.
+//
+// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a block. Each
+//          block does recursive halving. Then, smallest block first, every rank sends what it has to the ranks
+//          of the next larger block that have the parts of it; so the largest block has the result.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
+// Holds    Combined in rank order. A rank of the largest block that is through knows that all have entered.
+// Next     halving.hpp; binary_blocks.cpp of allreduce and reduce.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "collectives/halving.hpp"
+
+namespace weft::collectives {
+
+/// A rank's place among the blocks, and its steps up to the result.
+class BinaryBlocks {
+  public:
+    BinaryBlocks(BlockWriter& writer, Partial& partial, Rank rank, Rank size)
+        : writer_(writer), partial_(partial) {
+        const auto ranks = static_cast<std::uint32_t>(size);
+        const auto place = static_cast<std::uint32_t>(rank);
+        std::uint32_t first = 0;
+        for (std::uint32_t exponent = 32; exponent-- > 0;) {
+            if ((ranks >> exponent & 1) == 0) continue;
+            if (first <= place) {
+                index_ = teams_.size();
+                number_ = place - first;
+            }
+            teams_.push_back({first, exponent});
+            first += 1U << exponent;
+        }
+        blocks_ = 1U << teams_.front().exponent;
+    }
+
+    /// Numbers: the halvings, then what comes up. If there are credits for what goes up, they have a number
+    /// for each part of a rank's range, the first of which is given.
+    void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
+        halving().halve(0);
+        if (has_smaller()) {
+            partial_.combine(own(), below(), up_number(), Partial::From::behind);
+            if (credits) writer_.give_credit(below(), *credits + part());
+        }
+        if (!has_larger()) return;
+        for_each_above([&](Rank above, std::uint32_t part, BlockRange range) {
+            if (credits) writer_.await_credit(above, *credits + part);
+            writer_->put(above, up_number(), partial_.value(range));
+        });
+    }
+    void reserve_up() {
+        Halving::reserve(writer_, 0, steps(), blocks_);
+        for_each_border([&](std::uint32_t larger, std::uint32_t) {
+            writer_->reserve_room(up_number(), blocks_ >> larger);
+        });
+    }
+    /// For parts that come back, from number `first` on.
+    void reserve_back(std::uint32_t first) {
+        for_each_border([&](std::uint32_t larger, std::uint32_t parts) {
+            for (std::uint32_t part = 0; part < parts; ++part)
+                writer_->reserve_room(first + part, blocks_ >> larger);
+        });
+    }
+
+    /// Among the ranks of this rank's block.
+    [[nodiscard]] Halving halving() {
+        return {writer_,
+                partial_,
+                {number_, team().exponent, blocks_},
+                [team = team()](std::uint32_t number) { return rank_of(team, number); }};
+    }
+    /// Among those of the largest block, for whose number 0 some rank may stand.
+    [[nodiscard]] Halving halving_of_largest(std::uint32_t number, Rank zero) {
+        return {
+            writer_,
+            partial_,
+            {number, teams_.front().exponent, blocks_},
+            [zero](std::uint32_t other) { return other == 0 ? zero : static_cast<Rank>(other); }};
+    }
+
+    /// The ranks of the next larger block with parts of this rank's range: visit(rank, part, its range).
+    template <class Visit>
+    void for_each_above(Visit visit) const {
+        const Team& larger = teams_[index_ - 1];
+        for (std::uint32_t part = 0; part < 1U << (larger.exponent - team().exponent); ++part) {
+            const std::uint32_t number = number_ + (part << team().exponent);
+            visit(rank_of(larger, number), part, halved(blocks_, number, larger.exponent));
+        }
+    }
+    /// The rank of the next smaller block with this rank's range, and which part of that one's this is.
+    [[nodiscard]] Rank below() const {
+        const Team& smaller = teams_[index_ + 1];
+        return rank_of(smaller, number_ & ((1U << smaller.exponent) - 1));
+    }
+    [[nodiscard]] std::uint32_t part() const { return number_ >> teams_[index_ + 1].exponent; }
+    /// Most parts of any rank's range.
+    [[nodiscard]] std::uint32_t parts_max() const {
+        std::uint32_t most = 0;
+        for_each_border([&](std::uint32_t, std::uint32_t parts) { most = std::max(most, parts); });
+        return most;
+    }
+
+    [[nodiscard]] bool has_larger() const { return index_ > 0; }
+    [[nodiscard]] bool has_smaller() const { return index_ + 1 < teams_.size(); }
+    [[nodiscard]] std::uint32_t number() const { return number_; }  ///< in its block
+    /// What this rank has when its block has been halved.
+    [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, team().exponent); }
+    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }  ///< of the vector
+    [[nodiscard]] std::uint32_t steps() const { return teams_.front().exponent; }
+    [[nodiscard]] std::uint32_t up_number() const { return steps(); }
+
+  private:
+    /// A block of ranks.
+    struct Team {
+        std::uint32_t first = 0;
+        std::uint32_t exponent = 0;
+    };
+
+    /// visit(exponent of the larger block, parts of a rank's range in the smaller one).
+    template <class Visit>
+    void for_each_border(Visit visit) const {
+        for (std::size_t team = 1; team < teams_.size(); ++team) {
+            const std::uint32_t larger = teams_[team - 1].exponent;
+            visit(larger, 1U << (larger - teams_[team].exponent));
+        }
+    }
+    [[nodiscard]] const Team& team() const { return teams_[index_]; }
+    [[nodiscard]] static Rank rank_of(const Team& team, std::uint32_t number) {
+        return static_cast<Rank>(team.first + number);
+    }
+
+    BlockWriter& writer_;
+    Partial& partial_;
+    std::vector<Team> teams_;   ///< largest first
+    std::uint32_t blocks_ = 1;  ///< ranks of the largest one
+    std::size_t index_ = 0;     ///< this rank's
+    std::uint32_t number_ = 0;
+};
+
+}  // namespace weft::collectives
