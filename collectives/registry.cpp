@@ -45,6 +45,7 @@ constexpr std::array kCollectives = {
 
 // One line for each algorithm.
 // clang-format off
+// lint: allow(function-length): a table
 std::vector<Algorithm> list_algorithms() {
     return {
         barrier_dissemination(),
@@ -84,6 +85,7 @@ std::vector<Algorithm> list_algorithms() {
         reduce_logp_optimal(),
         reduce_chain(),
         reduce_pipelined_binary(),
+        reduce_ring(),
         reduce_hierarchical(),
         gather_flat(),
         gather_binomial(),

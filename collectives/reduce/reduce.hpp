@@ -16,5 +16,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_knomial();
 [[nodiscard]] Algorithm reduce_logp_optimal();
 [[nodiscard]] Algorithm reduce_pipelined_binary();
+[[nodiscard]] Algorithm reduce_ring();
 
 }  // namespace weft::collectives

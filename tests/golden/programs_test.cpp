@@ -124,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                "allreduce",
                "generalized:r=1",
                {.size = 5, .elements = 5}},
-        Golden{"allreduce_6_elimination", "allreduce", "elimination", {.size = 6, .elements = 1}}),
+        Golden{"allreduce_6_elimination", "allreduce", "elimination", {.size = 6, .elements = 1}},
+        Golden{"reduce_4_ring", "reduce", "ring", {.size = 4, .root = 1, .elements = 4}}),
     [](const auto& test) { return std::string(test.param.file); });
 
 }  // namespace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ring.cpp - reduce around a ring, then straight to the root.
+//
+// Idea     The vector has one block for each rank. Once around the ring every rank gets one block of the result;
+//          each puts it to the root.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, around the ring instead of
+//          pair by pair.
+// Rounds   n. Messages: (n + 1)(n - 1).
+// Bytes    Of m: a rank sends m, m/n of it to the root, which sends m (1 - 1/n); each reduces m (1 - 1/n).
+// Memory   2n - 1 slots of one block; a scratch vector on all ranks but the root.
+// Good for Long vectors on few ranks, any n: nobody reduces more than a vector, and all but the last messages
+//          go to a neighbour.
+// Holds    Synchronizing. Each block is reduced once, but block b starts with rank b + 1: for operations that
+//          commute.
+#include "collectives/ring.hpp"
+
+#include "collectives/reduce/reduce.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write_ring(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto first_result = static_cast<std::uint32_t>(request.size - 1);
+    const bool top = request.rank == request.root;
+    const auto kept = [&](std::uint32_t block) {
+        return top ? writer.output(block) : writer.scratch(0, block);
+    };
+    reduce_around(writer, request.rank, request.size, kept);
+    if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
+    if (!top) writer->put(request.root, first_result + own, kept(own));
+    if (top) writer->local();  // results arrive where parts were sent from
+    for (Rank step = 1; step < request.size; ++step) {
+        const Rank from = (request.root + step) % request.size;
+        const auto block = static_cast<std::uint32_t>(from);
+        writer->reserve_room(static_cast<std::uint32_t>(step - 1), 1);
+        writer->reserve_room(first_result + block, 1);
+        if (!top) continue;
+        writer->wait(from, first_result + block);
+        writer->copy(writer.output(block), writer.slot(first_result + block, block));
+    }
+    writer->reserve_slots(2 * first_result + 1);
+}
+
+base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
+                                          const GenerateRequest& request) {
+    const BlockCall call{.collective = "reduce",
+                         .blocks = static_cast<std::uint32_t>(request.size),
+                         .rooted = true,
+                         .synchronizing = true};
+    return program_by_blocks(call, spec, request,
+                             [&](BlockWriter& writer) { write_ring(writer, request); });
+}
+
+}  // namespace
+
+Algorithm reduce_ring() {
+    return {
+        .collective = "reduce",
+        .name = "ring",
+        .summary = "blocks are reduced around a ring, then put to the root",
+        .source = "Rabenseifner, section 3.7",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.bit_identical = true, .synchronizing = true, .rooted = true},
+        .generate = &generate_ring,
+    };
+}
+
+}  // namespace weft::collectives
