@@ -12,6 +12,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_binomial();
 [[nodiscard]] Algorithm reduce_chain();
 [[nodiscard]] Algorithm reduce_flat();
+[[nodiscard]] Algorithm reduce_halving_doubling();
 [[nodiscard]] Algorithm reduce_kary();
 [[nodiscard]] Algorithm reduce_knomial();
 [[nodiscard]] Algorithm reduce_logp_optimal();

@@ -125,7 +125,11 @@ INSTANTIATE_TEST_SUITE_P(
                "generalized:r=1",
                {.size = 5, .elements = 5}},
         Golden{"allreduce_6_elimination", "allreduce", "elimination", {.size = 6, .elements = 1}},
-        Golden{"reduce_4_ring", "reduce", "ring", {.size = 4, .root = 1, .elements = 4}}),
+        Golden{"reduce_4_ring", "reduce", "ring", {.size = 4, .root = 1, .elements = 4}},
+        Golden{"reduce_6_halving_doubling",
+               "reduce",
+               "halving-doubling",
+               {.size = 6, .root = 3, .elements = 8}}),
     [](const auto& test) { return std::string(test.param.file); });
 
 }  // namespace
