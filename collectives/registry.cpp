@@ -86,6 +86,7 @@ std::vector<Algorithm> list_algorithms() {
         reduce_chain(),
         reduce_pipelined_binary(),
         reduce_halving_doubling(),
+        reduce_binary_blocks(),
         reduce_ring(),
         reduce_hierarchical(),
         gather_flat(),

@@ -129,7 +129,11 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"reduce_6_halving_doubling",
                "reduce",
                "halving-doubling",
-               {.size = 6, .root = 3, .elements = 8}}),
+               {.size = 6, .root = 3, .elements = 8}},
+        Golden{"reduce_7_binary_blocks",
+               "reduce",
+               "binary-blocks",
+               {.size = 7, .root = 6, .elements = 8}}),
     [](const auto& test) { return std::string(test.param.file); });
 
 }  // namespace
