@@ -12,6 +12,7 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_binary_blocks();
 [[nodiscard]] Algorithm reduce_binomial();
 [[nodiscard]] Algorithm reduce_chain();
+[[nodiscard]] Algorithm reduce_double_tree();
 [[nodiscard]] Algorithm reduce_flat();
 [[nodiscard]] Algorithm reduce_halving_doubling();
 [[nodiscard]] Algorithm reduce_kary();

@@ -133,7 +133,11 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"reduce_7_binary_blocks",
                "reduce",
                "binary-blocks",
-               {.size = 7, .root = 6, .elements = 8}}),
+               {.size = 7, .root = 6, .elements = 8}},
+        Golden{"reduce_3_double_tree_segments",
+               "reduce",
+               "double-tree:segments=3",
+               {.size = 3, .root = 0, .elements = 6}}),
     [](const auto& test) { return std::string(test.param.file); });
 
 }  // namespace
