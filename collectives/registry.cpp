@@ -85,6 +85,7 @@ std::vector<Algorithm> list_algorithms() {
         reduce_logp_optimal(),
         reduce_chain(),
         reduce_pipelined_binary(),
+        reduce_split_binary(),
         reduce_double_tree(),
         reduce_halving_doubling(),
         reduce_binary_blocks(),

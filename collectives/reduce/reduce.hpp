@@ -20,5 +20,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_logp_optimal();
 [[nodiscard]] Algorithm reduce_pipelined_binary();
 [[nodiscard]] Algorithm reduce_ring();
+[[nodiscard]] Algorithm reduce_split_binary();
 
 }  // namespace weft::collectives

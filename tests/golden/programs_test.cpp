@@ -137,7 +137,11 @@ INSTANTIATE_TEST_SUITE_P(
         Golden{"reduce_3_double_tree_segments",
                "reduce",
                "double-tree:segments=3",
-               {.size = 3, .root = 0, .elements = 6}}),
+               {.size = 3, .root = 0, .elements = 6}},
+        Golden{"reduce_4_split_binary_segments",
+               "reduce",
+               "split-binary:segments=3",
+               {.size = 4, .root = 0, .elements = 6}}),
     [](const auto& test) { return std::string(test.param.file); });
 
 }  // namespace

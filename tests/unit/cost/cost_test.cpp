@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -69,6 +70,39 @@ TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
             EXPECT_NEAR(tree.time_us(), value(of_tree, "time"), 1e-9);
             EXPECT_NEAR(tree.dynamic_uj, value(of_tree, "dynamic"), 1e-9);
             EXPECT_EQ(static_cast<double>(tree.descriptor_bytes), value(of_tree, "memory"));
+        }
+    }
+}
+
+TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
+    // One microsecond to start, 1 ns a byte sent and 0.25 ns a byte combined: what the formulas have, too.
+    CostParameters wire{.name = "as printed"};
+    wire.wire = {.model = WireModel::loggp,
+                 .latency = 1'000'000,
+                 .byte_fs = 1'000'000,
+                 .reduce_byte_fs = 250'000};
+    for (const Rank size : {2, 3, 4, 6, 8, 13, 16, 23, 32, 64}) {
+        const double p = size;
+        const std::uint64_t bytes = 64 * static_cast<std::uint64_t>(size);
+        const double m = static_cast<double>(bytes);
+        const std::vector<FormulaValue> given{{"p", p}, {"bytes", m}};
+        const double halving = value(formula("halving", given), "time_reduce");
+        const bool whole = std::has_single_bit(static_cast<std::uint32_t>(size));
+        for (const Rank root : {0, 1, size / 2, size - 1}) {
+            const auto time = [&](const char* spec) {
+                return cost("reduce", spec, {.size = size, .root = root, .elements = bytes}, wire)
+                    .time_us();
+            };
+            EXPECT_LE(time("halving-doubling"), halving + 1e-9) << size << " to " << root;
+            if (whole) {
+                EXPECT_NEAR(time("halving-doubling"), halving, 1e-9) << size;
+                EXPECT_NEAR(time("binary-blocks"), halving, 1e-9) << size;
+            }
+            // The formula has results arrive at the root one by one, this model together.
+            const double one_by_one = (p - 2) * (1 + m / p * 0.001);
+            EXPECT_NEAR(time("ring"), value(formula("ring", given), "time_reduce") - one_by_one,
+                        1e-9)
+                << size;
         }
     }
 }
