@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "weft/export.h"
 #include "weft/types.hpp"
@@ -27,7 +28,12 @@ enum class Collective : std::uint8_t {
     alltoall,
     reduce_scatter,
     scan,
-    exscan
+    exscan,
+    gatherv,
+    scatterv,
+    allgatherv,
+    alltoallv,
+    reduce_scatterv
 };
 
 /// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
@@ -44,6 +50,14 @@ class WEFT_API UserOp {
     std::shared_ptr<const void> held_;
 };
 
+/// Blocks of different sizes, one for each member in rank order: how many elements each has, and where it starts in
+/// elements. No displacements: each starts where the one before ends. The arrays are the caller's; run(), start()
+/// and prepare() read them before they return, and nothing does later.
+struct Blocks {
+    std::span<const std::size_t> counts = {};
+    std::span<const std::size_t> displacements = {};
+};
+
 /// What to call, and on what memory. Elements are of `type`, or of the user operation's size; in may be out
 /// where both have the same size.
 struct Call {
@@ -55,6 +69,8 @@ struct Call {
     Op op = Op::sum;
     Rank root = -1;
     std::shared_ptr<const void> user = nullptr;  ///< of Op::user
+    Blocks in_blocks = {};                       ///< of calls with counts, where in has several
+    Blocks out_blocks = {};                      ///< likewise of out
 
     [[nodiscard]] static Call barrier() { return {}; }
     [[nodiscard]] static Call broadcast(void* buffer, std::size_t count, Type type, Rank root) {
@@ -197,6 +213,73 @@ struct Call {
                 .type = Type::user,
                 .op = Op::user,
                 .user = op.held_};
+    }
+    /// in: count elements; out of the root gets out_blocks.counts[r] elements of rank r. out and out_blocks count at
+    /// the root only.
+    [[nodiscard]] static Call gatherv(const void* in, std::size_t count, void* out,
+                                      Blocks out_blocks, Type type, Rank root) {
+        return {.collective = Collective::gatherv,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .root = root,
+                .out_blocks = out_blocks};
+    }
+    /// in_blocks.counts[r] elements of the root's in go to out of rank r, which expects count. in and in_blocks
+    /// count at the root only.
+    [[nodiscard]] static Call scatterv(const void* in, Blocks in_blocks, void* out,
+                                       std::size_t count, Type type, Rank root) {
+        return {.collective = Collective::scatterv,
+                .in = in,
+                .out = out,
+                .count = count,
+                .type = type,
+                .root = root,
+                .in_blocks = in_blocks};
+    }
+    /// in: this rank's block; out: the blocks of all members. All give the same counts; displacements may
+    /// differ.
+    [[nodiscard]] static Call allgatherv(const void* in, void* out, Blocks out_blocks, Type type) {
+        return {.collective = Collective::allgatherv,
+                .in = in,
+                .out = out,
+                .type = type,
+                .out_blocks = out_blocks};
+    }
+    /// in_blocks: what goes to each member; out_blocks: what comes from each. No block of in overlaps one of
+    /// out.
+    [[nodiscard]] static Call alltoallv(const void* in, Blocks in_blocks, void* out,
+                                        Blocks out_blocks, Type type) {
+        return {.collective = Collective::alltoallv,
+                .in = in,
+                .out = out,
+                .type = type,
+                .in_blocks = in_blocks,
+                .out_blocks = out_blocks};
+    }
+    /// in: blocks of so many elements that follow each other; out: this rank's block of the reduction of
+    /// all. All members give the same counts.
+    [[nodiscard]] static Call reduce_scatterv(const void* in, void* out,
+                                              std::span<const std::size_t> counts, Type type,
+                                              Op op) {
+        return {.collective = Collective::reduce_scatterv,
+                .in = in,
+                .out = out,
+                .type = type,
+                .op = op,
+                .in_blocks = {.counts = counts}};
+    }
+    [[nodiscard]] static Call reduce_scatterv(const void* in, void* out,
+                                              std::span<const std::size_t> counts,
+                                              const UserOp& op) {
+        return {.collective = Collective::reduce_scatterv,
+                .in = in,
+                .out = out,
+                .type = Type::user,
+                .op = Op::user,
+                .user = op.held_,
+                .in_blocks = {.counts = counts}};
     }
 };
 

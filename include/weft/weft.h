@@ -283,6 +283,45 @@ WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, s
 WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
                                          weft_type type, weft_op op);
 
+// Calls with blocks of different sizes. Counts and displacements are in elements, one for each member, in rank
+// order; displacements say where blocks start, and NULL displacements mean that they follow each other in
+// rank order. Blocks that are written must not overlap. The arrays are read during the call alone (of the
+// started and persistent forms: while the request is made). Any count may be 0, and memory that no
+// element goes to or comes from may be NULL. WEFT_IN_PLACE: as above, the own block being where its
+// displacement says. Where two members differ in a count that only they know, who waits for the other gets
+// WEFT_ERR_ARGUMENT and a text with both ranks and counts; who is sent what it takes for 0 elements does not.
+
+/// in: `count` elements; the root's out gets `counts[r]` elements of rank r at `displacements[r]`. counts,
+/// displacements and out count at the root only. Each rank's `count` is what the root has for it in `counts`.
+WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
+                                  const size_t* counts, const size_t* displacements, weft_type type,
+                                  int root);
+
+/// Of the root's in, `counts[r]` elements at `displacements[r]` go to out of rank r, which expects `count`. in,
+/// counts and displacements count at the root only.
+WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
+                                   const size_t* displacements, void* out, size_t count,
+                                   weft_type type, int root);
+
+/// in: `counts[weft_rank()]` elements; out gets those of rank r at `displacements[r]`. All members give the same
+/// counts; displacements may differ.
+WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
+                                     const size_t* counts, const size_t* displacements,
+                                     weft_type type);
+
+/// `in_counts[r]` elements of in, at `in_displacements[r]`, go to rank r, whose out_counts say the same of this
+/// rank: `out_counts[r]` elements come from rank r and go to out at `out_displacements[r]`. in: not
+/// WEFT_IN_PLACE, and no block of it overlaps one of out.
+WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
+                                    const size_t* in_displacements, void* out,
+                                    const size_t* out_counts, const size_t* out_displacements,
+                                    weft_type type);
+
+/// in: blocks of `counts[r]` elements that follow each other; out: this rank's block of the reduction of all.
+/// All members give the same counts.
+WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void* out,
+                                          const size_t* counts, weft_type type, weft_op op);
+
 /// out = in of rank 0 (op) ... (op) in of this rank; `count` elements.
 WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_t count,
                                weft_type type, weft_op op);
@@ -331,6 +370,22 @@ WEFT_API weft_status weft_iscan(weft_team* team, const void* in, void* out, size
                                 weft_type type, weft_op op, weft_request** request);
 WEFT_API weft_status weft_iexscan(weft_team* team, const void* in, void* out, size_t count,
                                   weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_igatherv(weft_team* team, const void* in, size_t count, void* out,
+                                   const size_t* counts, const size_t* displacements,
+                                   weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iscatterv(weft_team* team, const void* in, const size_t* counts,
+                                    const size_t* displacements, void* out, size_t count,
+                                    weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_iallgatherv(weft_team* team, const void* in, void* out,
+                                      const size_t* counts, const size_t* displacements,
+                                      weft_type type, weft_request** request);
+WEFT_API weft_status weft_ialltoallv(weft_team* team, const void* in, const size_t* in_counts,
+                                     const size_t* in_displacements, void* out,
+                                     const size_t* out_counts, const size_t* out_displacements,
+                                     weft_type type, weft_request** request);
+WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void* out,
+                                           const size_t* counts, weft_type type, weft_op op,
+                                           weft_request** request);
 /// @}
 
 /// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete request
@@ -369,6 +424,22 @@ WEFT_API weft_status weft_scan_init(weft_team* team, const void* in, void* out, 
                                     weft_type type, weft_op op, weft_request** request);
 WEFT_API weft_status weft_exscan_init(weft_team* team, const void* in, void* out, size_t count,
                                       weft_type type, weft_op op, weft_request** request);
+WEFT_API weft_status weft_gatherv_init(weft_team* team, const void* in, size_t count, void* out,
+                                       const size_t* counts, const size_t* displacements,
+                                       weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_scatterv_init(weft_team* team, const void* in, const size_t* counts,
+                                        const size_t* displacements, void* out, size_t count,
+                                        weft_type type, int root, weft_request** request);
+WEFT_API weft_status weft_allgatherv_init(weft_team* team, const void* in, void* out,
+                                          const size_t* counts, const size_t* displacements,
+                                          weft_type type, weft_request** request);
+WEFT_API weft_status weft_alltoallv_init(weft_team* team, const void* in, const size_t* in_counts,
+                                         const size_t* in_displacements, void* out,
+                                         const size_t* out_counts, const size_t* out_displacements,
+                                         weft_type type, weft_request** request);
+WEFT_API weft_status weft_reduce_scatterv_init(weft_team* team, const void* in, void* out,
+                                               const size_t* counts, weft_type type, weft_op op,
+                                               weft_request** request);
 /// @}
 
 /// Starts a persistent call, which is not in flight; never waits.

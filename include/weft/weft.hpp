@@ -148,6 +148,28 @@ class WEFT_API Team {
     void exscan(const void* in, void* out, std::size_t count, const UserOp& op) {
         run(Call::exscan(in, out, count, op));
     }
+    void gatherv(const void* in, std::size_t count, void* out, Blocks out_blocks, Type type,
+                 Rank root) {
+        run(Call::gatherv(in, count, out, out_blocks, type, root));
+    }
+    void scatterv(const void* in, Blocks in_blocks, void* out, std::size_t count, Type type,
+                  Rank root) {
+        run(Call::scatterv(in, in_blocks, out, count, type, root));
+    }
+    void allgatherv(const void* in, void* out, Blocks out_blocks, Type type) {
+        run(Call::allgatherv(in, out, out_blocks, type));
+    }
+    void alltoallv(const void* in, Blocks in_blocks, void* out, Blocks out_blocks, Type type) {
+        run(Call::alltoallv(in, in_blocks, out, out_blocks, type));
+    }
+    void reduce_scatterv(const void* in, void* out, std::span<const std::size_t> counts, Type type,
+                         Op op) {
+        run(Call::reduce_scatterv(in, out, counts, type, op));
+    }
+    void reduce_scatterv(const void* in, void* out, std::span<const std::size_t> counts,
+                         const UserOp& op) {
+        run(Call::reduce_scatterv(in, out, counts, op));
+    }
     /// @}
 
     /// buffer: the same size on all members.
