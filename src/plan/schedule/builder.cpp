@@ -115,10 +115,10 @@ void Builder::copy(std::span<const Block> target, std::span<const Block> source)
     program_.steps.push_back(Step{.kind = StepKind::copy, .target = to, .source = from});
 }
 
-void Builder::begin_loop() {
+void Builder::begin_loop(std::uint32_t times) {
     WEFT_CHECK(open_loop_ < 0, open_loop_);
     open_loop_ = static_cast<std::int64_t>(program_.steps.size());
-    program_.steps.push_back(Step{.kind = StepKind::loop});
+    program_.steps.push_back(Step{.kind = StepKind::loop, .operands = times});
 }
 
 void Builder::end_loop() {

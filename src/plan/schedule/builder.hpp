@@ -72,8 +72,8 @@ class Builder {
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
 
-    /// Steps up to end_loop() run once for each segment. Loops do not nest.
-    void begin_loop();
+    /// Steps up to end_loop() run once for each segment, or so many times. Loops do not nest.
+    void begin_loop(std::uint32_t times = 0);
     void end_loop();
     /// Steps from here on form a new lane.
     void begin_lane();

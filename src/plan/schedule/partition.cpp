@@ -5,8 +5,11 @@
 
 namespace weft::plan {
 
-Partition::Partition(const std::vector<std::uint64_t>& counts)
-    : elements_(0), units_(static_cast<std::uint32_t>(counts.size())) {
+Partition::Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
+                     std::uint64_t unit_elements)
+    : elements_(0), units_(units), unit_elements_(unit_elements) {
+    const auto blocks = static_cast<std::uint32_t>(counts.size());
+    if (units > blocks && blocks > 0) pieces_ = units / blocks;
     starts_.reserve(counts.size() + 1);
     for (const std::uint64_t count : counts) {
         starts_.push_back(elements_);
@@ -16,7 +19,12 @@ Partition::Partition(const std::vector<std::uint64_t>& counts)
 }
 
 std::uint64_t Partition::begin(std::uint32_t u) const {
-    if (!starts_.empty()) return starts_[u];
+    if (!starts_.empty()) {
+        const std::uint64_t start = starts_[u / pieces_];
+        const std::uint32_t piece = u % pieces_;
+        return piece == 0 ? start
+                          : std::min(start + piece * unit_elements_, starts_[u / pieces_ + 1]);
+    }
     if (u == 0 || units_ == 0) return 0;
     if (u == units_) return elements_;
     __extension__ using Wide = unsigned __int128;  // u * elements may pass 2^64
@@ -27,8 +35,9 @@ std::uint64_t Partition::unit_max() const {
     if (units_ == 0) return 0;
     if (starts_.empty()) return elements_ / units_ + (elements_ % units_ != 0 ? 1 : 0);
     std::uint64_t largest = 0;
-    for (std::uint32_t u = 0; u < units_; ++u) largest = std::max(largest, size(u));
-    return largest;
+    for (std::size_t block = 0; block + 1 < starts_.size(); ++block)
+        largest = std::max(largest, starts_[block + 1] - starts_[block]);
+    return pieces_ == 1 ? largest : std::min(largest, unit_elements_);
 }
 
 }  // namespace weft::plan

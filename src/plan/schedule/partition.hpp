@@ -8,11 +8,17 @@
 namespace weft::plan {
 
 /// `elements` elements in `units` pieces. Uniform pieces differ by one element at most (unit u
-/// starts at floor(u * elements / units)); ragged ones have the given sizes.
+/// starts at floor(u * elements / units)). Ragged vectors are blocks of the given sizes that follow each
+/// other, each cut into equally many units: of `unit_elements` elements, as far as they go.
 class Partition {
   public:
     Partition(std::uint64_t elements, std::uint32_t units) : elements_(elements), units_(units) {}
-    explicit Partition(const std::vector<std::uint64_t>& counts);
+    /// A unit for each block.
+    explicit Partition(const std::vector<std::uint64_t>& counts)
+        : Partition(counts, static_cast<std::uint32_t>(counts.size()), 0) {}
+    /// unit_elements: 0 if a block is one unit, else enough that the units hold the largest block.
+    Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
+              std::uint64_t unit_elements);
 
     [[nodiscard]] std::uint64_t elements() const { return elements_; }
     [[nodiscard]] std::uint32_t units() const { return units_; }
@@ -26,10 +32,20 @@ class Partition {
     /// The largest unit.
     [[nodiscard]] std::uint64_t unit_max() const;
 
+    /// Of ragged vectors: how many units a block has.
+    [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
+    /// First element of unit u where block b starts at starts[b], not behind the one before.
+    [[nodiscard]] std::uint64_t place(std::uint32_t u,
+                                      const std::vector<std::uint64_t>& starts) const {
+        return starts[u / pieces_] + begin(u) - begin(u / pieces_ * pieces_);
+    }
+
   private:
     std::uint64_t elements_;
     std::uint32_t units_;
-    std::vector<std::uint64_t> starts_;  ///< ragged only: units + 1 prefix sums
+    std::uint32_t pieces_ = 1;           ///< ragged: units of a block
+    std::uint64_t unit_elements_ = 0;    ///< ragged: of a unit that is not at the end of its block
+    std::vector<std::uint64_t> starts_;  ///< ragged only: where blocks start, and the end
 };
 
 }  // namespace weft::plan

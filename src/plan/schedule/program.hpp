@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,19 +30,28 @@ struct Program {
     std::string collective;  ///< a label; alike
     std::string algorithm;   ///< the spec it was generated from; alike
     Rank rank = 0;
-    Rank size = 1;               ///< ranks in the team; alike
-    Rank root = kNoRank;         ///< alike
-    std::uint32_t units = 1;     ///< pieces that each vector is cut into (0: no data); alike
-    std::uint32_t segments = 1;  ///< iterations of every loop (1: no loop); alike
-    std::uint32_t depth = 1;     ///< copies of each slot; segment s uses copy s mod depth; alike
-    std::uint32_t slots = 0;     ///< slot, signal and published-cell numbers are below this; alike
+    Rank size = 1;            ///< ranks in the team; alike
+    Rank root = kNoRank;      ///< alike
+    std::uint32_t units = 1;  ///< pieces that each vector is cut into (0: no data); alike
+    std::uint32_t segments =
+        1;  ///< iterations of a loop that does not say otherwise (1: no loop), and how
+            ///< many signals under one number can be told apart; alike
+    std::uint32_t depth = 1;  ///< copies of each slot; segment s uses copy s mod depth; alike
+    std::uint32_t slots = 0;  ///< slot, signal and published-cell numbers are below this; alike
     std::uint32_t slot_units = 0;  ///< most units that any put carries; alike
     std::vector<std::uint32_t>
         slot_rooms;              ///< by slot: most units that a put to it carries (empty:
                                  ///< slot_units for every slot); alike
     std::uint32_t scratch = 0;   ///< number of scratch vectors
     bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; alike
-    std::vector<std::uint64_t> unit_counts;  ///< elements per unit if ragged; else empty
+    /// Counts are known to the two ends of a message alone: units and counts are this rank's own, and those
+    /// slots that have any room share a bank evenly, whatever a unit holds. Alike.
+    bool pairwise = false;
+    /// Elements of each block if the vector is ragged: units are parts of blocks, equally many of each. Else
+    /// empty.
+    std::vector<std::uint64_t> unit_counts;
+    std::uint64_t unit_elements =
+        0;  ///< most elements of a ragged vector's unit (0: those of a block)
 
     std::vector<Step> steps;
     std::vector<Lane> lanes;
@@ -49,11 +59,19 @@ struct Program {
 
     /// How a vector of `elements` elements is cut (elements is ignored if the program is ragged).
     [[nodiscard]] Partition partition(std::uint64_t elements) const {
-        return unit_counts.empty() ? Partition(elements, units) : Partition(unit_counts);
+        return unit_counts.empty() ? Partition(elements, units)
+                                   : Partition(unit_counts, units, unit_elements);
     }
+    /// Gives each rank's block its own size; the program was written for blocks of equal sizes. Steps
+    /// name units, so they stay as they are.
+    void set_counts(std::span<const std::uint64_t> counts);
     /// Most units that a put to this slot carries.
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
         return slot_rooms.empty() ? slot_units : slot_rooms[slot];
+    }
+    /// How often a loop runs its body.
+    [[nodiscard]] std::uint32_t repeats(const Step& loop) const {
+        return loop.operands != 0 ? loop.operands : segments;
     }
     /// Put, signal, expose and publish steps; loop bodies counted once.
     [[nodiscard]] std::uint32_t descriptors() const;

@@ -65,7 +65,7 @@ enum class StepKind : std::uint8_t {
     local,    ///< until the sources of this lane's earlier puts may be overwritten
     reduce,  ///< `target` = operand 0 (op) operand 1 (op) ...; `source` holds the operands in order
     copy,    ///< `target` = `source`
-    loop,    ///< run the next `body` steps once for each segment 0 .. segments-1
+    loop,  ///< run the next `body` steps once for each segment 0 .. segments-1, or `operands` times
 };
 
 enum StepFlags : std::uint8_t {
@@ -81,10 +81,11 @@ struct Step {
     std::uint16_t lag = 0;  ///< credits in a loop: what a signal with lag L raises in segment s, a
                             ///< wait with lag L awaits in segment s + L. wait: for the signal of
                             ///< segment s - lag, nothing while s < lag. signal: for segment s, but
-                            ///< nothing once s + lag >= segments (nobody would await it)
+                            ///< nothing once s + lag is behind the loop (nobody would await it)
     Rank peer = kNoRank;    ///< put, signal, expose: to whom; wait: from whom
     std::uint32_t signal = 0;    ///< number of slot and signal; loop: number of steps in the body
-    std::uint32_t operands = 0;  ///< reduce: how many, of source.count / operands blocks each
+    std::uint32_t operands = 0;  ///< reduce: how many, of source.count / operands blocks each;
+                                 ///< loop: how often, if not once for each segment
     BlockList target = {};
     BlockList source = {};
 

@@ -113,6 +113,7 @@ void print_step(Out out, const Program& program, const Step& step) {
             break;
         case StepKind::loop:
             fmt::format_to(out, "loop");
+            if (step.operands != 0) fmt::format_to(out, " {}", step.operands);
             break;
     }
     if ((step.flags & kShared) != 0) fmt::format_to(out, " shared");
@@ -160,10 +161,13 @@ void print_header(Out out, const Program& program, const Program& common, std::s
     field("scratch", program.scratch, common.scratch);
     if (program.synchronizing != common.synchronizing)
         fmt::format_to(out, "{}synchronizing {}\n", margin, program.synchronizing ? "yes" : "no");
+    if (program.pairwise != common.pairwise)
+        fmt::format_to(out, "{}pairwise {}\n", margin, program.pairwise ? "yes" : "no");
     if (program.slot_rooms != common.slot_rooms)
         fmt::format_to(out, "{}slot-rooms {}\n", margin, fmt::join(program.slot_rooms, " "));
     if (program.unit_counts != common.unit_counts)
         fmt::format_to(out, "{}counts {}\n", margin, fmt::join(program.unit_counts, " "));
+    field("unit-elements", program.unit_elements, common.unit_elements);
 }
 
 /// What the parser takes where nothing is said; counted fields are always said.

@@ -156,8 +156,9 @@ class Parser {
 
     static bool is_header_word(std::string_view word) {
         static constexpr std::string_view kWords[] = {
-            "collective", "algorithm",  "ranks",   "root",          "units",  "segments",  "depth",
-            "slots",      "slot-units", "scratch", "synchronizing", "counts", "slot-rooms"};
+            "collective",    "algorithm", "ranks",      "root",          "units",
+            "segments",      "depth",     "slots",      "slot-units",    "scratch",
+            "synchronizing", "counts",    "slot-rooms", "unit-elements", "pairwise"};
         return std::ranges::find(kWords, word) != std::end(kWords);
     }
 
@@ -173,9 +174,10 @@ class Parser {
             label = trimmed(line_.substr(keyword.column - 1 + word.size()));
             return true;
         }
-        if (word == "synchronizing") {
-            header.synchronizing = !accept("no");
-            if (header.synchronizing) accept("yes");
+        if (word == "synchronizing" || word == "pairwise") {
+            bool& said = word == "pairwise" ? header.pairwise : header.synchronizing;
+            said = !accept("no");
+            if (said) accept("yes");
             return end_of_line("'yes', 'no'");
         }
         if (word == "counts") {
@@ -211,6 +213,7 @@ class Parser {
             return (given.slots = true) && number(header.slots, "a number of slots");
         if (word == "slot-units")
             return (given.slot_units = true) && number(header.slot_units, "a number of units");
+        if (word == "unit-elements") return number(header.unit_elements, "a number of elements");
         return (given.scratch = true) && number(header.scratch, "a number of scratch vectors");
     }
 
@@ -234,7 +237,9 @@ class Parser {
         if (loop_) return expected("a step or 'end' (loops do not nest)");
         ++next_;
         loop_ = program_.steps.size();
-        program_.steps.push_back({.kind = StepKind::loop});
+        Step& loop = program_.steps.emplace_back(Step{.kind = StepKind::loop});
+        if (!peek().empty() && is_digit(peek()[0]) && !number(loop.operands, "how often"))
+            return false;
         return end_of_line("nothing");
     }
 

@@ -17,10 +17,9 @@ bool is_raise(StepKind kind) {
 }
 
 /// A signal with a lag raises nothing in the last segments, a wait none in the first ones.
-bool happens(const Program& program, const Step& step, std::uint32_t segment, bool in_loop) {
-    if (!in_loop || step.lag == 0) return true;
-    return step.kind == StepKind::wait ? segment >= step.lag
-                                       : segment + step.lag < program.segments;
+bool happens(const Step& step, std::uint32_t segment, std::uint32_t segments) {
+    if (step.lag == 0) return true;
+    return step.kind == StepKind::wait ? segment >= step.lag : segment + step.lag < segments;
 }
 
 /// Calls visit(step, segment) for each step of a lane as often as it happens.
@@ -33,10 +32,11 @@ void for_each_step(const Program& program, const Lane& lane, Visit visit) {
             visit(step, 0);
             continue;
         }
-        for (std::uint32_t segment = 0; segment < program.segments; ++segment)
+        const std::uint32_t segments = program.repeats(step);
+        for (std::uint32_t segment = 0; segment < segments; ++segment)
             for (std::uint32_t i = 1; i <= step.signal; ++i) {
                 const Step& inner = program.steps[at + i];
-                if (happens(program, inner, segment, true)) visit(inner, segment);
+                if (happens(inner, segment, segments)) visit(inner, segment);
             }
         at += step.signal;
     }
@@ -121,6 +121,9 @@ void ImagePart::reserve(std::size_t ranks) {
 }
 
 base::Result<void> ImagePart::admit(const Program& header) {
+    if (header.pairwise)
+        return base::fail(Status::unsupported,
+                          "rank {}: counts that two ranks know are not simulated", header.rank);
     const std::uint64_t keys = std::uint64_t{header.slots} * header.segments;
     if (keys >= kKeysMax)
         return base::fail(Status::unsupported,

@@ -18,6 +18,17 @@ std::string slot_name(std::uint32_t number, std::uint32_t segment, bool in_loop)
     return fmt::format("slot {} (segment {})", number, segment);
 }
 
+/// Iterations of the longest loop.
+std::uint32_t segments_of(std::span<const Program> programs) {
+    std::uint32_t segments = programs.front().segments;
+    for (const Program& program : programs) {
+        for (const Step& step : program.steps) {
+            if (step.kind == StepKind::loop) segments = std::max(segments, program.repeats(step));
+        }
+    }
+    return segments;
+}
+
 }  // namespace
 
 Arrivals::Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order,
@@ -25,7 +36,7 @@ Arrivals::Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order
     : order_(order),
       reason_(reason),
       slots_(programs.front().slots),
-      segments_(programs.front().segments),
+      segments_(segments_of(programs)),
       depth_(programs.front().depth),
       flags_(slots_ * segments_ * programs.size()),
       published_(slots_ * segments_ * programs.size()),

@@ -72,9 +72,10 @@ void Execution::next_step(LaneState& state, const Program& program) {
         state.body = state.at;
         state.body_end = state.at + step.signal;
         state.segment = 0;
+        state.repeats = program.repeats(step);
     }
     if (state.body_end == 0 || state.at != state.body_end) return;
-    if (++state.segment < program.segments) {
+    if (++state.segment < state.repeats) {
         state.at = state.body;
     } else {
         state.segment = 0;
@@ -85,7 +86,7 @@ void Execution::next_step(LaneState& state, const Program& program) {
 Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
     const LaneState& state = lanes_[lane];
     const Site site{lane, state.rank, state.segment};
-    const std::uint32_t segments = programs_.front().segments;
+    const std::uint32_t segments = state.body_end != 0 ? state.repeats : programs_.front().segments;
     const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
     const bool skipped =
         step.lag != 0 && (step.kind == StepKind::wait ? site.segment < step.lag

@@ -47,6 +47,7 @@ class Execution {
         std::uint32_t body = 0;      ///< first step of the loop that is running
         std::uint32_t body_end = 0;  ///< 0: none
         std::uint32_t segment = 0;
+        std::uint32_t repeats = 0;  ///< of that loop
     };
     enum class Outcome : std::uint8_t { done, blocked, wrong };
 

@@ -38,9 +38,7 @@ class Form {
     std::string header() const {
         if (program_.segments == 0) return "segments is 0, expected at least 1";
         if (program_.depth == 0) return "depth is 0, expected at least 1";
-        if (!program_.unit_counts.empty() && program_.unit_counts.size() != program_.units)
-            return fmt::format("{} unit counts for {} units", program_.unit_counts.size(),
-                               program_.units);
+        if (std::string wrong = counts(); !wrong.empty()) return wrong;
         if (!program_.slot_rooms.empty() && program_.slot_rooms.size() != program_.slots)
             return fmt::format("{} rooms for {} slots", program_.slot_rooms.size(), program_.slots);
         for (const std::uint32_t room : program_.slot_rooms) {
@@ -51,6 +49,32 @@ class Form {
         if (program_.root != kNoRank && !is_rank(program_.root))
             return fmt::format("root {} is not a rank", program_.root);
         return {};
+    }
+
+    /// Units of a ragged vector are parts of its blocks, equally many of each, and hold them.
+    std::string counts() const {
+        const std::vector<std::uint64_t>& counts = program_.unit_counts;
+        if (counts.empty()) return {};
+        if (program_.units == 0 || program_.units % counts.size() != 0)
+            return fmt::format("{} unit counts for {} units", counts.size(), program_.units);
+        const std::uint64_t pieces = program_.units / counts.size();
+        const std::uint64_t largest = std::ranges::max(counts);
+        if (pieces == 1 || program_.unit_elements * pieces >= largest) return {};
+        return fmt::format("{} units of {} elements for a block of {}", pieces,
+                           program_.unit_elements, largest);
+    }
+
+    /// Signals are told apart by their segment, modulo the segments that there are: enough if no two in
+    /// a row of one copy are alike.
+    std::string repeats(const Step& loop, std::uint64_t at) const {
+        if (loop.operands <= program_.segments) return {};
+        if (!program_.pairwise)
+            return fmt::format("the loop at step {} runs {} times, there are {} segments", at,
+                               loop.operands, program_.segments);
+        if (program_.segments >= 2 * program_.depth) return {};
+        return fmt::format(
+            "the loop at step {} runs {} times: that takes {} segments for {} copies, there are {}",
+            at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
     /// Lanes tile the steps; loops lie inside a lane and do not nest.
@@ -67,6 +91,7 @@ class Form {
                 if (step.kind != StepKind::loop) continue;
                 if (next < body_end) return fmt::format("the loop at step {} nests", next);
                 body_end = next + 1 + step.signal;
+                if (std::string wrong = repeats(step, next); !wrong.empty()) return wrong;
                 if (body_end > end) return fmt::format("the loop at step {} leaves its lane", next);
             }
         }
@@ -218,7 +243,8 @@ std::string_view unlike(const Program& program, const Program& first) {
     if (program.algorithm != first.algorithm) return "algorithm";
     if (program.size != first.size) return "ranks";
     if (program.root != first.root) return "root";
-    if (program.units != first.units) return "units";
+    if (program.pairwise != first.pairwise) return "pairwise";
+    if (program.units != first.units && !program.pairwise) return "units";
     if (program.segments != first.segments) return "segments";
     if (program.depth != first.depth) return "depth";
     if (program.slots != first.slots) return "slots";

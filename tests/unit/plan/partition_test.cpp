@@ -39,5 +39,36 @@ TEST(Partition, RaggedUnitsHaveTheGivenSizes) {
     EXPECT_EQ(partition.unit_max(), 5U);
 }
 
+TEST(Partition, BlocksOfDifferentSizesAreCutIntoUnitsOfOneSize) {
+    const Partition partition({7, 0, 3}, 9, 3);
+    constexpr std::uint64_t kSizes[] = {3, 3, 1, 0, 0, 0, 3, 0, 0};
+    std::uint64_t sum = 0;
+    for (std::uint32_t u = 0; u < 9; ++u) {
+        EXPECT_EQ(partition.begin(u), sum);
+        EXPECT_EQ(partition.size(u), kSizes[u]) << u;
+        sum += kSizes[u];
+    }
+    EXPECT_EQ(partition.begin(9), 10U);
+    EXPECT_EQ(partition.unit_max(), 3U);
+    EXPECT_EQ(partition.units_of_block(), 3U);
+}
+
+TEST(Partition, BlocksMayStandApart) {
+    const Partition partition({7, 0, 3}, 9, 3);
+    const std::vector<std::uint64_t> starts{100, 5, 20};
+    EXPECT_EQ(partition.place(0, starts), 100U);
+    EXPECT_EQ(partition.place(2, starts), 106U);
+    EXPECT_EQ(partition.place(6, starts), 20U);
+    EXPECT_EQ(partition.place(8, starts), 23U);
+}
+
+TEST(Partition, LargeBlocksDoNotOverflow) {
+    const std::uint64_t large = std::uint64_t{1} << 40;
+    const Partition partition({large, 1}, 2 * 1000, (large + 999) / 1000);
+    EXPECT_EQ(partition.begin(1000), large);
+    EXPECT_EQ(partition.begin(2000), large + 1);
+    EXPECT_EQ(partition.size(0, 1000), large);
+}
+
 }  // namespace
 }  // namespace weft::plan

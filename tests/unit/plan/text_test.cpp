@@ -84,6 +84,22 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     expect_round_trip({canonical(program)});
 }
 
+TEST(Text, WhatOnlyTwoRanksKnowComesBackEqual) {
+    Program head;
+    head.size = 2;
+    head.units = 4;
+    head.segments = 4;
+    head.depth = 2;
+    head.pairwise = true;
+    head.unit_counts = {9, 2};
+    head.unit_elements = 5;
+    Builder build(std::move(head));
+    build.begin_loop(7);
+    build.put(1, 0, per_segment(input(0)));
+    build.end_loop();
+    expect_round_trip({canonical(std::move(build).finish())});
+}
+
 TEST(Text, LanesMayBeEmptyAndHeadersMayDiffer) {
     std::vector<Program> programs = test::dissemination_barrier(3);
     programs[1].lanes.push_back({static_cast<std::uint32_t>(programs[1].steps.size()), 0});
