@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,6 +41,9 @@ struct GenerateRequest {
     bool ordered =
         false;  ///< operands must be combined in rank order: the operation does not commute
     plan::Layout layout;  ///< which node each rank is on; none given: all are on one
+    /// Elements of each rank's block, where blocks differ; `elements` is their sum. Steps name blocks, not
+    /// sizes, so algorithms need not look: generate() gives their programs the counts.
+    std::span<const std::uint64_t> counts = {};
 };
 
 /// The nodes of a request.

@@ -145,6 +145,11 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
             Status::argument, "{} {} needs nodes {}", algorithm.collective, algorithm.name,
             algorithm.properties.even_nodes ? "with as many ranks each"
                                             : "whose ranks follow each other in the team");
+    if (!request.counts.empty() &&
+        (!contract(algorithm.collective).block_per_rank ||
+         request.counts.size() != static_cast<std::size_t>(request.size)))
+        return base::fail(Status::argument, "counts: {} given, expected one for each block of {}",
+                          request.counts.size(), algorithm.collective);
     if (request.ordered && !algorithm.properties.ordered)
         return base::fail(Status::argument,
                           "{} {} combines ranks out of order, and the operation does not commute",
@@ -260,16 +265,24 @@ base::Result<const Algorithm*> find_usable(std::string_view collective, const Al
     return found;
 }
 
+base::Result<plan::Program> generate_by(const Algorithm& algorithm, const AlgorithmSpec& spec,
+                                        const GenerateRequest& request) {
+    if (algorithm.generate != nullptr) return algorithm.generate(spec, request);
+    const base::Result<plan::Stages> stages = algorithm.stages(spec, request);
+    if (!stages) return stages.failure();
+    return plan::program_of(*stages, request.rank);
+}
+
 }  // namespace
 
 base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
                                      const GenerateRequest& request) {
     const base::Result<const Algorithm*> found = find_usable(collective, spec, request);
     if (!found) return found.failure();
-    if ((*found)->generate != nullptr) return (*found)->generate(spec, request);
-    const base::Result<plan::Stages> stages = (*found)->stages(spec, request);
-    if (!stages) return stages.failure();
-    return plan::program_of(*stages, request.rank);
+    auto program = generate_by(**found, spec, request);
+    if (program && program->units > 0 && !request.counts.empty())
+        program->set_counts(request.counts);
+    return program;
 }
 
 base::Result<plan::Stages> generate_stages(std::string_view collective, const AlgorithmSpec& spec,

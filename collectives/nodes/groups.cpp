@@ -46,6 +46,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     if (!algorithm) return algorithm.failure();
     GenerateRequest request = request_;
     request.layout = {};
+    request.counts = {};  // the whole gets them, when it is spliced
     request.rank = rank;
     request.size = kind.size;
     request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/exchange.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.hpp"
+#include "plan/schedule/builder.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+class Exchange {
+  public:
+    explicit Exchange(const ExchangeRequest& request)
+        : request_(request), pieces_max_(1), builder_(plan::Program{}) {
+        for (const auto list : {request.sent, request.received}) {
+            for (const Message& message : list)
+                pieces_max_ = std::max(pieces_max_, pieces(message));
+        }
+    }
+
+    /// Units are numbered by 32 bits.
+    [[nodiscard]] bool fits() const {
+        const std::uint64_t blocks = request_.sent.size() + request_.received.size();
+        return pieces_max_ <= std::numeric_limits<std::uint32_t>::max() / (blocks + 1);
+    }
+
+    plan::Program write() && {
+        builder_ = plan::Builder(header());
+        bool first = true;
+        const auto lane = [&] {
+            if (!first) builder_.begin_lane();
+            first = false;
+        };
+        const std::size_t sent = request_.sent.size();
+        for (std::size_t i = 0; i < sent; ++i) {
+            lane();
+            const Message& message = request_.sent[i];
+            if (message.peer == request_.rank)
+                keep(i);
+            else
+                send(message, unit_of(i));
+        }
+        for (std::size_t i = 0; i < request_.received.size(); ++i) {
+            const Message& message = request_.received[i];
+            if (message.peer == request_.rank) continue;
+            lane();
+            receive(message, unit_of(sent + i));
+        }
+        reserve();
+        return std::move(builder_).finish();
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t pieces(const Message& message) const {
+        return (message.count + request_.piece_elements - 1) / request_.piece_elements;
+    }
+    [[nodiscard]] std::uint32_t unit_of(std::size_t block) const {
+        return static_cast<std::uint32_t>(block * pieces_max_);
+    }
+
+    [[nodiscard]] plan::Program header() const {
+        plan::Program header;
+        header.collective = request_.collective;
+        header.algorithm = "direct";
+        header.rank = request_.rank;
+        header.size = request_.size;
+        header.root = request_.root;
+        header.depth = kExchangeDepth;
+        header.segments = 2 * kExchangeDepth;
+        header.pairwise = true;
+        for (const auto list : {request_.sent, request_.received}) {
+            for (const Message& message : list) header.unit_counts.push_back(message.count);
+        }
+        header.units = unit_of(header.unit_counts.size());
+        header.unit_elements = header.unit_counts.empty() ? 0 : request_.piece_elements;
+        return header;
+    }
+
+    /// The message that a rank has for itself.
+    void keep(std::size_t block) {
+        const auto found = std::ranges::find(request_.received, request_.rank, &Message::peer);
+        WEFT_CHECK(found != request_.received.end(), request_.rank);
+        const auto to = static_cast<std::size_t>(found - request_.received.begin());
+        const auto units = static_cast<std::uint32_t>(pieces(*found));
+        builder_.copy(plan::output(unit_of(request_.sent.size() + to), units),
+                      plan::input(unit_of(block), units));
+    }
+
+    /// Calls body(place) for each piece of a message; place: for a block that goes on with the pieces.
+    template <class Body>
+    void for_each_piece(const Message& message, Body body) {
+        const auto count = static_cast<std::uint32_t>(pieces(message));
+        if (count == 1) {
+            body([](plan::Block block) { return block; });
+            return;
+        }
+        builder_.begin_loop(count);
+        body([](plan::Block block) { return plan::per_segment(block); });
+        builder_.end_loop();
+    }
+
+    void send(const Message& message, std::uint32_t unit) {
+        const auto number = static_cast<std::uint32_t>(request_.rank);
+        for_each_piece(message, [&](auto place) {
+            if (pieces(message) > 1)
+                builder_.wait(message.peer, credit_of(message.peer), 0, kExchangeDepth);
+            builder_.put(message.peer, number, place(plan::input(unit)));
+        });
+    }
+
+    void receive(const Message& message, std::uint32_t unit) {
+        const auto number = static_cast<std::uint32_t>(message.peer);
+        for_each_piece(message, [&](auto place) {
+            builder_.wait(message.peer, number);
+            builder_.copy(place(plan::output(unit)), place(plan::slot(number, unit)));
+            if (pieces(message) > 1)
+                builder_.signal(message.peer, credit_of(request_.rank), 0, kExchangeDepth);
+        });
+    }
+
+    /// The number of the credits that a rank gives.
+    [[nodiscard]] std::uint32_t credit_of(Rank giver) const {
+        return static_cast<std::uint32_t>(request_.size + giver);
+    }
+
+    void reserve() {
+        if (request_.size == 1) return;
+        const auto ranks = static_cast<std::uint32_t>(request_.size);
+        for (std::uint32_t number = 0; number < ranks; ++number) builder_.reserve_room(number, 1);
+        builder_.reserve_slots(2 * ranks);
+    }
+
+    const ExchangeRequest& request_;
+    std::uint64_t pieces_max_;
+    plan::Builder builder_;
+};
+
+}  // namespace
+
+base::Result<plan::Program> generate_exchange(const ExchangeRequest& request) {
+    Exchange exchange(request);
+    if (!exchange.fits())
+        return base::fail(Status::memory,
+                          "{}: a message goes in pieces of {} elements, too many to count",
+                          request.collective, request.piece_elements);
+    return std::move(exchange).write();
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exchange.hpp - messages whose counts only their two ends know: straight from rank to rank.
+//
+// Idea     A call with counts that differ from rank to rank (alltoallv, gatherv, scatterv) is to each rank a
+//          list of messages that it puts and one of messages that it awaits. Its units are its own:
+//          a block for each message that it puts, then one for each that it gets. Every rank has a slot at
+//          every other, of a size that all know; a message goes through it in pieces, by credits. A lane for
+//          each message and direction: none waits for another.
+// Rounds   1. Messages: as many as have elements, in pieces.
+// Memory   A slot for each rank of the team, twice; they share a bank.
+// Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only that it has
+//          something for. The number of a message is its sender's rank; of a credit, n more than who gives it.
+// Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a count find.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "plan/schedule/program.hpp"
+
+namespace weft::collectives {
+
+/// To or from a peer; of more than no elements. A rank may have one to itself, sent and received.
+struct Message {
+    Rank peer = 0;
+    std::uint64_t count = 0;
+};
+
+struct ExchangeRequest {
+    std::string_view collective;
+    Rank rank = 0;
+    Rank size = 1;
+    Rank root = plan::kNoRank;
+    std::uint64_t piece_elements = 1;  ///< most that a slot holds; alike
+    std::span<const Message> sent;     ///< one for a peer at most, in any order
+    std::span<const Message> received;
+};
+
+/// Copies of each slot: one is filled while the other one is read.
+inline constexpr std::uint32_t kExchangeDepth = 2;
+
+[[nodiscard]] base::Result<plan::Program> generate_exchange(const ExchangeRequest& request);
+
+}  // namespace weft::collectives

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: calls whose blocks differ in size are right, blocks without elements included, and messages carry no
+// more than the blocks. Method: the verifier, on every algorithm of those that all ranks know the counts of, and
+// on exchanges of random counts that only two ranks know.
+#include <numeric>
+
+#include "base/random.hpp"
+#include "collectives/exchange.hpp"
+#include "tests/unit/collectives/proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+using Counts = std::vector<std::uint64_t>;
+
+/// Some without elements, one with all, growing, alike, and none at all.
+Counts counts_of(int size, int pattern) {
+    Counts counts(static_cast<std::size_t>(size), 0);
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+        if (pattern == 0) counts[rank] = rank % 3;
+        if (pattern == 1 && rank == counts.size() / 2) counts[rank] = 11;
+        if (pattern == 2) counts[rank] = rank * rank + 1;
+        if (pattern == 3) counts[rank] = 2;
+    }
+    return counts;
+}
+constexpr int kPatterns = 5;
+
+std::uint64_t sum_of(const Counts& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+/// One node, nodes of three ranks, and ranks dealt like cards.
+plan::Layout layout_of(int size, int kind) {
+    if (kind == 0) return {size, size};
+    if (kind == 1) return {size, std::min(size, 3)};
+    std::vector<Rank> node_of;
+    for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank % 2);
+    return plan::Layout::of(node_of);
+}
+
+TEST(RaggedProof, EveryAlgorithmIsRightWhateverTheCounts) {
+    int proven = 0;
+    for (const std::string_view collective : {"allgather", "reduce_scatter"}) {
+        for (const std::string& spec : specs_to_try(collective)) {
+            for (const int size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17}) {
+                for (int pattern = 0; pattern < kPatterns; ++pattern) {
+                    const Counts counts = counts_of(size, pattern);
+                    const auto segments = 1U + static_cast<std::uint32_t>(pattern + size) % 3;
+                    const GenerateRequest request{.size = size,
+                                                  .segments = segments,
+                                                  .elements = sum_of(counts),
+                                                  .layout = layout_of(size, (size + pattern) % 3),
+                                                  .counts = counts};
+                    if (!generate(collective, *parse_spec(spec), request)) continue;
+                    const auto verdict = prove(collective, spec, request);
+                    ASSERT_TRUE(verdict.valid) << collective << ' ' << spec << ' ' << size
+                                               << " pattern " << pattern << ": " << verdict.error;
+                    EXPECT_TRUE(verdict.bit_identical);
+                    EXPECT_TRUE(verdict.synchronizing || size == 1 || sum_of(counts) == 0)
+                        << collective << ' ' << spec << ' ' << size;
+                    ++proven;
+                }
+            }
+        }
+    }
+    EXPECT_GT(proven, 500);
+}
+
+TEST(RaggedProof, EachBlockIsSentAsOftenAsIfAllWereAlike) {
+    for (const int size : {2, 5, 8, 17}) {
+        const Counts counts = counts_of(size, 2);
+        const GenerateRequest request{.size = size, .elements = sum_of(counts), .counts = counts};
+        const auto others = static_cast<std::uint64_t>(size - 1);
+        for (const char* spec : {"ring", "direct", "bruck", "bruck:k=3"}) {
+            const auto verdict = prove("allgather", spec, request);
+            ASSERT_TRUE(verdict.valid) << spec << ": " << verdict.error;
+            EXPECT_EQ(verdict.bytes_total, others * sum_of(counts) * 8) << spec << ' ' << size;
+        }
+        for (const char* spec : {"ring", "pairwise"}) {
+            const auto verdict = prove("reduce_scatter", spec, request);
+            ASSERT_TRUE(verdict.valid) << spec << ": " << verdict.error;
+            EXPECT_EQ(verdict.bytes_total, others * sum_of(counts) * 8) << spec << ' ' << size;
+        }
+    }
+}
+
+TEST(RaggedProof, CountsThatAreNotOneForEachBlockAreRefused) {
+    const Counts three{1, 2, 3};
+    const auto few =
+        generate("allgather", *parse_spec("ring"), {.size = 4, .elements = 6, .counts = three});
+    ASSERT_FALSE(few.ok());
+    EXPECT_EQ(few.failure().text, "counts: 3 given, expected one for each block of allgather");
+    const auto whole = generate("broadcast", *parse_spec("flat"),
+                                {.size = 3, .root = 0, .elements = 6, .counts = three});
+    EXPECT_FALSE(whole.ok());
+}
+
+/// Counts by sender and receiver, and what each rank has of them.
+struct Matrix {
+    int size = 0;
+    std::uint64_t piece = 1;
+    std::vector<Counts> counts;  ///< [from][to]
+
+    [[nodiscard]] std::vector<Message> sent(Rank rank) const {
+        std::vector<Message> list;
+        for (Rank to = 0; to < size; ++to) add(list, to, at(rank, to));
+        return list;
+    }
+    [[nodiscard]] std::vector<Message> received(Rank rank) const {
+        std::vector<Message> list;
+        for (Rank from = 0; from < size; ++from) add(list, from, at(from, rank));
+        return list;
+    }
+    [[nodiscard]] std::uint64_t at(Rank from, Rank to) const {
+        return counts[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+    }
+    /// Units of each block at a rank: those of its largest message.
+    [[nodiscard]] std::uint64_t pieces(Rank rank) const {
+        std::uint64_t most = 1;
+        for (const auto& list : {sent(rank), received(rank)})
+            for (const Message& message : list)
+                most = std::max(most, (message.count + piece - 1) / piece);
+        return most;
+    }
+    [[nodiscard]] std::vector<plan::Program> programs() const {
+        std::vector<plan::Program> list;
+        for (Rank rank = 0; rank < size; ++rank) {
+            const auto to = sent(rank);
+            const auto from = received(rank);
+            auto program = generate_exchange({.collective = "exchange",
+                                              .rank = rank,
+                                              .size = size,
+                                              .piece_elements = piece,
+                                              .sent = to,
+                                              .received = from});
+            EXPECT_TRUE(program.ok());
+            list.push_back(*std::move(program));
+        }
+        return list;
+    }
+    /// Each piece that a rank gets is the one that its sender has for it.
+    [[nodiscard]] plan::Contract contract() const {
+        plan::Contract contract{
+            .collective = "exchange", .input = {}, .output = {}, .expected = {}};
+        contract.input = [this](const plan::Program& header) {
+            const std::uint64_t units = sent(header.rank).size() * pieces(header.rank);
+            return plan::UnitRange{0, static_cast<std::uint32_t>(units)};
+        };
+        contract.output = [this](const plan::Program& header) {
+            const auto first =
+                static_cast<std::uint32_t>(sent(header.rank).size() * pieces(header.rank));
+            return plan::UnitRange{first, header.units - first};
+        };
+        contract.expected = [this](const plan::Program& header) {
+            std::vector<plan::Expectation> list;
+            const auto own = received(header.rank);
+            for (std::size_t i = 0; i < own.size(); ++i) {
+                const Rank from = own[i].peer;
+                const auto there = sent(from);
+                const auto at = static_cast<std::uint64_t>(
+                    std::ranges::find(there, header.rank, &Message::peer) - there.begin());
+                const std::uint64_t first = (sent(header.rank).size() + i) * pieces(header.rank);
+                for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
+                    list.push_back({static_cast<std::uint32_t>(first + p), from, from,
+                                    static_cast<std::uint32_t>(at * pieces(from) + p)});
+            }
+            return list;
+        };
+        return contract;
+    }
+    [[nodiscard]] plan::Verdict verify() const {
+        const auto list = programs();
+        const plan::Contract achieved = contract();
+        return plan::verify(
+            {.programs = list, .contract = &achieved, .elements = 0, .in_place = false});
+    }
+
+  private:
+    static void add(std::vector<Message>& list, Rank peer, std::uint64_t count) {
+        if (count > 0) list.push_back({peer, count});
+    }
+};
+
+Matrix draw_matrix(base::Random& random, int size) {
+    Matrix matrix{.size = size, .piece = 1 + random.below(4), .counts = {}};
+    const std::uint64_t most = 1 + random.below(30);
+    for (int from = 0; from < size; ++from) {
+        Counts& row = matrix.counts.emplace_back();
+        for (int to = 0; to < size; ++to)
+            row.push_back(random.chance(1, 3) ? 0 : random.below(most + 1));
+    }
+    return matrix;
+}
+
+TEST(ExchangeProof, EveryMessageArrivesWholeInPieces) {
+    base::Random random(7);
+    for (int size = 1; size <= 17; ++size) {
+        for (int trial = 0; trial < 6; ++trial) {
+            const Matrix matrix = draw_matrix(random, size);
+            std::uint64_t pieces = 0;
+            std::uint64_t elements = 0;
+            for (Rank from = 0; from < size; ++from) {
+                for (Rank to = 0; to < size; ++to) {
+                    if (from == to) continue;
+                    elements += matrix.at(from, to);
+                    pieces += (matrix.at(from, to) + matrix.piece - 1) / matrix.piece;
+                }
+            }
+            const auto verdict = matrix.verify();
+            ASSERT_TRUE(verdict.valid) << size << " trial " << trial << ": " << verdict.error;
+            EXPECT_EQ(verdict.messages, pieces);
+            EXPECT_EQ(verdict.bytes_total, elements * 8);
+            EXPECT_FALSE(verdict.synchronizing && size > 2 && pieces == 0);
+        }
+    }
+}
+
+TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
+    Matrix matrix{.size = 5, .piece = 10, .counts = std::vector<Counts>(5, Counts(5, 0))};
+    matrix.counts[1][3] = 7;
+    const auto programs = matrix.programs();
+    EXPECT_EQ(programs[1].steps.size(), 1U);
+    EXPECT_EQ(programs[3].steps.size(), 2U);
+    EXPECT_TRUE(programs[0].steps.empty());
+    const auto verdict = matrix.verify();
+    ASSERT_TRUE(verdict.valid) << verdict.error;
+    EXPECT_EQ(verdict.messages, 1U);
+    EXPECT_EQ(verdict.signals, 0U);
+    EXPECT_FALSE(verdict.synchronizing);
+}
+
+TEST(ExchangeProof, CountsThatTheTwoEndsDisagreeAboutAreNoProgram) {
+    Matrix sender{.size = 2, .piece = 4, .counts = {{0, 3}, {0, 0}}};
+    Matrix receiver{.size = 2, .piece = 4, .counts = {{0, 2}, {0, 0}}};
+    const std::vector<plan::Program> programs{sender.programs()[0], receiver.programs()[1]};
+    const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
+    EXPECT_FALSE(verdict.valid);
+    EXPECT_NE(verdict.error.find("names a unit of 2 elements"), std::string::npos) << verdict.error;
+}
+
+TEST(ExchangeProof, ALoopOfMoreRepeatsThanSegmentsTellsItsSignalsApart) {
+    Matrix matrix{.size = 2, .piece = 1, .counts = {{0, 9}, {0, 0}}};
+    std::vector<plan::Program> programs = matrix.programs();
+    const plan::Contract achieved = matrix.contract();
+    for (plan::Program& program : programs) program.segments = 3;
+    const auto verdict = plan::verify(
+        {.programs = programs, .contract = &achieved, .elements = 0, .in_place = false});
+    EXPECT_FALSE(verdict.valid);
+    EXPECT_NE(verdict.error.find("takes 4 segments for 2 copies, there are 3"), std::string::npos)
+        << verdict.error;
+}
+
+}  // namespace
+}  // namespace weft::collectives
