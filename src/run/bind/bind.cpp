@@ -55,7 +55,27 @@ class Binder {
             if (step.kind == StepKind::publish)
                 published_max_ = std::max(published_max_, bytes_max(out.source));
             if (step.kind == StepKind::expose) out.operands = bound_.exposes++;
+            if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
             if (step.kind == StepKind::reduce || step.kind == StepKind::copy) check_shape(out);
+        }
+    }
+
+    /// Of a program whose counts are between two: what each message is to carry goes into its flags.
+    void add_pairs() {
+        for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
+            BoundStep& step = bound_.steps[at];
+            if (step.kind == StepKind::put) {
+                const std::uint64_t count = block_elements(step.source);
+                step.salt = salt_of(count);
+                step.in_cell = fits_cell(count);
+                pair_with(step.peer).sends = count;
+            } else if (step.kind == StepKind::wait && step.lag == 0) {
+                const BoundStep& reader = reader_of(at);
+                const std::uint64_t count = block_elements(reader.target);
+                step.salt = salt_of(count);
+                bound_.pieces[reader.source.start].in_cell = fits_cell(count);
+                pair_with(step.peer).awaits = count;
+            }
         }
     }
 
@@ -63,13 +83,46 @@ class Binder {
     [[nodiscard]] std::uint64_t published_max() const { return published_max_; }
 
   private:
+    /// Elements of the block that a list's unit is a part of.
+    [[nodiscard]] std::uint64_t block_elements(PieceList list) const {
+        const std::uint32_t pieces = partition_.units_of_block();
+        const std::uint32_t first = bound_.pieces[list.start].first / pieces * pieces;
+        return partition_.size(first, pieces);
+    }
+    /// Both ends know whether their message is one piece that a cell holds.
+    [[nodiscard]] bool fits_cell(std::uint64_t count) const {
+        return count * bound_.element_bytes <= base::kCellPayload;
+    }
+    /// 16 bits, which are not 0.
+    [[nodiscard]] static std::uint32_t salt_of(std::uint64_t count) {
+        const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
+        return static_cast<std::uint32_t>(mixed >> 48) | 1U;
+    }
+    Pair& pair_with(Rank peer) {
+        const auto found = std::ranges::find(bound_.pairs, peer, &Pair::peer);
+        return found != bound_.pairs.end() ? *found : bound_.pairs.emplace_back(Pair{.peer = peer});
+    }
+    /// The step that reads what a wait awaits.
+    [[nodiscard]] const BoundStep& reader_of(std::size_t wait) const {
+        const std::uint32_t number = bound_.steps[wait].number;
+        const auto reader =
+            std::find_if(bound_.steps.begin() + static_cast<std::ptrdiff_t>(wait),
+                         bound_.steps.end(), [&](const BoundStep& step) {
+                             if (step.kind != StepKind::copy) return false;
+                             const Piece& piece = bound_.pieces[step.source.start];
+                             return piece.buffer == Buffer::slot && piece.index == number;
+                         });
+        WEFT_CHECK(reader != bound_.steps.end(), wait, number);
+        return *reader;
+    }
+
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
         std::uint64_t packed = 0;
         for (std::uint32_t i = 0; i < list.count; ++i) {
             const Block& block = bound_.program.blocks[list.start + i];
             if (block.stride == 1 || block.count <= 1) {
-                packed = add_piece(block, block.first, block.count, packed);
+                packed = add_run(block, packed);
                 continue;
             }
             for (std::uint32_t k = 0; k < block.count; ++k)
@@ -91,6 +144,22 @@ class Binder {
         return bytes;
     }
 
+    /// Consecutive units: one piece, unless blocks stand apart in the caller's memory. Those that move
+    /// with the segment pass from one block to the next, so they are pieces of a unit each.
+    std::uint64_t add_run(const Block& block, std::uint64_t packed) {
+        if (!bound_.stands_apart(block.buffer))
+            return add_piece(block, block.first, block.count, packed);
+        const std::uint32_t end = block.first + block.count;
+        for (std::uint32_t unit = block.first; unit < end;) {
+            const std::uint32_t of_block = partition_.units_of_block();
+            const std::uint32_t next =
+                block.advance != 0 ? unit + 1 : std::min(end, (unit / of_block + 1) * of_block);
+            packed = add_piece(block, unit, next - unit, packed);
+            unit = next;
+        }
+        return packed;
+    }
+
     /// Returns where the next piece of a packed payload starts.
     std::uint64_t add_piece(const Block& block, std::uint32_t first, std::uint32_t count,
                             std::uint64_t packed) {
@@ -108,7 +177,7 @@ class Binder {
             const std::uint64_t inside = partition_.begin(first) - partition_.begin(piece.origin);
             piece.offset = packed + inside * element;
         } else {
-            piece.offset = partition_.begin(first) * element;
+            piece.offset = bound_.place(block.buffer, first) * element;
         }
         bound_.pieces.push_back(piece);
         return packed + piece.bytes;
@@ -155,6 +224,13 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
         starts.push_back(
             plus(starts.back(), times(program.depth, in_lines(times(room, unit_bytes)))));
     return starts;
+}
+
+/// Slots that payloads are put to.
+std::uint32_t slots_with_room(const plan::Program& program) {
+    std::uint32_t slots = 0;
+    while (slots < program.slots && program.room(slots) > 0) ++slots;
+    return slots;
 }
 
 /// Bytes of all slots in a bulk bank.
@@ -215,13 +291,15 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     const std::uint64_t payload =
         payload_bytes_max(program, options.elements, options.element_bytes);
     bound.partition = partition;
+    bound.input_starts = options.input_starts;
+    bound.output_starts = options.output_starts;
     bound.description = options.description;
     // Never 0: with tick 0, after the wrap, the flag would equal a cell that nobody has written.
     bound.call_hash = options.call_hash == 0 ? 1 : options.call_hash;
     bound.elements = options.elements;
     bound.element_bytes = options.element_bytes;
     bound.synchronizing = program.synchronizing;
-    bound.bulk = payload > base::kCellPayload;
+    bound.bulk = program.pairwise || payload > base::kCellPayload;
     bound.segments = program.segments;
     bound.depth = program.depth;
     bound.slot_bytes = in_lines(payload);
@@ -239,19 +317,28 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
     const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
-    const std::uint64_t bank_bytes = slots_bytes(program, unit_bytes);
-    if (!program.slot_rooms.empty()) bound.slot_starts = slot_starts(program, unit_bytes);
+    const std::uint32_t rooms = program.pairwise ? slots_with_room(program) : 0;
+    if (rooms > 0) {
+        bound.slot_bytes = even_slot_bytes(options.shape, rooms, program.depth);
+        WEFT_CHECK(unit_bytes <= bound.slot_bytes, unit_bytes, bound.slot_bytes);
+    }
+    const std::uint64_t bank_bytes = program.pairwise
+                                         ? std::uint64_t{rooms} * program.depth * bound.slot_bytes
+                                         : slots_bytes(program, unit_bytes);
+    if (!program.slot_rooms.empty() && !program.pairwise)
+        bound.slot_starts = slot_starts(program, unit_bytes);
     if (bound.bulk && bank_bytes > options.shape.bulk_bytes)
         return base::fail(Status::memory,
                           "{} {} needs {} bytes of put targets per bank, the team has {} "
                           "(WEFT_BANK_BYTES sets it)",
                           program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
-    bound.small =
-        bound.bulk && options.shape.small_banks > 0 && bank_bytes <= options.shape.small_bytes;
+    bound.small = bound.bulk && !program.pairwise && options.shape.small_banks > 0 &&
+                  bank_bytes <= options.shape.small_bytes;
     bound.program = std::move(program);
     Binder binder(bound, partition);
     binder.add_steps();
+    if (bound.program.pairwise) binder.add_pairs();
     if (binder.published_max() > base::kCellPayload)
         return base::fail(Status::unsupported,
                           "{} {} publishes {} bytes, a published cell holds {}",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/region.hpp"
 #include "base/result.hpp"
@@ -17,11 +18,20 @@ struct BindOptions {
     std::string description;
     base::RegionShape shape;
     bool fuse = true;  ///< also make the fused form where the steps allow it
+    /// Of ragged vectors: where blocks start in the caller's memory, in elements; empty: behind each other.
+    std::vector<std::uint64_t> input_starts = {};
+    std::vector<std::uint64_t> output_starts = {};
 };
 
 /// Bytes of the largest payload that any put of the program carries.
 [[nodiscard]] std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
                                               std::uint32_t element_bytes);
+
+/// Bytes of each slot where so many, with their copies, share a bulk bank.
+[[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,
+                                                      std::uint32_t slots, std::uint32_t depth) {
+    return shape.bulk_bytes / (std::uint64_t{slots} * depth) / 64 * 64;
+}
 
 /// How many segments a call must be cut into so that its payloads fit a bulk bank: `whole` is the
 /// program generated with one segment; `segmented` one with two (its depth and slots count). 1 if

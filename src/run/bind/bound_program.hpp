@@ -23,6 +23,7 @@ namespace weft::run {
 struct Piece {
     plan::Buffer buffer = plan::Buffer::input;
     bool moving = false;
+    bool in_cell = false;  ///< slot of a program with bulk payloads: this one travels in its cell
     Rank peer = plan::kNoRank;  ///< published, mapped: team rank
     std::uint32_t index = 0;    ///< scratch, slot, published, mapped: number
     std::uint32_t origin = 0;
@@ -38,13 +39,24 @@ struct PieceList {
     std::uint32_t count = 0;
 };
 
+/// What two ranks have to say to each other in a call whose counts only they know, in elements.
+struct Pair {
+    Rank peer = plan::kNoRank;  ///< team rank
+    std::uint64_t sends = 0;    ///< this rank to the peer
+    std::uint64_t awaits = 0;   ///< this rank from the peer
+};
+
 struct BoundStep {
     plan::StepKind kind = plan::StepKind::local;
     std::uint8_t flags = 0;
+    bool in_cell = false;  ///< put of a program with bulk payloads: this one travels in its cell
     std::uint16_t lag = 0;
-    Rank peer = plan::kNoRank;   ///< team rank
-    std::uint32_t number = 0;    ///< slot, signal or cell number; loop: steps of the body
-    std::uint32_t operands = 0;  ///< reduce; expose: which of the program's exposes this is
+    Rank peer = plan::kNoRank;  ///< team rank
+    std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body
+    std::uint32_t operands =
+        0;  ///< reduce; expose: which of the program's exposes this is; loop: how often
+    /// Put, wait: of what only the two ends know about the message; goes into its flag. 0: nothing.
+    std::uint32_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
 };
@@ -54,6 +66,9 @@ struct BoundProgram {
     std::string description;      ///< the call in words, for ranks that disagree about it
     std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
+    /// Where blocks of a ragged vector start in the caller's memory; empty: as the partition has it.
+    std::vector<std::uint64_t> input_starts;
+    std::vector<std::uint64_t> output_starts;
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     bool synchronizing = false;
@@ -72,7 +87,18 @@ struct BoundProgram {
     std::uint32_t pieces_max = 0;  ///< longest list of one step
     std::uint32_t exposes = 0;     ///< expose steps
     FusedProgram fused;            ///< empty if the steps do not have that form
+    std::vector<Pair> pairs;       ///< of calls whose counts only the two ends of a message know
 
+    /// Whether a buffer's blocks may stand apart.
+    [[nodiscard]] bool stands_apart(plan::Buffer buffer) const {
+        return (buffer == plan::Buffer::input && !input_starts.empty()) ||
+               (buffer == plan::Buffer::output && !output_starts.empty());
+    }
+    /// The element of a vector that a unit starts at.
+    [[nodiscard]] std::uint64_t place(plan::Buffer buffer, std::uint32_t unit) const {
+        if (!stands_apart(buffer)) return partition.begin(unit);
+        return partition.place(unit, buffer == plan::Buffer::input ? input_starts : output_starts);
+    }
     /// Where a copy of a slot lies in a bulk bank.
     [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t copy) const {
         if (slot_starts.empty()) return (std::uint64_t{number} * depth + copy) * slot_bytes;

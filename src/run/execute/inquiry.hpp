@@ -25,6 +25,7 @@ namespace weft::run {
 /// What one rank believes a call to be; or a verdict about it, if call_hash is kVerdict.
 struct Inquiry {
     static constexpr std::uint16_t kVerdict = 0;  ///< no call has this hash
+    static constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
     Rank rank = 0;  ///< who says so, in the job
     std::uint32_t team = 0;
@@ -34,8 +35,11 @@ struct Inquiry {
     std::uint32_t checksum = 0;
     std::uint16_t call_hash = 0;
     std::uint16_t hash_before = 0;  ///< of the call before; 0: not known any more
+    /// Elements that the two have for each other in a call whose counts only they know; else kAny.
+    std::uint64_t sends = kAny;   ///< who says so to who is asked
+    std::uint64_t awaits = kAny;  ///< and from there
     /// The call, or the verdict, in words, zero-terminated; then the call before, likewise.
-    char text[344] = {};
+    char text[328] = {};
 };
 static_assert(sizeof(Inquiry) == 384);
 

@@ -66,7 +66,7 @@ class Stepper {
         const BoundStep& step = op.program->steps[lane.at];
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
-        return {cell->flag.load(std::memory_order_relaxed), flag(op, segment)};
+        return {cell->flag.load(std::memory_order_relaxed), flag(op, segment, step.salt)};
     }
 
   private:
@@ -102,6 +102,7 @@ class Stepper {
                 lane.segment = 0;
                 lane.loop_body = lane.at + 1;
                 lane.loop_end = lane.at + 1 + step.number;
+                lane.repeats = step.operands;
                 break;
         }
         if (progress == Progress::advanced) next_step(op, lane);
@@ -111,11 +112,12 @@ class Stepper {
     static void next_step(const Operation& op, LaneState& lane) {
         ++lane.at;
         if (lane.loop_end == 0 || lane.at != lane.loop_end) return;
-        if (++lane.segment < op.program->segments) {
+        if (++lane.segment < lane.repeats) {
             lane.at = lane.loop_body;
         } else {
             lane.segment = 0;
             lane.loop_end = 0;
+            lane.repeats = op.program->segments;
         }
     }
 
@@ -125,8 +127,13 @@ class Stepper {
                                                    std::uint32_t segment) {
         return number * op.program->depth + segment % op.program->depth;
     }
-    [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment) {
-        return base::flag_word((op.tick + segment) & base::kTickMask, flag_hash(op.digest));
+    /// Loops that run more often than there are segments begin anew with their ticks: flags that follow
+    /// each other in one cell differ, and who waits for one has seen the one before.
+    [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
+                                             std::uint32_t salt) {
+        const std::uint32_t segments = op.program->segments;
+        const std::uint32_t turn = segment < segments ? segment : segment % segments;
+        return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest ^ salt));
     }
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {
@@ -140,7 +147,7 @@ class Stepper {
         if (lane.segment < step.lag) return true;
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
-        const base::FlagWord want = flag(op, segment);
+        const base::FlagWord want = flag(op, segment, step.salt);
         // Acquire: pairs with the release of the writer's flag; its payload is visible after it.
         if (cell->flag.load(std::memory_order_acquire) == want) return true;
         if (op.team->near(step.peer) != nullptr) return false;
@@ -153,7 +160,7 @@ class Stepper {
         put.peer = op.team->setup.job_ranks[step.peer];
         put.cell = op.team->setup.region +
                    op.team->setup.shape.cell(op.bank, cell_number(op, step.number, lane.segment));
-        put.flag = flag(op, lane.segment);
+        put.flag = flag(op, lane.segment, step.salt);
         put.pending = &op.pending;
         return put;
     }
@@ -174,15 +181,14 @@ class Stepper {
         put.parts = parts_;
         if (step.target.count != 0) {
             put.target = exposed_offset(op, op.program->pieces[step.target.start], lane.segment);
-        } else if (op.program->bulk) {
+        } else if (op.program->bulk && !step.in_cell) {
             put.target = op.team->setup.region + slot_offset(op, step.number, lane.segment);
         }
         return post(lane, put);
     }
 
     Progress signal(Operation& op, LaneState& lane, const BoundStep& step) {
-        if (step.lag != 0 && lane.segment + step.lag >= op.program->segments)
-            return Progress::advanced;
+        if (step.lag != 0 && lane.segment + step.lag >= lane.repeats) return Progress::advanced;
         return post(lane, start_put(op, lane, step));
     }
 
@@ -218,7 +224,7 @@ class Stepper {
             at += bytes;
         });
         // Release: pairs with the acquire in arrived().
-        cell->flag.store(flag(op, lane.segment), std::memory_order_release);
+        cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
     }
 
     // --- data ----------------------------------------------------------------------------------
@@ -295,8 +301,10 @@ class Stepper {
         const bool vector = piece.buffer == plan::Buffer::input ||
                             piece.buffer == plan::Buffer::output ||
                             piece.buffer == plan::Buffer::scratch;
-        std::uint64_t offset = begin * element;
-        if (!vector) {
+        std::uint64_t offset = 0;
+        if (vector) {
+            offset = op.program->place(piece.buffer, piece.first + shift) * element;
+        } else {
             offset = packed + (begin - partition.begin(piece.origin + shift)) * element;
         }
         packed += bytes;
@@ -313,7 +321,7 @@ class Stepper {
             case plan::Buffer::scratch:
                 return op.scratch.data() + piece.index * scratch_stride(op);
             case plan::Buffer::slot:
-                if (op.program->bulk)
+                if (op.program->bulk && !piece.in_cell)
                     return op.team->own_region + slot_offset(op, piece.index, segment);
                 return op.team->cell(op.bank, cell_number(op, piece.index, segment))->payload;
             case plan::Buffer::published:

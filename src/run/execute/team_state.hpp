@@ -74,6 +74,10 @@ struct TeamState {
     }
     /// What call `epoch` is or was here; no program if it is not made yet or too long ago.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
+    /// Calls before this one are complete here, and recall() does not know them any more.
+    [[nodiscard]] Epoch forgotten_before() const {
+        return cells->first_incomplete() - static_cast<Epoch>(history.size());
+    }
 
     TeamSetup setup;
     std::unique_ptr<Window> cells;  ///< numbers every call

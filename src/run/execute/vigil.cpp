@@ -48,6 +48,29 @@ std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
         just_before ? text_before(theirs) : text_of(theirs));
 }
 
+std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
+    if (theirs.sends == Inquiry::kAny || mine.sends == Inquiry::kAny) return "";
+    std::string text;
+    const auto add = [&](const Inquiry& from, const Inquiry& to) {
+        if (from.sends == to.awaits) return;
+        text += fmt::format("{} rank {} sends {} elements to rank {}, which expects {}",
+                            text.empty() ? "" : ";", from.rank, from.sends, to.rank, to.awaits);
+    };
+    add(theirs, mine);
+    add(mine, theirs);
+    if (text.empty()) return text;
+    return fmt::format("ranks disagree about call {} of team {}, {}:{}", theirs.epoch, theirs.team,
+                       text_of(mine), text);
+}
+
+void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {
+    if (!program.program.pairwise) return;
+    const auto pair = std::ranges::find(program.pairs, peer, &Pair::peer);
+    inquiry.sends = pair == program.pairs.end() ? 0 : pair->sends;
+    inquiry.awaits = pair == program.pairs.end() ? 0 : pair->awaits;
+    inquiry.checksum = checksum_of(inquiry);
+}
+
 Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job_rank) {
     Inquiry inquiry;
     inquiry.rank = job_rank;

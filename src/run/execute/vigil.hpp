@@ -11,6 +11,7 @@
 //          unless the user asked for that.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +57,10 @@ struct Stuck {
 [[nodiscard]] std::string last_words_of(const std::vector<Stuck>& lanes, Rank job_rank);
 /// Both sides of a disagreement, in words.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
+/// The same about what two ranks have for each other in one call; empty if they agree.
+[[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine);
+/// Adds to an inquiry what this rank has for the peer (a rank of the team) that it goes to.
+void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 /// What this rank believes call `epoch` to be.
 [[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call,
                                    Rank job_rank);
@@ -192,8 +197,10 @@ class Vigil {
 
     void ask(const Stuck& lane) {
         if (lane.peer < 0 || lane.waits_for_local || lane.team == nullptr) return;
-        send(make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_),
-             lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
+        Inquiry inquiry =
+            make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_);
+        add_pair(inquiry, *lane.program, lane.peer);
+        send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
     }
 
     /// Compares an inquiry with what this rank called under that number. A verdict is believed.
@@ -208,15 +215,26 @@ class Vigil {
             const PastCall mine = team->recall(inquiry.epoch);
             std::string text(text_of(inquiry));
             if (inquiry.call_hash != Inquiry::kVerdict) {
-                if (mine.program == nullptr || mine.digest == inquiry.digest) return true;
-                text =
-                    disagreement_text(inquiry, make_inquiry(*team, inquiry.epoch, mine, job_rank_));
+                text = compare(inquiry, *team, mine);
+                if (text.empty()) return true;
                 tell("weft: " + text);
             }
             pass_on(text, inquiry, *team, mine.program);
             return give_up({Status::argument, text}, team.get());
         }
         return true;
+    }
+
+    /// What the two sides disagree about, in words; empty if nothing.
+    [[nodiscard]] std::string compare(const Inquiry& theirs, const TeamState& team,
+                                      PastCall called) const {
+        if (called.program == nullptr) return "";
+        Inquiry mine = make_inquiry(team, theirs.epoch, called, job_rank_);
+        if (called.digest != theirs.digest) return disagreement_text(theirs, mine);
+        const auto asker = std::ranges::find(team.setup.job_ranks, theirs.rank);
+        if (asker == team.setup.job_ranks.end()) return "";
+        add_pair(mine, *called.program, static_cast<Rank>(asker - team.setup.job_ranks.begin()));
+        return pair_disagreement_text(theirs, mine);
     }
 
     /// Answers a rank that asks about a team that has failed here.
