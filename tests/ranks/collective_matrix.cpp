@@ -27,6 +27,7 @@
 #include "tests/ranks/matrix_memory.hpp"
 #include "tests/ranks/named_matrix.hpp"
 #include "tests/ranks/nested_specs.hpp"
+#include "tests/ranks/ragged_matrix.hpp"
 #include "tests/ranks/reference.hpp"
 #include "tests/ranks/typed_matrix.hpp"
 #include "weft/weft.hpp"
@@ -71,6 +72,7 @@ class Matrixer {
                               [this](bool right, const std::string& what) { judge(right, what); }};
         NamedMatrix(world_, product_, depth_ == Depth::sample ? 40 : 300, book).run();
         TypedMatrix(world_, book).run();
+        RaggedMatrix(world_, product_, book).run();
         started_calls();
         splits();
         teams_that_follow_each_other();

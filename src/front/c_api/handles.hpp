@@ -29,8 +29,9 @@ struct Request {
     const weft_team* team = nullptr;
     run::CallShape shape;
     run::Buffers buffers;
-    HeldOperations user;                  ///< what the shape refers to
-    run::Operation* operation = nullptr;  ///< while it is in flight
+    HeldOperations user;                                      ///< what the shape refers to
+    std::shared_ptr<const run::HeldBlocks> blocks = nullptr;  ///< likewise, of a persistent call
+    run::Operation* operation = nullptr;                      ///< while it is in flight
     bool persistent = false;
 };
 

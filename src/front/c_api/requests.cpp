@@ -21,12 +21,17 @@ Result<void> make(weft_team* team, weft_request** request, Form form, Read read)
     const auto found = c_api::find_team(team);
     if (!found) return found.failure();
     if (request == nullptr) return fail(Status::argument, "request is NULL");
-    Result<c_api::Request> call = read();
+    Result<c_api::Request> call = c_api::read_on(*found->team, read);
     if (!call) return call.failure();
     if (auto settled = c_api::settle_in_place(*found->team, *call); !settled) return settled;
     call->team = team;
     call->persistent = form == Form::persistent;
     if (auto fits = found->team->prepare(call->shape, call->buffers); !fits) return fits;
+    if (call->persistent && weft::run::has_counts(call->shape.kind)) {
+        call->blocks = std::make_shared<weft::run::HeldBlocks>(call->shape.in, call->shape.out);
+        call->shape.in = call->blocks->in();
+        call->shape.out = call->blocks->out();
+    }
     const auto handle = found->context->add_request(std::move(*call));
     if (!handle) return handle.failure();
     if (form == Form::started) {
@@ -146,6 +151,43 @@ extern "C" weft_status weft_iexscan(weft_team* team, const void* in, void* out, 
     });
 }
 
+extern "C" weft_status weft_igatherv(weft_team* team, const void* in, size_t count, void* out,
+                                     const size_t* counts, const size_t* displacements,
+                                     weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        c_api::gatherv(in, count, out, counts, displacements, type, root));
+}
+
+extern "C" weft_status weft_iscatterv(weft_team* team, const void* in, const size_t* counts,
+                                      const size_t* displacements, void* out, size_t count,
+                                      weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        c_api::scatterv(in, counts, displacements, out, count, type, root));
+}
+
+extern "C" weft_status weft_iallgatherv(weft_team* team, const void* in, void* out,
+                                        const size_t* counts, const size_t* displacements,
+                                        weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        c_api::allgatherv(in, out, counts, displacements, type));
+}
+
+extern "C" weft_status weft_ialltoallv(weft_team* team, const void* in, const size_t* in_counts,
+                                       const size_t* in_displacements, void* out,
+                                       const size_t* out_counts, const size_t* out_displacements,
+                                       weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        c_api::alltoallv(in, in_counts, in_displacements, out, out_counts,
+                                         out_displacements, type));
+}
+
+extern "C" weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void* out,
+                                             const size_t* counts, weft_type type, weft_op op,
+                                             weft_request** request) {
+    return make_guarded(__func__, team, request, Form::started,
+                        c_api::reduce_scatterv(in, out, counts, type, op));
+}
+
 extern "C" weft_status weft_barrier_init(weft_team* team, weft_request** request) {
     return make_guarded(__func__, team, request, Form::persistent, c_api::read_barrier);
 }
@@ -226,6 +268,44 @@ extern "C" weft_status weft_exscan_init(weft_team* team, const void* in, void* o
         return c_api::read_reduction(weft::Collective::exscan,
                                      {.in = in, .out = out, .count = count, .type = type}, op);
     });
+}
+
+extern "C" weft_status weft_gatherv_init(weft_team* team, const void* in, size_t count, void* out,
+                                         const size_t* counts, const size_t* displacements,
+                                         weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        c_api::gatherv(in, count, out, counts, displacements, type, root));
+}
+
+extern "C" weft_status weft_scatterv_init(weft_team* team, const void* in, const size_t* counts,
+                                          const size_t* displacements, void* out, size_t count,
+                                          weft_type type, int root, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        c_api::scatterv(in, counts, displacements, out, count, type, root));
+}
+
+extern "C" weft_status weft_allgatherv_init(weft_team* team, const void* in, void* out,
+                                            const size_t* counts, const size_t* displacements,
+                                            weft_type type, weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        c_api::allgatherv(in, out, counts, displacements, type));
+}
+
+extern "C" weft_status weft_alltoallv_init(weft_team* team, const void* in, const size_t* in_counts,
+                                           const size_t* in_displacements, void* out,
+                                           const size_t* out_counts,
+                                           const size_t* out_displacements, weft_type type,
+                                           weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        c_api::alltoallv(in, in_counts, in_displacements, out, out_counts,
+                                         out_displacements, type));
+}
+
+extern "C" weft_status weft_reduce_scatterv_init(weft_team* team, const void* in, void* out,
+                                                 const size_t* counts, weft_type type, weft_op op,
+                                                 weft_request** request) {
+    return make_guarded(__func__, team, request, Form::persistent,
+                        c_api::reduce_scatterv(in, out, counts, type, op));
 }
 
 extern "C" weft_status weft_start(weft_request* request) {

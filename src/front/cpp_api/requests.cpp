@@ -58,6 +58,7 @@ struct PersistentRequest::State {
     run::CallShape shape;
     run::Buffers buffers;
     std::shared_ptr<const void> user;  ///< what the shape refers to
+    std::unique_ptr<const run::HeldBlocks> blocks;
     Request current;
 };
 
@@ -111,11 +112,14 @@ Request Team::start_reduce(const void* in, void* out, std::size_t count, const U
 }
 
 PersistentRequest Team::prepare(const Call& call) {
-    const run::CallShape shape = detail::succeed(run::shape_of(call));
+    run::CallShape shape = team_of(link_).as_seen(detail::succeed(run::shape_of(call)));
     detail::succeed(team_of(link_).prepare(shape, {call.in, call.out}));
+    auto blocks = std::make_unique<const run::HeldBlocks>(shape.in, shape.out);
+    shape.in = blocks->in();
+    shape.out = blocks->out();
     PersistentRequest request;
-    request.state_ = std::make_unique<PersistentRequest::State>(
-        PersistentRequest::State{link_, shape, {call.in, call.out}, call.user, {}});
+    request.state_ = std::make_unique<PersistentRequest::State>(PersistentRequest::State{
+        link_, shape, {call.in, call.out}, call.user, std::move(blocks), {}});
     return request;
 }
 

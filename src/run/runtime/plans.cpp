@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <numeric>
 
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"
@@ -14,14 +15,26 @@ namespace weft::run {
 
 namespace {
 
+/// What there is for calls whose counts only the two ends know.
+constexpr std::string_view kDirect = "direct";
+
 std::uint32_t element_bytes(const CallShape& shape) {
     if (shape.user != nullptr) return static_cast<std::uint32_t>(shape.user->element_bytes);
     return static_cast<std::uint32_t>(base::size_of(shape.type));
 }
 
+/// Of calls whose counts all ranks know.
+std::span<const std::size_t> counts_of(const CallShape& shape) {
+    return shape.kind == Kind::reduce_scatterv ? shape.in.counts : shape.out.counts;
+}
+
 std::string describe(const CallShape& shape, std::string_view spec) {
     std::string text(name_of(shape.kind));
-    if (shape.kind != Kind::barrier)
+    if (is_exchange(shape.kind))
+        text += fmt::format(" of {}", base::name_of(shape.type));  // counts are between two
+    else if (has_counts(shape.kind))
+        text += fmt::format(" of {} {}", to_text(counts_of(shape)), base::name_of(shape.type));
+    else if (shape.kind != Kind::barrier)
         text += fmt::format(" of {} {}", shape.elements, base::name_of(shape.type));
     if (has_operation(shape.kind)) text += fmt::format(" with {}", base::name_of(shape.op));
     if (shape.root >= 0) text += fmt::format(" from root {}", shape.root);
@@ -89,6 +102,31 @@ base::Result<void> check(const CallShape& shape, Rank size) {
     return {};
 }
 
+/// Whether what the call has of counts and displacements can be used.
+base::Result<void> check_counts(const CallShape& shape, Rank rank, Rank size) {
+    const bool at_root = !has_root(shape.kind) || shape.root == rank;
+    const bool in = shape.kind == Kind::reduce_scatterv || shape.kind == Kind::alltoallv ||
+                    (shape.kind == Kind::scatterv && at_root);
+    const bool out = shape.kind == Kind::allgatherv || shape.kind == Kind::alltoallv ||
+                     (shape.kind == Kind::gatherv && at_root);
+    const std::uint64_t bytes = element_bytes(shape);
+    if (in) {
+        if (auto checked = check_blocks(shape.in, "in", size, bytes); !checked) return checked;
+    }
+    return out ? check_blocks(shape.out, "out", size, bytes) : base::Result<void>();
+}
+
+/// So many bytes, if any.
+Extents extent(std::uint64_t bytes) {
+    return bytes == 0 ? Extents() : Extents{{0, bytes}};
+}
+
+/// Where blocks start, if that is not behind each other.
+std::vector<std::uint64_t> apart(const Blocks& blocks) {
+    std::vector<std::uint64_t> starts = starts_of(blocks);
+    return starts == starts_of({.counts = blocks.counts}) ? std::vector<std::uint64_t>() : starts;
+}
+
 }  // namespace
 
 CallClass class_of(const CallShape& shape, std::string_view collective) {
@@ -97,6 +135,12 @@ CallClass class_of(const CallShape& shape, std::string_view collective) {
     call.elements = shape.elements;
     call.element_bytes = element_bytes(shape);
     const auto kind = std::ranges::find(kKindNames, collective) - kKindNames.begin();
+    if (has_counts(static_cast<Kind>(kind))) {
+        call.collective = collective_of(static_cast<Kind>(kind));
+        const auto counts = counts_of(shape);
+        const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+        if (!counts.empty()) call.elements = (sum + counts.size() - 1) / counts.size();
+    }
     if (!has_operation(static_cast<Kind>(kind))) return call;
     call.ordered = shape.user != nullptr && !shape.user->commutative;
     call.bit_identical = !is_exact(shape);
@@ -139,10 +183,16 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
 }
 
 base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
+    if (is_exchange(shape.kind)) return std::string(kDirect);
     return chooser_.choose(class_of(shape, name_of(shape.kind)));
 }
 
 std::uint64_t PlanCache::vector_elements(const CallShape& shape) const {
+    if (is_exchange(shape.kind)) return 0;
+    if (has_counts(shape.kind)) {
+        const auto counts = counts_of(shape);
+        return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    }
     return collectives::contract(name_of(shape.kind))
         .vector_elements(context_.size, shape.elements);
 }
@@ -155,6 +205,10 @@ base::Result<const Plan*> PlanCache::inserted_barrier() {
 }
 
 base::Result<const Plan*> PlanCache::find_or_make(const CallShape& shape) {
+    if (has_counts(shape.kind)) {
+        if (auto checked = check_counts(shape, context_.rank, context_.size); !checked)
+            return checked.failure().within(name_of(shape.kind));
+    }
     const auto spec = choose(shape);
     if (!spec) return spec.failure();
     const auto plan = keep(shape, *spec);
@@ -168,9 +222,23 @@ base::Result<const Plan*> PlanCache::keep(const CallShape& shape, const std::str
     if (found == plans_.end()) {
         auto made = make(shape, spec);
         if (!made) return made.failure().within(name_of(shape.kind));
+        key.first = (*made)->shape;  // what it refers to is the plan's
         found = plans_.emplace(std::move(key), std::move(*made)).first;
+        if (has_counts(shape.kind)) ++block_plans_;
     }
     return found->second.get();
+}
+
+void PlanCache::retire(Epoch before) {
+    std::erase_if(plans_, [&](const auto& entry) {
+        const Plan& plan = *entry.second;
+        if (!has_counts(plan.shape.kind) || plan.used >= before) return false;
+        const Plan*& last = last_[static_cast<std::size_t>(plan.shape.kind)];
+        if (last == &plan) last = nullptr;
+        --block_plans_;
+        return true;
+    });
+    block_plans_most_ = std::max(kBlockPlans, 2 * block_plans_);
 }
 
 base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
@@ -179,6 +247,13 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     if (!parsed) return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
     auto plan = std::make_unique<Plan>();
     plan->shape = shape;
+    if (has_counts(shape.kind)) {
+        auto blocks = plan_blocks(shape);
+        if (!blocks) return blocks.failure();
+        plan->blocks = *std::move(blocks);
+        plan->shape.in = plan->blocks->held.in();
+        plan->shape.out = plan->blocks->held.out();
+    }
     plan->reducer.user = shape.user;
     plan->reducer.element_bytes = element_bytes(shape);
     if (has_operation(shape.kind) && shape.user == nullptr) {
@@ -193,15 +268,111 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
                         .element_bytes = element_bytes(shape),
                         .description = describe(shape, spec),
                         .shape = context_.region};
+    if (shape.kind == Kind::allgatherv) options.output_starts = apart(shape.out);
     options.call_hash = hash_of(options.description, options.element_bytes);
-    auto bound = bind_call(shape, *parsed, options);
+    auto bound = is_exchange(shape.kind) ? bind_exchange(shape, *parsed, options)
+                                         : bind_call(shape, *parsed, options);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", spec));
     plan->program = std::move(*bound);
-    const plan::Contract& contract = collectives::contract(name_of(shape.kind));
+    if (is_exchange(shape.kind)) return plan;  // blocks say where its vectors start
+    const plan::Contract& contract = collectives::contract(collective_of(shape.kind));
     const plan::Program& program = plan->program.program;
     plan->input = part_of(plan->program, contract.input_of(program));
     plan->output = part_of(plan->program, contract.output_of(program));
     return plan;
+}
+
+base::Result<std::unique_ptr<const BlockPlan>> PlanCache::plan_blocks(
+    const CallShape& shape) const {
+    auto plan = std::make_unique<BlockPlan>(shape);
+    const std::uint64_t bytes = element_bytes(shape);
+    const auto own = static_cast<std::size_t>(context_.rank);
+    // Of a call with a root: this rank's one block.
+    plan->input = plan->output = extent(shape.elements * bytes);
+    if (has_root(shape.kind)) (shape.kind == Kind::gatherv ? plan->output : plan->input).clear();
+    if (!shape.in.counts.empty()) {
+        auto input = extents_of(shape.in, "in", bytes, true);
+        if (!input) return input.failure();
+        plan->input = *std::move(input);
+        plan->own_in = starts_of(shape.in)[own] * bytes;
+        if (shape.kind == Kind::reduce_scatterv)
+            plan->output = extent(shape.in.counts[own] * bytes);
+    }
+    if (!shape.out.counts.empty()) {
+        auto output = extents_of(shape.out, "out", bytes, false);
+        if (!output) return output.failure();
+        plan->output = *std::move(output);
+        plan->own_out = starts_of(shape.out)[own] * bytes;
+        if (shape.kind == Kind::allgatherv) plan->input = extent(shape.out.counts[own] * bytes);
+    }
+    return std::unique_ptr<const BlockPlan>(std::move(plan));
+}
+
+base::Result<PlanCache::Ends> PlanCache::ends_of(const CallShape& shape) const {
+    Ends ends;
+    const auto own = static_cast<std::size_t>(context_.rank);
+    const auto add_all = [](const Blocks& blocks, std::vector<collectives::Message>& messages,
+                            std::vector<std::uint64_t>& starts) {
+        const std::vector<std::uint64_t> places = starts_of(blocks);
+        for (std::size_t rank = 0; rank < blocks.counts.size(); ++rank) {
+            if (blocks.counts[rank] == 0) continue;
+            messages.push_back({static_cast<Rank>(rank), blocks.counts[rank]});
+            starts.push_back(places[rank]);
+        }
+    };
+    const auto add_one = [&](std::vector<collectives::Message>& messages,
+                             std::vector<std::uint64_t>& starts) {
+        if (shape.elements == 0) return;
+        messages.push_back({shape.root, shape.elements});
+        starts.push_back(0);
+    };
+    add_all(shape.in, ends.sent, ends.input_starts);
+    add_all(shape.out, ends.received, ends.output_starts);
+    if (shape.kind == Kind::gatherv) add_one(ends.sent, ends.input_starts);
+    if (shape.kind == Kind::scatterv) add_one(ends.received, ends.output_starts);
+    // What a rank has for itself is one message, whichever side says so.
+    const auto to_itself = [&](const Blocks& blocks) {
+        return blocks.counts.empty() ? shape.elements : blocks.counts[own];
+    };
+    const bool both = !shape.in.counts.empty() || !shape.out.counts.empty();
+    if (both && to_itself(shape.in) != to_itself(shape.out))
+        return base::fail(Status::argument,
+                          "rank {} sends {} elements to itself and expects {} from itself",
+                          context_.rank, to_itself(shape.in), to_itself(shape.out));
+    // Starts are by block of the program: those that are sent, then those that are received.
+    ends.output_starts.insert(ends.output_starts.begin(), ends.sent.size(), 0);
+    ends.input_starts.resize(ends.sent.size() + ends.received.size());
+    return ends;
+}
+
+base::Result<BoundProgram> PlanCache::bind_exchange(const CallShape& shape,
+                                                    const collectives::AlgorithmSpec& spec,
+                                                    BindOptions options) const {
+    if (print(spec) != kDirect)
+        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
+                          name_of(shape.kind), print(spec), kDirect);
+    auto ends = ends_of(shape);
+    if (!ends) return ends.failure();
+    const std::uint64_t slot = even_slot_bytes(
+        options.shape, static_cast<std::uint32_t>(context_.size), collectives::kExchangeDepth);
+    const std::uint64_t piece = slot / options.element_bytes;
+    if (piece == 0)
+        return base::fail(
+            Status::memory,
+            "put targets of {} bytes for each of {} ranks do not hold an element of {} "
+            "bytes (WEFT_BANK_BYTES sets the {} bytes of a bank)",
+            slot, context_.size, options.element_bytes, options.shape.bulk_bytes);
+    auto program = collectives::generate_exchange({.collective = name_of(shape.kind),
+                                                   .rank = context_.rank,
+                                                   .size = context_.size,
+                                                   .root = shape.root,
+                                                   .piece_elements = piece,
+                                                   .sent = ends->sent,
+                                                   .received = ends->received});
+    if (!program) return program.failure();
+    options.input_starts = std::move(ends->input_starts);
+    options.output_starts = std::move(ends->output_starts);
+    return bind(*std::move(program), options);
 }
 
 base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
@@ -215,7 +386,13 @@ base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
         .element_bytes = options.element_bytes,
         .ordered = shape.user != nullptr && !shape.user->commutative,
         .layout = context_.layout};
-    auto whole = collectives::generate(name_of(shape.kind), spec, request);
+    const std::string_view collective = collective_of(shape.kind);
+    std::vector<std::uint64_t> counts;
+    if (has_counts(shape.kind)) {
+        counts.assign(counts_of(shape).begin(), counts_of(shape).end());
+        request.counts = counts;
+    }
+    auto whole = collectives::generate(collective, spec, request);
     if (!whole) return whole.failure();
     if (shape.apart) return bind(std::move(*whole), options);
     if (payload_bytes_max(*whole, options.elements, options.element_bytes) <= base::kCellPayload) {
@@ -225,11 +402,11 @@ base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
         return bind(plan::localize(*whole, near), options);
     }
     request.segments = 2;
-    auto segmented = collectives::generate(name_of(shape.kind), spec, request);
+    auto segmented = collectives::generate(collective, spec, request);
     if (!segmented) return segmented.failure();
     request.segments = segments_needed(*whole, *segmented, options);
     if (request.segments == 1) return bind(std::move(*whole), options);
-    auto program = collectives::generate(name_of(shape.kind), spec, request);
+    auto program = collectives::generate(collective, spec, request);
     if (!program) return program.failure();
     return bind(std::move(*program), options);
 }

@@ -5,7 +5,8 @@
 //          shape of each kind of call is compared first; repeated calls find their plan with one
 //          comparison.
 // Holds    A plan lives as long as its team: outstanding calls, and ranks that ask about old calls,
-//          may refer to it. All decisions here are made from arguments that all ranks know alike.
+//          may refer to it. Counts may be new in each call, so plans of calls with counts go when nobody
+//          does any more. All decisions here are made from arguments that all ranks know alike.
 #pragma once
 
 #include <array>
@@ -13,13 +14,16 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "collectives/exchange.hpp"
 #include "collectives/notation/spec.hpp"
 #include "run/bind/bind.hpp"
 #include "run/execute/operation.hpp"
 #include "run/reduce/reduce.hpp"
+#include "run/runtime/blocks.hpp"
 #include "run/runtime/choice.hpp"
 #include "weft/call.hpp"
 
@@ -27,19 +31,34 @@ namespace weft::run {
 
 /// The collectives; their names are those of the public enumeration, in its order.
 using Kind = Collective;
-inline constexpr std::array<std::string_view, 11> kKindNames{
-    "barrier",   "broadcast", "reduce",         "allreduce", "gather", "scatter",
-    "allgather", "alltoall",  "reduce_scatter", "scan",      "exscan"};
+inline constexpr std::array<std::string_view, 16> kKindNames{
+    "barrier",   "broadcast",  "reduce",         "allreduce",      "gather", "scatter",
+    "allgather", "alltoall",   "reduce_scatter", "scan",           "exscan", "gatherv",
+    "scatterv",  "allgatherv", "alltoallv",      "reduce_scatterv"};
 [[nodiscard]] constexpr std::string_view name_of(Kind kind) {
     return kKindNames[static_cast<std::size_t>(kind)];
 }
 [[nodiscard]] constexpr bool has_root(Kind kind) {
     return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather ||
-           kind == Kind::scatter;
+           kind == Kind::scatter || kind == Kind::gatherv || kind == Kind::scatterv;
 }
 [[nodiscard]] constexpr bool has_operation(Kind kind) {
     return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::reduce_scatter ||
-           kind == Kind::scan || kind == Kind::exscan;
+           kind == Kind::reduce_scatterv || kind == Kind::scan || kind == Kind::exscan;
+}
+/// Whether only the two ends of a message know its count.
+[[nodiscard]] constexpr bool is_exchange(Kind kind) {
+    return kind == Kind::gatherv || kind == Kind::scatterv || kind == Kind::alltoallv;
+}
+/// Whether blocks have counts.
+[[nodiscard]] constexpr bool has_counts(Kind kind) {
+    return kind == Kind::allgatherv || kind == Kind::reduce_scatterv || is_exchange(kind);
+}
+/// The collective whose contract and algorithms a call has: one with counts is cut otherwise, that is all.
+[[nodiscard]] constexpr std::string_view collective_of(Kind kind) {
+    if (kind == Kind::allgatherv) return name_of(Kind::allgather);
+    if (kind == Kind::reduce_scatterv) return name_of(Kind::reduce_scatter);
+    return name_of(kind);
 }
 
 /// The shape of a call.
@@ -54,9 +73,23 @@ struct CallShape {
     /// Signals go into the waiter's own region; nothing is read from a peer's. For the last call of a
     /// team: a peer's region may serve another team before a late reader has looked.
     bool apart = false;
-
-    friend auto operator<=>(const CallShape&, const CallShape&) = default;
+    Blocks
+        in;  ///< of calls with counts, where they have them; who makes the shape keeps the arrays
+    Blocks out;
 };
+/// All of a shape but its blocks.
+[[nodiscard]] inline auto words_of(const CallShape& shape) {
+    return std::tie(shape.kind, shape.type, shape.op, shape.root, shape.elements, shape.user,
+                    shape.user_serial, shape.apart);
+}
+[[nodiscard]] inline bool operator==(const CallShape& a, const CallShape& b) {
+    return words_of(a) == words_of(b) && same(a.in, b.in) && same(a.out, b.out);
+}
+[[nodiscard]] inline std::strong_ordering operator<=>(const CallShape& a, const CallShape& b) {
+    if (const std::strong_ordering words = words_of(a) <=> words_of(b); words != 0) return words;
+    if (const std::strong_ordering in = compare(a.in, b.in); in != 0) return in;
+    return compare(a.out, b.out);
+}
 
 /// What the choice of an algorithm depends on. `collective` is the name of the shape's kind.
 [[nodiscard]] CallClass class_of(const CallShape& shape, std::string_view collective);
@@ -71,12 +104,25 @@ struct Part {
     std::uint64_t bytes = 0;
 };
 
+/// Of calls with counts: what a plan keeps besides.
+struct BlockPlan {
+    explicit BlockPlan(const CallShape& shape) : held(shape.in, shape.out) {}
+
+    HeldBlocks held;
+    Extents input;             ///< what the call reads behind the caller's pointer
+    Extents output;            ///< what it writes
+    std::uint64_t own_in = 0;  ///< where the own block lies behind the caller's input, in bytes
+    std::uint64_t own_out = 0;
+};
+
 struct Plan {
     CallShape shape;
     BoundProgram program;
     Reducer reducer;
     Part input;
     Part output;
+    std::unique_ptr<const BlockPlan> blocks;  ///< of calls with counts, which the shape refers to
+    mutable Epoch used = -1;                  ///< of those: no later call has had it
 };
 
 /// What plans of one team depend on besides the call.
@@ -95,7 +141,8 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// The plan of a call; a failure names the argument that cannot be used.
+    /// The plan of a call; a failure names the argument that cannot be used. Those of calls with counts live
+    /// until retire() takes them.
     [[nodiscard]] base::Result<const Plan*> find(const CallShape& shape) {
         const Plan* last = last_[static_cast<std::size_t>(shape.kind)];
         if (last != nullptr && last->shape == shape) return last;
@@ -109,19 +156,38 @@ class PlanCache {
     /// or else the choice by shape. Plans in use stay. To be called alike on all ranks.
     base::Result<void> force(Kind kind, std::string_view spec);
 
+    /// Whether so many plans of calls with counts are kept that it is time to retire() some.
+    [[nodiscard]] bool crowded() const { return block_plans_ >= block_plans_most_; }
+    /// Drops plans of calls with counts that no call from epoch `before` on has had.
+    void retire(Epoch before);
+
     /// The spec that a call would use.
     [[nodiscard]] base::Result<std::string> choose(const CallShape& shape) const;
 
   private:
     using Key = std::pair<CallShape, std::string>;
+    static constexpr std::size_t kBlockPlans = 64;  ///< are kept without asking
 
     base::Result<const Plan*> find_or_make(const CallShape& shape);
     base::Result<const Plan*> keep(const CallShape& shape, const std::string& spec);
     [[nodiscard]] base::Result<std::string> choose_by_shape(const CallShape& shape) const;
-    /// Of the whole vector, if a call counts those of each rank's block.
+    /// Of the whole vector, where a call counts those of blocks.
     [[nodiscard]] std::uint64_t vector_elements(const CallShape& shape) const;
     [[nodiscard]] base::Result<std::unique_ptr<Plan>> make(const CallShape& shape,
                                                            const std::string& spec) const;
+    [[nodiscard]] base::Result<std::unique_ptr<const BlockPlan>> plan_blocks(
+        const CallShape& shape) const;
+    /// What this rank sends and receives in a call whose counts only the two ends know, and where that stands.
+    struct Ends {
+        std::vector<collectives::Message> sent;
+        std::vector<collectives::Message> received;
+        std::vector<std::uint64_t> input_starts;
+        std::vector<std::uint64_t> output_starts;
+    };
+    [[nodiscard]] base::Result<Ends> ends_of(const CallShape& shape) const;
+    [[nodiscard]] base::Result<BoundProgram> bind_exchange(const CallShape& shape,
+                                                           const collectives::AlgorithmSpec& spec,
+                                                           BindOptions options) const;
     [[nodiscard]] base::Result<BoundProgram> bind_call(const CallShape& shape,
                                                        const collectives::AlgorithmSpec& spec,
                                                        const BindOptions& options) const;
@@ -133,6 +199,8 @@ class PlanCache {
     std::array<std::string, kKindNames.size()> forced_;
     std::array<const Plan*, kKindNames.size()> last_{};
     std::map<Key, std::unique_ptr<Plan>> plans_;
+    std::size_t block_plans_ = 0;  ///< of calls with counts
+    std::size_t block_plans_most_ = kBlockPlans;
 };
 
 }  // namespace weft::run

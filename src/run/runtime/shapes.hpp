@@ -7,7 +7,7 @@
 
 namespace weft::run {
 
-/// Of any call; a user's operation outlives it.
+/// Of any call; a user's operation and the arrays of counts outlive it.
 [[nodiscard]] inline base::Result<CallShape> shape_of(const Call& call) {
     if (static_cast<std::size_t>(call.collective) >= kKindNames.size())
         return base::fail(Status::argument, "collective: {} is none of the collectives",
@@ -19,7 +19,9 @@ namespace weft::run {
                      .root = call.root,
                      .elements = call.count,
                      .user = user,
-                     .user_serial = user == nullptr ? 0 : user->serial};
+                     .user_serial = user == nullptr ? 0 : user->serial,
+                     .in = call.in_blocks,
+                     .out = call.out_blocks};
 }
 
 [[nodiscard]] inline CallShape barrier_shape() {

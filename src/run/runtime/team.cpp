@@ -39,7 +39,7 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
 }
 
 base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
-    const auto plan = plans_.find(shape);
+    const auto plan = find(shape);
     if (!plan) return plan.failure();
     const Registers memory = registers(**plan, buffers);
     if (auto checked = check_buffers(**plan, memory); !checked) return checked.failure();
@@ -68,8 +68,45 @@ base::Result<void> Team::check_separate_buffers(const Plan& plan, Registers memo
     return {};
 }
 
+/// Memory that is read and memory that is written are apart, but for the own block where it belongs.
+base::Result<void> Team::check_blocks(const Plan& plan, Registers memory) {
+    const std::string_view name = name_of(plan.shape.kind);
+    const BlockPlan& blocks = *plan.blocks;
+    const auto behind = [](const std::byte* start, std::uint64_t bytes) {
+        return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(start) + bytes);
+    };
+    const std::byte* const input =
+        behind(memory.input, memory.input == nullptr ? 0 : plan.input.offset);
+    const std::byte* const output =
+        behind(memory.output, memory.output == nullptr ? 0 : plan.output.offset);
+    const bool no_input = !blocks.input.empty() && input == nullptr;
+    if (no_input || (!blocks.output.empty() && output == nullptr))
+        return base::fail(Status::argument, "{}: {} is null, but not all counts are 0", name,
+                          no_input ? "input" : "output");
+    const bool in_place = plan.shape.kind != Kind::alltoallv &&
+                          behind(input, blocks.own_in) == behind(output, blocks.own_out);
+    if (in_place || !overlap(input, blocks.input, output, blocks.output)) return {};
+    return base::fail(
+        Status::argument,
+        "{}: memory that is read overlaps memory that is written, expected{} separate "
+        "memory",
+        name, plan.shape.kind == Kind::alltoallv ? "" : " the own block in its place, or");
+}
+
+/// Calls with counts may have others each time: plans that nobody needs any more make room.
+base::Result<const Plan*> Team::find_with_counts(const CallShape& shape) {
+    if (plans_.crowded()) {
+        const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
+        plans_.retire(state_->forgotten_before());
+    }
+    auto plan = plans_.find(as_seen(shape));
+    // A barrier may be inserted before it.
+    if (plan) (*plan)->used = state_->cells->next() + 1;
+    return plan;
+}
+
 base::Result<void> Team::prepare(const CallShape& shape, Buffers buffers) {
-    const auto plan = plans_.find(shape);
+    const auto plan = find(shape);
     if (!plan) return plan.failure();
     return check_buffers(**plan, registers(**plan, buffers));
 }

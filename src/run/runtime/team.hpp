@@ -50,7 +50,7 @@ class Team {
 
     /// One blocking call.
     [[nodiscard]] base::Result<void> call(const CallShape& shape, Buffers buffers) {
-        const auto plan = plans_.find(shape);
+        const auto plan = find(shape);
         if (!plan) return plan.failure();
         const Registers memory = registers(**plan, buffers);
         if (auto checked = check_buffers(**plan, memory); !checked) return checked;
@@ -63,6 +63,12 @@ class Team {
 
     /// Whether such a call could be made; makes its plan. Nothing is numbered.
     [[nodiscard]] base::Result<void> prepare(const CallShape& shape, Buffers buffers);
+
+    /// The shape of a call with a root as this rank sees it: without blocks that count at the root only.
+    [[nodiscard]] CallShape as_seen(CallShape shape) const {
+        if (has_root(shape.kind) && shape.root != rank()) shape.in = shape.out = {};
+        return shape;
+    }
 
     /// Collective: members with the same colour form a team, ordered by key, then rank. Returns
     /// nullptr where colour < 0. Fails on all members alike if no region is free on all members of one
@@ -114,12 +120,19 @@ class Team {
         return {start(buffers.input, plan.input.offset), start(buffers.output, plan.output.offset)};
     }
     [[nodiscard]] static base::Result<void> check_buffers(const Plan& plan, Registers memory) {
+        if (plan.blocks != nullptr) return check_blocks(plan, memory);
         if (plan.shape.elements == 0 || (memory.input == memory.output && memory.input != nullptr))
             return {};
         return check_separate_buffers(plan, memory);
     }
     [[nodiscard]] static base::Result<void> check_separate_buffers(const Plan& plan,
                                                                    Registers memory);
+    [[nodiscard]] static base::Result<void> check_blocks(const Plan& plan, Registers memory);
+    /// The plan of the next call.
+    [[nodiscard]] base::Result<const Plan*> find(const CallShape& shape) {
+        return has_counts(shape.kind) ? find_with_counts(shape) : plans_.find(shape);
+    }
+    [[nodiscard]] base::Result<const Plan*> find_with_counts(const CallShape& shape);
 
     Runtime& runtime_;
     RealEngine& engine_;

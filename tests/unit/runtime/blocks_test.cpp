@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as somebody
+// needs them, and compared by what they say. Method: small calls; a cache of plans without a job.
+#include "run/runtime/blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "run/runtime/plans.hpp"
+
+namespace weft::run {
+namespace {
+
+using Words = std::vector<std::size_t>;
+
+TEST(Blocks, AreEqualByWhatTheySay) {
+    const Words counts{3, 0, 5};
+    const Words others{3, 0, 5};
+    const Words shifts{0, 9, 3};
+    EXPECT_TRUE(same({.counts = counts}, {.counts = others}));
+    EXPECT_FALSE(same({.counts = counts}, {.counts = counts, .displacements = shifts}));
+    EXPECT_TRUE(same({}, {}));
+    EXPECT_FALSE(same({}, {.counts = counts}));
+    CallShape one{.kind = Kind::allgatherv, .out = {.counts = counts}};
+    CallShape two{.kind = Kind::allgatherv, .out = {.counts = others}};
+    EXPECT_EQ(one, two);
+    two.out.displacements = shifts;
+    EXPECT_TRUE((one <=> two) < 0);
+}
+
+TEST(Blocks, HeldOnesOutliveTheirArrays) {
+    Words counts{1, 2};
+    Words shifts{7, 4};
+    const HeldBlocks held({.counts = counts}, {.counts = counts, .displacements = shifts});
+    counts.assign(2, 99);
+    shifts.assign(2, 99);
+    EXPECT_TRUE(std::ranges::equal(held.in().counts, Words{1, 2}));
+    EXPECT_TRUE(held.in().displacements.empty());
+    EXPECT_TRUE(std::ranges::equal(held.out().displacements, Words{7, 4}));
+}
+
+std::string refusal(const Blocks& blocks, Rank size) {
+    const auto checked = check_blocks(blocks, "in", size, 8);
+    return checked ? "" : checked.failure().text;
+}
+
+TEST(Blocks, CountsThatCannotBeUsedAreRefused) {
+    const Words counts{1, 2};
+    EXPECT_EQ(refusal({.counts = counts}, 2), "");
+    EXPECT_EQ(refusal({.counts = counts}, 3),
+              "in: 2 counts given, expected one for each of 3 ranks");
+    const Words one{0};
+    EXPECT_EQ(refusal({.counts = counts, .displacements = one}, 2),
+              "in: 1 displacements given, expected none or one for each of 2 ranks");
+    const Words large{1, std::size_t{1} << 60};
+    EXPECT_EQ(refusal({.counts = large}, 2),
+              "in: 1152921504606846976 elements of 8 bytes for rank 1, at 1, overflow 63 bits");
+    const Words halves{std::size_t{3} << 58, std::size_t{3} << 58};
+    EXPECT_NE(refusal({.counts = halves}, 2), "");
+    const Words far{0, std::numeric_limits<std::size_t>::max()};
+    EXPECT_NE(refusal({.counts = counts, .displacements = far}, 2), "");
+}
+
+TEST(Blocks, ExtentsAreInOrderAndJoined) {
+    const Words counts{2, 0, 3, 1};
+    const Words shifts{5, 5, 2, 10};
+    const auto extents = extents_of({.counts = counts, .displacements = shifts}, "out", 4, false);
+    ASSERT_TRUE(extents.ok());
+    ASSERT_EQ(extents->size(), 2U);
+    EXPECT_EQ((*extents)[0].offset, 8U);
+    EXPECT_EQ((*extents)[0].bytes, 20U);
+    EXPECT_EQ((*extents)[1].offset, 40U);
+    const Words close{5, 5, 3, 10};
+    const auto overlapping =
+        extents_of({.counts = counts, .displacements = close}, "out", 4, false);
+    ASSERT_FALSE(overlapping.ok());
+    EXPECT_EQ(overlapping.failure().text,
+              "out: the blocks of ranks 2 and 0 overlap: both hold element 5");
+    EXPECT_TRUE(extents_of({.counts = counts, .displacements = close}, "in", 4, true).ok());
+}
+
+TEST(Blocks, OverlapsAreFoundBetweenBlocks) {
+    std::array<std::byte, 64> memory{};
+    const std::byte* const at = memory.data();
+    EXPECT_FALSE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 4}, {12, 4}}));
+    EXPECT_TRUE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 5}}));
+    EXPECT_TRUE(overlap(at + 8, {{0, 4}}, at, {{0, 1}, {11, 1}}));
+    EXPECT_FALSE(overlap(at, {}, at, {{0, 64}}));
+}
+
+TEST(Blocks, ManyCountsAreToldByTheFirstAndADigest) {
+    EXPECT_EQ(to_text(Words{3, 0, 5}), "3,0,5");
+    Words many(20, 1);
+    const std::string text = to_text(many);
+    EXPECT_EQ(text.rfind("1,1,1,1,1,1,1,1,... (20 counts, 20 in all, digest ", 0), 0U) << text;
+    many.back() = 2;
+    many.front() = 0;
+    EXPECT_NE(to_text(many), text);
+}
+
+PlanCache cache_of(Rank rank, Rank size) {
+    PlanContext context;
+    context.rank = rank;
+    context.size = size;
+    context.layout = plan::Layout(size, size);
+    context.machine = machine_over("");
+    context.near.assign(static_cast<std::size_t>(size), true);
+    context.region = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 1 << 16};
+    return {std::move(context), *select_isa(""), {}};
+}
+
+TEST(PlansWithCounts, AreFoundByTheirCountsAndKeepThem) {
+    PlanCache cache = cache_of(1, 3);
+    Words counts{4, 5, 6};
+    const CallShape shape{.kind = Kind::allgatherv, .out = {.counts = counts}};
+    const auto first = cache.find(shape);
+    ASSERT_TRUE(first.ok()) << first.failure().text;
+    EXPECT_EQ((*first)->input.bytes, 40U);
+    EXPECT_EQ((*first)->output.bytes, 120U);
+    counts[2] = 7;
+    const auto second = cache.find(shape);
+    ASSERT_TRUE(second.ok());
+    EXPECT_NE(*first, *second);
+    EXPECT_NE((*first)->program.call_hash, (*second)->program.call_hash);
+    counts[2] = 6;
+    EXPECT_EQ(*cache.find(shape), *first);
+}
+
+TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
+    PlanCache cache = cache_of(0, 2);
+    Words counts{1, 1};
+    const CallShape shape{.kind = Kind::reduce_scatterv, .in = {.counts = counts}};
+    for (Epoch epoch = 0; !cache.crowded(); ++epoch) {
+        ASSERT_LT(epoch, 1000);
+        counts[1] = static_cast<std::size_t>(epoch);
+        const auto plan = cache.find(shape);
+        ASSERT_TRUE(plan.ok()) << plan.failure().text;
+        (*plan)->used = epoch;
+    }
+    counts[1] = 40;
+    const Plan* const kept = *cache.find(shape);
+    cache.retire(40);
+    EXPECT_FALSE(cache.crowded());
+    EXPECT_EQ(*cache.find(shape), kept);
+    cache.retire(1000);
+    EXPECT_TRUE(cache.find(shape).ok());
+}
+
+TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
+    const Words three{3, 0, 9};
+    const Words other{0, 0, 1};
+    PlanCache first = cache_of(1, 3);
+    PlanCache second = cache_of(0, 3);
+    const auto one =
+        first.find({.kind = Kind::alltoallv, .in = {.counts = three}, .out = {.counts = other}});
+    const auto two =
+        second.find({.kind = Kind::alltoallv, .in = {.counts = other}, .out = {.counts = other}});
+    ASSERT_TRUE(one.ok()) << one.failure().text;
+    ASSERT_TRUE(two.ok()) << two.failure().text;
+    EXPECT_EQ((*one)->program.call_hash, (*two)->program.call_hash);
+    EXPECT_EQ((*one)->program.segments, (*two)->program.segments);
+    EXPECT_EQ((*one)->program.slot_bytes, (*two)->program.slot_bytes);
+    EXPECT_TRUE((*one)->program.bulk && (*two)->program.bulk);
+    EXPECT_FALSE((*one)->program.synchronizing);
+    ASSERT_EQ((*one)->program.pairs.size(), 2U);
+    EXPECT_EQ((*one)->program.pairs[0].sends, 3U);
+}
+
+TEST(PlansWithCounts, WhatARankHasForItselfIsOneMessage) {
+    PlanCache cache = cache_of(1, 2);
+    const Words sent{1, 2};
+    const Words received{1, 3};
+    const auto refused =
+        cache.find({.kind = Kind::alltoallv, .in = {.counts = sent}, .out = {.counts = received}});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(
+        refused.failure().text.find("rank 1 sends 2 elements to itself and expects 3 from itself"),
+        std::string::npos)
+        << refused.failure().text;
+}
+
+}  // namespace
+}  // namespace weft::run
