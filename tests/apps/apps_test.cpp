@@ -5,7 +5,13 @@
 // option allows it, and on the comparing functions in tests/unit/apps.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/ranks/ranks_job.hpp"
@@ -27,14 +33,47 @@ const std::vector<App>& apps() {
         {"cg", {kMesh}, "serial_iterations"},
         {"heat", {"--rows", "37", "--columns", "53", "--steps", "61"}, "cells_compared"},
         {"table", {"--draws", "500", "--distinct", "120"}, "keys_found"},
+        {"samplesort",
+         {"FOLDER/in", "FOLDER/out", "--make", "2000", "--distinct", "700"},
+         "records_checked"},
     };
     return all;
 }
 
+/// A folder for the files of one command at a time.
+class Folder {
+  public:
+    explicit Folder(std::string path) : path_(std::move(path)) {}
+    ~Folder() {
+        std::error_code nothing_to_be_done;
+        std::filesystem::remove_all(path_, nothing_to_be_done);
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    void empty() const {
+        std::filesystem::remove_all(path_);
+        std::filesystem::create_directory(path_);
+    }
+
+  private:
+    std::string path_;
+};
+
+const Folder& folder() {
+    static const Folder one(testing::TempDir() + "weft_apps_" + std::to_string(::getpid()));
+    return one;
+}
+
+/// A leading FOLDER becomes folder(), which is emptied.
 Words command_of(const App& app, const Words& more) {
+    folder().empty();
     Words words{std::string(RANK_PROGRAMS) + "/" + app.name};
     words.insert(words.end(), app.arguments.begin(), app.arguments.end());
     words.insert(words.end(), more.begin(), more.end());
+    for (std::string& word : words)
+        if (word.starts_with("FOLDER")) word.replace(0, 6, folder().path());
     return words;
 }
 
@@ -157,11 +196,92 @@ std::vector<Shape> shapes() {
     add("heat_no_step", {"-n", "3"}, with(1, {"--steps", "0"}));
     add("table_full_to_the_last_slot", {"--layout", "2,1"},
         with(2, {"--draws", "3000", "--distinct", "60", "--slots", "60", "--seed", "5"}));
+    add("samplesort_fewer_records_than_ranks", {"--layout", "2,3"},
+        with(3, {"FOLDER/in", "FOLDER/out", "--make", "3"}));
+    add("samplesort_one_key", {"-n", "4"},
+        with(3, {"FOLDER/in", "FOLDER/out", "--make", "1000", "--distinct", "1"}));
+    add("samplesort_few_samples_of_small_records", {"-n", "3", "--nodes", "3"},
+        with(3, {"FOLDER/in", "FOLDER/out", "--make", "5000", "--samples", "1", "--record-bytes",
+                 "3", "--key-bytes", "3"}));
     return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ShapesTest, testing::ValuesIn(shapes()),
                          [](const auto& chosen) { return chosen.param.name; });
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Records of 20 bytes, keys of 6, as std::stable_sort sorts them.
+std::string sorted_by_the_library(const std::string& bytes) {
+    std::vector<std::string> records;
+    for (std::size_t at = 0; at < bytes.size(); at += 20) records.push_back(bytes.substr(at, 20));
+    std::ranges::stable_sort(records, [](const std::string& left, const std::string& right) {
+        return std::memcmp(left.data(), right.data(), 6) < 0;
+    });
+    std::string all;
+    for (const std::string& record : records) all += record;
+    return all;
+}
+
+TEST(Samplesort, WritesTheBytesOfAStableSort) {
+    struct Job {
+        Words options;
+        const char* records;
+        const char* distinct;
+    };
+    const Job jobs[] = {{{"-n", "1"}, "500", "40"},
+                        {{"-n", "3"}, "3001", "7"},
+                        {{"-n", "5", "--nodes", "2"}, "1234", "1"},
+                        {{"-n", "4", "--nodes", "2"}, "40000", "0"},
+                        {{"-n", "4"}, "0", "0"},
+                        {{"-n", "4"}, "1", "0"}};
+    for (const Job& job : jobs) {
+        const Outcome outcome = run_ranks(
+            job.options,
+            command_of({"samplesort", {"FOLDER/in", "FOLDER/out"}, ""},
+                       {"--make", job.records, "--distinct", job.distinct, "--record-bytes", "20",
+                        "--key-bytes", "6", "--check", "--json"}));
+        ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
+        const auto report = nlohmann::json::parse(outcome.output);
+        EXPECT_EQ(report.at("check"), "right");
+        const std::string input = read_file(folder().path() + "/in");
+        EXPECT_EQ(input.size(), 20 * std::stoul(job.records));
+        EXPECT_EQ(read_file(folder().path() + "/out"), sorted_by_the_library(input));
+        // Shares are even, whatever the keys: 64 samples of each rank.
+        const auto ranks = report.at("ranks").get<std::size_t>();
+        EXPECT_LE(report.at("share_max").get<std::size_t>(),
+                  std::stoul(job.records) / ranks + std::stoul(job.records) / 64 + ranks + 1);
+    }
+}
+
+TEST(Samplesort, AFileThatIsThereIsReplacedAndNeverTheInput) {
+    const App app{"samplesort", {"FOLDER/in", "FOLDER/out", "--record-bytes", "20"}, ""};
+    const Words program = command_of(app, {"--check"});
+    const std::string input(20, 'b');
+    std::ofstream(folder().path() + "/in") << input << std::string(20, 'a');
+    std::ofstream(folder().path() + "/out") << std::string(1000, 'z');
+    EXPECT_EQ(run_ranks({"-n", "2"}, program).status, 0);
+    EXPECT_EQ(read_file(folder().path() + "/out"), std::string(20, 'a') + input);
+    const auto refused = [&](const Words& words, const std::string& text) {
+        Words command{program[0]};
+        command.insert(command.end(), words.begin(), words.end());
+        const Outcome outcome = run_ranks({"-n", "3"}, command);
+        EXPECT_EQ(outcome.status, 2) << text;
+        EXPECT_EQ(outcome.errors.find("samplesort: " + folder().path() + text), 0U)
+            << outcome.errors;
+    };
+    const std::string in = folder().path() + "/in";
+    refused({in, in, "--record-bytes", "20"}, "/in: is the input");
+    refused({in, folder().path() + "/out", "--record-bytes", "30"},
+            "/in: 40 bytes, expected a multiple of the 30 bytes of a record");
+    refused({in, folder().path() + "/no/out", "--record-bytes", "20"},
+            "/no/out: cannot be written");
+    refused({folder().path(), folder().path() + "/out"}, ": cannot be opened");
+    EXPECT_EQ(read_file(in).substr(0, 20), input);
+}
 
 TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
     // Other ranks, another order of sums: the last bits differ, which this tolerance forbids.
@@ -182,6 +302,7 @@ TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
     const std::string cg = std::string(RANK_PROGRAMS) + "/cg";
     const std::string heat = std::string(RANK_PROGRAMS) + "/heat";
     const std::string table = std::string(RANK_PROGRAMS) + "/table";
+    const std::string samplesort = std::string(RANK_PROGRAMS) + "/samplesort";
     const std::pair<Words, std::string> cases[] = {
         {{cg}, "cg: matrix is required"},
         {{cg, "/does/not/exist"}, "/does/not/exist: cannot be opened"},
@@ -193,6 +314,10 @@ TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
         {{heat, "--grid", "3x1", "--rows", "2"}, "2 x 640 cells cannot be cut into 3 x 1 pieces"},
         {{table, "--slots", "30", "--distinct", "100"}, "--slots: 30 were all taken before"},
         {{table, "--draws", "0"}, "--draws"},
+        {{samplesort, "/does/not/exist"}, "samplesort: output is required"},
+        {{samplesort, "/does/not/exist", "/tmp/x"}, "/does/not/exist: cannot be opened"},
+        {{samplesort, "a", "b", "--key-bytes", "101"}, "--key-bytes: 101, expected no more than"},
+        {{samplesort, kMesh, "b", "--make", "5"}, "mesh_300.mtx is there already"},
     };
     for (const auto& [program, text] : cases) {
         const Outcome outcome = run_ranks({"-n", "3"}, program);

@@ -7,17 +7,14 @@
 #include <bit>
 #include <tuple>
 
+#include "perf/apps/common/mix.hpp"
+
 namespace apps {
 
 namespace {
 
-/// A word that leaves no pattern of its three (the finisher of Steele, Lea and Flood's SplitMix).
+/// A word that leaves no pattern of its three.
 std::uint64_t mixed(std::int64_t row, std::int64_t column, double value) {
-    const auto mix = [](std::uint64_t word) {
-        word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-        word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-        return word ^ (word >> 31);
-    };
     const double no_sign_of_zero = value + 0.0;
     return mix(std::bit_cast<std::uint64_t>(no_sign_of_zero) +
                mix(static_cast<std::uint64_t>(row) + mix(static_cast<std::uint64_t>(column) + 1)));

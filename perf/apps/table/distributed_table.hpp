@@ -17,14 +17,9 @@
 #include <vector>
 #include <weft/weft.hpp>
 
-namespace apps {
+#include "perf/apps/common/mix.hpp"
 
-/// A bijection of words that leaves no pattern (the finisher of Steele, Lea and Flood's SplitMix).
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t word) {
-    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-    word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-    return word ^ (word >> 31);
-}
+namespace apps {
 
 inline constexpr std::uint64_t kNoKey = 0;
 

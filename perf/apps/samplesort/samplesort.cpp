@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// samplesort.cpp - sorts a file of records by their keys, each rank a part of it, into another file.
+//
+// Idea     Each rank reads its part and sorts it. From samples of all parts (allgatherv) every rank finds the
+//          same splitters, cuts its part by them and sends each rank its share (alltoallv); shares are
+//          merged, and where a rank's share belongs in the output is the sum of those before (exscan).
+// Holds    The output is the same for any number of ranks: records of one key keep their order. With --check
+//          the ranks read the output again, cut in another way than they have written it: keys must not
+//          descend, and a digest that no order changes must be that of what was read.
+// Next     splitters.hpp for how shares are made even; README.md for how to run it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <vector>
+
+#include "perf/apps/common/application.hpp"
+#include "perf/apps/common/blocks.hpp"
+#include "perf/apps/samplesort/record_file.hpp"
+#include "perf/apps/samplesort/splitters.hpp"
+
+namespace {
+
+using apps::Blocks;
+using apps::Check;
+using apps::Digest;
+using apps::Records;
+
+struct Options {
+    std::string input;
+    std::string output;
+    apps::RecordShape shape;
+    std::size_t samples = 64;
+    std::int64_t make = -1;  ///< records; negative: the input is there
+    apps::MadeRecords made;
+    bool check = false;
+    bool json = false;
+};
+
+void declare(CLI::App& line, Options& options) {
+    const CLI::Range sizes(1, 1'000'000);
+    line.add_option("input", options.input, "File of records")->required();
+    line.add_option("output", options.output, "File to write them to, sorted")->required();
+    line.add_option("--record-bytes", options.shape.bytes, "Size of a record")
+        ->check(sizes)
+        ->capture_default_str();
+    line.add_option("--key-bytes", options.shape.key_bytes,
+                    "Size of the key that a record begins with, compared byte by byte")
+        ->check(sizes)
+        ->capture_default_str();
+    line.add_option("--samples", options.samples, "Records of each rank to find the shares by")
+        ->check(sizes)
+        ->capture_default_str();
+    line.add_option("--make", options.make,
+                    "Make the input first, of so many records; there must be no such file")
+        ->check(CLI::Range(0, 1'000'000'000));
+    line.add_option("--distinct", options.made.distinct,
+                    "Different keys of an input that is made; default: all differ");
+    line.add_option("--seed", options.made.seed, "Of an input that is made")->capture_default_str();
+    line.add_flag("--check", options.check, "Read the output and compare it with the input");
+    line.add_flag("--json", options.json, "One JSON object on stdout");
+}
+
+std::size_t index_of(weft::Rank rank) {
+    return static_cast<std::size_t>(rank);
+}
+
+/// Collective: the largest of what the ranks have.
+double slowest(weft::Team team, const apps::Stopwatch& watch) {
+    return team.allreduce(watch.seconds(), weft::Op::max);
+}
+
+/// Collective: the digest of the records of all ranks.
+Digest digest_of_all(weft::Team team, const Records& records) {
+    Digest sum = apps::digest(records);
+    team.allreduce(std::span<std::uint64_t>(sum.words), weft::Op::sum);
+    return sum;
+}
+
+/// Collective: rank 0 makes an empty file of its size, and all fill it.
+void write_file(weft::Team team, const std::string& path, std::int64_t first,
+                const Records& records, std::int64_t records_of_all) {
+    const auto bytes = static_cast<std::uint64_t>(records_of_all) * records.shape().bytes;
+    apps::all_or_none(team, team.rank() == 0 ? apps::make_record_file(path, bytes) : "");
+    apps::all_or_none(team, apps::write_records(path, first, records));
+}
+
+/// Collective: this rank's part of a file that all together read once.
+Records read_part(weft::Team team, const std::string& path, const apps::RecordShape& shape,
+                  const Blocks& blocks) {
+    Records part(shape, static_cast<std::size_t>(blocks.size(team.rank())));
+    apps::all_or_none(team, apps::read_records(path, blocks.begin(team.rank()), part));
+    return part;
+}
+
+void make_input(weft::Team team, const Options& options) {
+    const bool there = std::filesystem::exists(options.input);
+    apps::all_or_none(team, there ? fmt::format("--make: {} is there already", options.input) : "");
+    const Blocks blocks(options.make, team.size());
+    const auto first = blocks.begin(team.rank());
+    const Records part =
+        apps::make_records(options.shape, options.made, static_cast<std::uint64_t>(first),
+                           static_cast<std::size_t>(blocks.size(team.rank())));
+    write_file(team, options.input, first, part, options.make);
+}
+
+/// Collective: how the input is cut. Rank 0 says how long it is.
+Blocks cut_input(weft::Team team, const Options& options) {
+    apps::RecordCount count;
+    if (team.rank() == 0) {
+        count = apps::count_records(options.input, options.shape);
+        std::error_code no_output_yet;
+        if (std::filesystem::equivalent(options.input, options.output, no_output_yet))
+            count.problem = fmt::format("{}: is the input, expected another file", options.output);
+    }
+    apps::all_or_none(team, count.problem);
+    team.broadcast(std::span(&count.records, 1), 0);
+    return {count.records, team.size()};
+}
+
+/// Collective: the samples of all ranks. Ranks with few records have fewer; blocks say how many.
+Records gather_samples(weft::Team team, const apps::SortedPart& part, const Blocks& blocks,
+                       std::size_t samples) {
+    const Records mine = apps::take_samples(part, samples);
+    std::vector<std::size_t> counts;  // in bytes
+    for (weft::Rank rank = 0; rank < team.size(); ++rank)
+        counts.push_back(std::min(samples, static_cast<std::size_t>(blocks.size(rank))) *
+                         mine.shape().bytes);
+    const std::size_t bytes = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    Records all(mine.shape(), bytes / mine.shape().bytes);
+    team.allgatherv(mine.bytes().data(), all.bytes().data(), {.counts = counts}, weft::Type::uint8);
+    return all;
+}
+
+/// Collective: each rank gets its share of every rank's sorted part; starts: of the shares in this one's.
+Records exchange(weft::Team team, const Records& sorted, const std::vector<std::size_t>& starts) {
+    const std::size_t record_bytes = sorted.shape().bytes;
+    const std::size_t ranks = index_of(team.size());
+    std::vector<std::size_t> out_counts(ranks);  // in bytes
+    std::vector<std::size_t> in_counts(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        out_counts[rank] = (starts[rank + 1] - starts[rank]) * record_bytes;
+    team.alltoall(out_counts.data(), in_counts.data(), 1, weft::type_of<std::size_t>());
+    std::vector<std::size_t> blocks{0};  // in records
+    for (const std::size_t bytes : in_counts)
+        blocks.push_back(blocks.back() + bytes / record_bytes);
+    Records mine(sorted.shape(), blocks.back());
+    team.alltoallv(sorted.bytes().data(), {.counts = out_counts}, mine.bytes().data(),
+                   {.counts = in_counts}, weft::Type::uint8);
+    return apps::merge_blocks(mine, blocks);
+}
+
+/// Collective: this rank's share of the sorted records.
+Records sort_together(weft::Team team, const Options& options, const Records& part,
+                      const Blocks& blocks) {
+    const apps::SortedPart sorted{.sorted = apps::sort_records(part),
+                                  .first = static_cast<std::uint64_t>(blocks.begin(team.rank()))};
+    const std::size_t ranks = index_of(team.size());
+    const Records splitters =
+        apps::choose_splitters(gather_samples(team, sorted, blocks, options.samples), ranks);
+    return exchange(team, sorted.sorted.records, apps::cut(sorted, splitters, ranks));
+}
+
+/// Collective: how many records stand before this rank's share.
+std::int64_t place_of(weft::Team team, const Records& share) {
+    const auto records = static_cast<std::int64_t>(share.count());
+    std::int64_t before = 0;  // of rank 0, which the call leaves as it is
+    team.exscan(&records, &before, 1, weft::Type::int64, weft::Op::sum);
+    return before;
+}
+
+/// Collective: reads the output. Each rank takes one record more than its part, the one before it, so that
+/// every pair of neighbours is seen by somebody.
+Check check_output(weft::Team team, const Options& options, const Blocks& blocks,
+                   const Digest& wanted, apps::Report& report) {
+    const apps::RecordCount count = apps::count_records(options.output, options.shape);
+    apps::all_or_none(team, count.problem);
+    const Records part = read_part(team, options.output, options.shape, blocks);
+    const std::int64_t first = blocks.begin(team.rank());
+    Records pairs(options.shape, part.count() + (first > 0 ? 1 : 0));
+    apps::all_or_none(team, apps::read_records(options.output, first > 0 ? first - 1 : 0, pairs));
+
+    const Digest found = digest_of_all(team, part);
+    const auto descents = team.allreduce(apps::count_descents(pairs), weft::Op::sum);
+    report["records_checked"] = team.allreduce(part.count(), weft::Op::sum);
+    report["descents"] = descents;
+    report["digest_input"] = fmt::format("{:016x}{:016x}", wanted.words[0], wanted.words[1]);
+    report["digest_output"] = fmt::format("{:016x}{:016x}", found.words[0], found.words[1]);
+    const bool right = descents == 0 && found == wanted && count.records == blocks.items();
+    return apps::shared(team, right ? Check::right : Check::wrong);
+}
+
+Check work(weft::Runtime& runtime, const Options& options) {
+    weft::Team world = runtime.world();
+    if (options.shape.key_bytes > options.shape.bytes)
+        throw apps::Unusable(
+            fmt::format("--key-bytes: {}, expected no more than the {} of a record",
+                        options.shape.key_bytes, options.shape.bytes));
+    if (options.make >= 0) make_input(world, options);
+    const Blocks blocks = cut_input(world, options);
+
+    const apps::Stopwatch reading;
+    const Records part = read_part(world, options.input, options.shape, blocks);
+    const double read_s = slowest(world, reading);
+    const apps::Stopwatch sorting;
+    const Records share = sort_together(world, options, part, blocks);
+    const double sort_s = slowest(world, sorting);
+    const apps::Stopwatch writing;
+    write_file(world, options.output, place_of(world, share), share, blocks.items());
+    const double write_s = slowest(world, writing);
+
+    apps::Report report = apps::start_report("samplesort", runtime);
+    report["records"] = blocks.items();
+    report["record_bytes"] = options.shape.bytes;
+    report["key_bytes"] = options.shape.key_bytes;
+    report["share_max"] = world.allreduce(share.count(), weft::Op::max);
+    report["read_s"] = read_s;
+    report["sort_s"] = sort_s;
+    report["write_s"] = write_s;
+    report["records_per_s"] = static_cast<double>(blocks.items()) / sort_s;
+    Check check = Check::none;
+    if (options.check)
+        check = check_output(world, options, blocks, digest_of_all(world, part), report);
+    report["check"] = apps::name_of(check);
+    apps::print_report(world, report, options.json);
+    return check;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App line("Sorts a file of records by their keys.", "samplesort");
+    declare(line, options);
+    return apps::run(line, argc, argv,
+                     [&](weft::Runtime& runtime) { return work(runtime, options); });
+}
