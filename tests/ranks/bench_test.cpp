@@ -68,7 +68,7 @@ TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
     const Json object = object_of(place.ranks, {collective, "--bytes", "8,1K"});
     ASSERT_EQ(names_in(object),
               (std::vector<std::string>{"collective", "ranks", "nodes", "provider", "notify",
-                                        "type", "op", "loop", "buffers", "delay_ns",
+                                        "type", "op", "loop", "buffers", "counts", "delay_ns",
                                         "calibrator_ns", "results"}));
     EXPECT_EQ(object["collective"], collective);
     EXPECT_EQ(object["ranks"], 2);
@@ -222,6 +222,34 @@ TEST(BenchCallsTest, RotatedBuffersAreRight) {
     }
 }
 
+TEST(BenchCallsTest, BlocksOfDifferentSizesAreRight) {
+    const std::vector<std::pair<Words, Place>> cases{
+        {{"gather", "--root", "2"}, {{"-n", "3"}, 1}},
+        {{"scatter", "--root", "1", "--type", "int8"}, {{"-n", "4", "--nodes", "2"}, 2}},
+        {{"allgather", "--type", "float"}, {{"-n", "5"}, 1}},
+        {{"alltoall", "--type", "double_int", "--op", "minloc"}, {{"-n", "3"}, 1}},
+        {{"alltoall"}, {{"-n", "3", "--nodes", "3"}, 3}},
+        {{"reduce_scatter", "--type", "int32"}, {{"-n", "4"}, 1}},
+        {{"reduce_scatter"}, {{"-n", "1"}, 1}}};
+    for (const auto& [words, place] : cases) {
+        for (const char* counts : {"ragged", "same"}) {
+            Words all = words;
+            if (counts == std::string("same")) all[0] += "v";
+            all.insert(all.end(), {"--counts", counts, "--bytes", "16,4K,256K"});
+            const Json object = object_of(place.ranks, all);
+            EXPECT_EQ(object["collective"], words[0] + "v");
+            EXPECT_EQ(object["counts"], counts);
+            EXPECT_EQ(object["nodes"], place.nodes);
+            ASSERT_EQ(object["results"].size(), 3U);
+            for (const Json& row : object["results"]) EXPECT_EQ(row["checked"], true) << object;
+        }
+    }
+    const Json all =
+        object_of({"-n", "4"}, {"alltoall", "--counts", "ragged", "--algorithm", "all"});
+    EXPECT_GE(all["results"].size(), 1U);
+    for (const Json& row : all["results"]) EXPECT_EQ(row["checked"], true) << row;
+}
+
 TEST(BenchColumnsTest, TwoColumnsUnderALineOfComment) {
     for (const std::string what : {"allreduce", "put-latency", "put-rate", "put-bandwidth"}) {
         const Outcome outcome =
@@ -262,6 +290,9 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
          "--op: bxor does not exist for float, which has sum prod"},
         {{"allreduce", "--type", "bool"}, "--op: sum does not exist for bool, which has land lor"},
         {{"allreduce", "--type", "real"}, "--type"},
+        {{"allreduce", "--counts", "ragged"}, "--counts: allreduce has none that could differ"},
+        {{"put-rate", "--counts", "ragged"}, "--counts: put-rate has none"},
+        {{"scatter", "--counts", "ragged", "--root", "2"}, "--root: 2 is not a rank"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},
         {{"broadcast", "--root", "-1"}, "--root: -1 is not a rank"}};
     for (const auto& [words, complaint] : cases) {

@@ -25,6 +25,7 @@
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/bench_counts.hpp"
 #include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
@@ -45,6 +46,7 @@ struct BenchOptions {
     std::string loop = "back-to-back";
     std::vector<std::string> algorithms{"auto"};
     std::string buffers = "reused";
+    std::string counts = "same";
     Rank root = 0;
     double delay_ns = 0;
     bool json = false;
@@ -78,21 +80,42 @@ Collective collective_named(std::string_view name) {
                                    run::kKindNames.begin());
 }
 
+/// The one whose algorithms a call has.
+std::string_view algorithms_of(const BenchOptions& options) {
+    if (!is_collective(options.collective)) return options.collective;
+    return run::collective_of(collective_named(options.collective));
+}
+
 bool has_operation(const BenchOptions& options) {
     return is_collective(options.collective) &&
            run::has_operation(collective_named(options.collective));
 }
 
+/// A call with one count becomes the one with a count for each member, if blocks shall differ.
+base::Result<void> complete_counts(BenchOptions& options) {
+    const auto has_counts = [](std::string_view name) {
+        return is_collective(name) && run::has_counts(collective_named(name));
+    };
+    if (options.counts == "same" || has_counts(options.collective)) return {};
+    if (!has_counts(options.collective + "v"))
+        return base::fail(Status::argument,
+                          "--counts: {} has none that could differ, expected gather, scatter, "
+                          "allgather, alltoall or reduce_scatter",
+                          options.collective);
+    options.collective += "v";
+    return {};
+}
+
 /// Whether there are algorithms of these names, and a root where one is needed.
 base::Result<void> check_specs(const BenchOptions& options) {
-    if (collectives::is_rooted(options.collective) && options.root < 0)
+    if (collectives::is_rooted(algorithms_of(options)) && options.root < 0)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
                           options.root);
     for (const std::string& given : options.algorithms) {
         if (given == "auto" || given == "all") continue;
         const auto spec = collectives::parse_spec(given);
         if (!spec) return spec.failure().within(fmt::format("--algorithm \"{}\"", given));
-        const auto algorithm = collectives::find_algorithm(options.collective, *spec);
+        const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
         if (!algorithm) return algorithm.failure().within(fmt::format("--algorithm \"{}\"", given));
     }
     return {};
@@ -122,6 +145,7 @@ base::Result<void> complete(BenchOptions& options) {
     options.operation = *op;
     options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
                                                          : base::MeasuringLoop::back_to_back;
+    if (auto completed = complete_counts(options); !completed) return completed;
     if (auto checked = check_specs(options); !checked) return checked;
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
         return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
@@ -149,10 +173,10 @@ base::Result<void> complete(BenchOptions& options) {
 base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
     const auto spec = collectives::parse_spec(text);
     if (!spec) return spec.failure();
-    const auto algorithm = collectives::find_algorithm(options.collective, *spec);
+    const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
     if (!algorithm) return algorithm.failure();
     const Rank root = (*algorithm)->properties.rooted ? options.root : plan::kNoRank;
-    const auto program = collectives::generate(options.collective, *spec,
+    const auto program = collectives::generate(algorithms_of(options), *spec,
                                                {.size = size, .root = root, .elements = 1});
     if (!program) return program.failure();
     return {};
@@ -160,7 +184,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
 
 /// Everything that all ranks can tell alike once they know how many they are.
 base::Result<void> check_job(const BenchOptions& options, Rank size) {
-    if (collectives::is_rooted(options.collective) && options.root >= size)
+    if (collectives::is_rooted(algorithms_of(options)) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
                           options.root, size - 1);
     for (const std::string& given : options.algorithms) {
@@ -175,11 +199,11 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
 /// is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     std::vector<std::string> specs;
-    for (std::string& spec : collectives::specs_to_try(options.collective)) {
+    for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));
     }
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-        if (algorithm.collective != options.collective) continue;
+        if (algorithm.collective != algorithms_of(options)) continue;
         if (!algorithm.properties.notation || size < 2) continue;
         std::size_t schedules = 0;
         collectives::for_each_schedule(size, collectives::ScheduleFamily::factored,
@@ -240,6 +264,9 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
                            .op = options.operation,
                            .root = options.root,
                            .rotated = options.buffers == "rotated"};
+    if (run::has_counts(call.collective))
+        return measure_subject<CountsSubject>(world, options, bytes, call,
+                                              options.counts == "ragged");
     switch (call.collective) {
         case Collective::allreduce:
             return measure_subject<AllreduceSubject>(world, options, bytes, call);
@@ -288,6 +315,7 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
                                   {"op", has_operation(options) ? options.op : "none"},
                                   {"loop", options.loop},
                                   {"buffers", options.buffers},
+                                  {"counts", options.counts},
                                   {"delay_ns", options.delay_ns},
                                   {"calibrator_ns", calibrator_ns},
                                   {"results", nlohmann::ordered_json::array()}};
@@ -360,6 +388,7 @@ int bench(const BenchOptions& options) {
                                 .provider = runtime.provider(),
                                 .loop = options.loop,
                                 .buffers = options.buffers,
+                                .counts = options.counts,
                                 .calibrator_ns = calibrator_ns},
                                options.osu);
     const bool prints = speaks && !options.json;
@@ -427,6 +456,12 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         ->add_option("--buffers", options->buffers,
                      "the same for every call, or others out of more than the caches hold")
         ->check(CLI::IsMember({"reused", "rotated"}))
+        ->capture_default_str();
+    command
+        ->add_option("--counts", options->counts,
+                     "elements of the blocks of gather, scatter, allgather, alltoall or "
+                     "reduce_scatter: as many in each, or block i of n has (2 i + 1) / n^2 of all")
+        ->check(CLI::IsMember({"same", "ragged"}))
         ->capture_default_str();
     command->add_flag("--histogram", options->histogram,
                       "also time up to 10000 calls one by one: percentiles and a histogram");

@@ -67,9 +67,10 @@ Json to_json(const BenchRow& row) {
 
 void BenchPrinter::print_head() const {
     const std::string what = fmt::format(
-        "{} on {} ranks, {} node{}, provider {}, {} loop, {} buffers, calibrator {:.0f} ns",
+        "{} on {} ranks, {} node{}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} "
+        "ns",
         head_.collective, head_.ranks, head_.nodes, head_.nodes == 1 ? "" : "s", head_.provider,
-        head_.loop, head_.buffers, head_.calibrator_ns);
+        head_.loop, head_.buffers, head_.counts, head_.calibrator_ns);
     if (osu_) {
         const std::string_view unit = head_.collective == "put-bandwidth" ? "Bandwidth (MB/s)"
                                       : head_.collective == "put-rate"    ? "Messages/s"

@@ -30,6 +30,7 @@ struct BenchHead {
     std::string provider;
     std::string loop;
     std::string buffers;
+    std::string counts;
     double calibrator_ns = 0;
 };
 

@@ -93,21 +93,64 @@ struct CallOptions {
     bool rotated = false;
 };
 
-/// Any collective with data; bytes are those of one block (of the vector, where there are no blocks).
-class CallSubject : public BenchJob {
-  public:
-    CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
+/// What subjects with data share: elements, buffers, and expected values a tile at a time.
+class DataSubject : public BenchJob {
+  protected:
+    DataSubject(Team world, const CallOptions& options)
         : BenchJob(world),
           elements_(base::sample_elements(options.type)),
           options_(options),
+          ranks_(static_cast<std::size_t>(world.size())),
+          rank_(static_cast<std::size_t>(world.rank())) {}
+
+    [[nodiscard]] bool at_root() const { return world_.rank() == options_.root; }
+
+    /// Whether `count` elements are what expect(to, first, tile) writes; `to` is clear, as the output was.
+    template <class Expect>
+    [[nodiscard]] bool holds(const std::byte* found, std::size_t count, Expect expect) const {
+        for (std::size_t first = 0; first < count; first += kTile) {
+            const std::size_t tile = std::min(kTile, count - first);
+            std::byte expected[kTile * kElementMax] = {};
+            expect(expected, first, tile);
+            if (!elements_.equal(found + first * elements_.bytes, expected, tile)) return false;
+        }
+        return true;
+    }
+    /// Over the first `ranks` ranks; none: nothing.
+    void fold(std::byte* to, Rank ranks, base::SampleRange range) const {
+        if (ranks == 0) return;
+        elements_.write(to, range);
+        for (range.rank = 1; range.rank < ranks; ++range.rank) {
+            std::byte other[kTile * kElementMax];
+            elements_.write(other, range);
+            elements_.fold(options_.op, to, other, range.count);
+        }
+    }
+
+    const base::SampleElements& elements_;
+    CallOptions options_;
+    std::size_t ranks_;
+    std::size_t rank_;
+
+  private:
+    static constexpr std::size_t kTile = 64;
+    static constexpr std::size_t kElementMax = 32;
+};
+
+/// Any collective with data and one count; bytes are those of one block (of the vector, where there are
+/// no blocks).
+class CallSubject : public DataSubject {
+  public:
+    CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
+        : DataSubject(world, options),
           count_(bytes / elements_.bytes),
-          in_(bytes * (has_blocks_in() ? ranks() : 1), options.rotated),
-          out_(is_broadcast() ? 0 : bytes * (has_blocks_out() ? ranks() : 1), options.rotated) {}
+          in_(bytes * (has_blocks_in() ? ranks_ : 1), options.rotated),
+          out_(is_broadcast() ? 0 : bytes * (has_blocks_out() ? ranks_ : 1), options.rotated) {}
 
     void prepare(std::uint64_t batch) {
         out_.clear();
-        if (is_broadcast() && world_.rank() != options_.root) return in_.clear();
-        const std::size_t count = has_blocks_in() ? count_ * ranks() : count_;
+        if (is_broadcast() && !at_root()) return in_.clear();
+        const std::size_t count = has_blocks_in() ? count_ * ranks_ : count_;
         in_.fill([&](std::byte* start) {
             elements_.write(start, {world_.rank(), 0, count, batch});
         });
@@ -125,15 +168,13 @@ class CallSubject : public BenchJob {
         world_.run(call);
     }
     [[nodiscard]] bool check(std::uint64_t batch) {
-        const std::size_t count = has_blocks_out() ? count_ * ranks() : count_;
+        const std::size_t blocks = has_blocks_out() ? ranks_ : 1;
         const std::byte* const found = is_broadcast() ? in_.data() : out_.data();
-        for (std::size_t first = 0; first < count;) {
-            // A tile lies within one block.
-            const std::size_t tile = std::min(kTile, count_ - first % count_);
-            std::byte expected[kTile * kElementMax] = {};
-            expect(expected, first, tile, batch);
-            if (!elements_.equal(found + first * elements_.bytes, expected, tile)) return false;
-            first += tile;
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const auto expect = [&](std::byte* to, std::size_t first, std::size_t tile) {
+                expect_in(to, static_cast<Rank>(block), first, tile, batch);
+            };
+            if (!holds(found + block * count_ * elements_.bytes, count_, expect)) return false;
         }
         return true;
     }
@@ -145,10 +186,6 @@ class CallSubject : public BenchJob {
     [[nodiscard]] const CallOptions& options() const { return options_; }
 
   private:
-    static constexpr std::size_t kTile = 64;
-    static constexpr std::size_t kElementMax = 32;
-
-    [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(world_.size()); }
     [[nodiscard]] bool is_broadcast() const { return options_.collective == Collective::broadcast; }
     [[nodiscard]] bool has_blocks_in() const {
         return options_.collective == Collective::scatter ||
@@ -161,49 +198,36 @@ class CallSubject : public BenchJob {
                options_.collective == Collective::alltoall;
     }
 
-    /// What must stand in the output behind `first`; `to` is clear, as the output was.
-    void expect(std::byte* to, std::size_t first, std::size_t tile, std::uint64_t batch) const {
-        const std::size_t own = static_cast<std::size_t>(world_.rank()) * count_;
-        const auto block = static_cast<Rank>(first / count_);
-        const bool at_root = world_.rank() == options_.root;
+    /// What must stand in a block of the output behind `first`.
+    void expect_in(std::byte* to, Rank block, std::size_t first, std::size_t tile,
+                   std::uint64_t batch) const {
+        const std::size_t own = rank_ * count_ + first;
         switch (options_.collective) {
             case Collective::broadcast:
                 return elements_.write(to, {options_.root, first, tile, batch});
             case Collective::reduce:
-                if (!at_root) return;
+                if (!at_root()) return;
                 [[fallthrough]];
             case Collective::allreduce:
                 return fold(to, world_.size(), {0, first, tile, batch});
             case Collective::gather:
-                if (!at_root) return;
+                if (!at_root()) return;
                 [[fallthrough]];
             case Collective::allgather:
-                return elements_.write(to, {block, first % count_, tile, batch});
+                return elements_.write(to, {block, first, tile, batch});
             case Collective::scatter:
-                return elements_.write(to, {options_.root, own + first, tile, batch});
+                return elements_.write(to, {options_.root, own, tile, batch});
             case Collective::alltoall:
-                return elements_.write(to, {block, own + first % count_, tile, batch});
+                return elements_.write(to, {block, own, tile, batch});
             case Collective::reduce_scatter:
-                return fold(to, world_.size(), {0, own + first, tile, batch});
+                return fold(to, world_.size(), {0, own, tile, batch});
             case Collective::scan:
                 return fold(to, world_.rank() + 1, {0, first, tile, batch});
             default:  // exscan
                 return fold(to, world_.rank(), {0, first, tile, batch});
         }
     }
-    /// Over the first `ranks` ranks; none: nothing.
-    void fold(std::byte* to, Rank ranks, base::SampleRange range) const {
-        if (ranks == 0) return;
-        elements_.write(to, range);
-        for (range.rank = 1; range.rank < ranks; ++range.rank) {
-            std::byte other[kTile * kElementMax];
-            elements_.write(other, range);
-            elements_.fold(options_.op, to, other, range.count);
-        }
-    }
 
-    const base::SampleElements& elements_;
-    CallOptions options_;
     std::size_t count_;
     CallBuffer in_;
     CallBuffer out_;
