@@ -24,7 +24,7 @@ static int my_rank = -1;
 /// A call that must succeed.
 #define DONE(call) CHECK((call) == WEFT_OK)
 
-static int is_sentence(const char* text) {
+static inline int is_sentence(const char* text) {
     const size_t length = strlen(text);
     return length > 20 && text[length - 1] == '.' && strstr(text, "weft_") == text;
 }

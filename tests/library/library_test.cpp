@@ -3,6 +3,8 @@
 // and leave nothing behind. Method: launch the programs of this folder over several layouts.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/ranks/ranks_job.hpp"
@@ -39,6 +41,15 @@ TEST_P(LibraryTest, BlocksReductionsAndScansOfTheCInterfaceAreRight) {
               std::to_string(GetParam().ranks) + " ranks: all calls on blocks are right\n");
 }
 
+TEST_P(LibraryTest, CallsWithCountsOfTheCInterfaceAreRight) {
+    const Outcome outcome =
+        run_ranks(options_of(GetParam()), {rank_program("ragged")}, {"WEFT_TIMEOUT=10"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output,
+              std::to_string(GetParam().ranks) + " ranks: all calls with counts are right\n");
+}
+
 TEST_P(LibraryTest, ElementTypesOfTheCInterfaceAreRight) {
     const Outcome outcome =
         run_ranks(options_of(GetParam()), {rank_program("types")}, {"WEFT_TIMEOUT=10"});
@@ -71,6 +82,53 @@ TEST_P(LibraryTest, OwnersLetGoAndStaleHandlesAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          testing::Values(Layout{1, 1}, Layout{2, 1}, Layout{3, 1}, Layout{3, 3},
                                          Layout{5, 2}),
+                         [](const auto& chosen) {
+                             return "n" + std::to_string(chosen.param.ranks) + "_nodes" +
+                                    std::to_string(chosen.param.nodes);
+                         });
+
+/// Bytes that can be had without driving anything else out.
+std::uint64_t available_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::uint64_t kib = 0;
+    while (file >> name >> kib) {
+        if (name == "MemAvailable:") return kib * 1024;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    return 0;
+}
+
+class GiantsTest : public testing::TestWithParam<Layout> {
+  protected:
+    static void check(std::uint64_t broadcast_bytes, std::uint64_t block_bytes) {
+        const std::string broadcast = std::to_string(broadcast_bytes);
+        const std::string block = std::to_string(block_bytes);
+        const Outcome outcome =
+            run_ranks(options_of(GetParam()), {rank_program("giants"), broadcast, block});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output,
+                  broadcast + " bytes broadcast, " + block + " in one block: right\n");
+    }
+};
+
+TEST_P(GiantsTest, SmallOnesAreRight) {
+    check((3U << 20) + 5, (2U << 20) + 17);
+}
+
+TEST_P(GiantsTest, AreRight) {
+    if (!long_forms()) GTEST_SKIP() << "only in the long form";
+    constexpr std::uint64_t kBroadcastBytes = std::uint64_t{3} << 30;
+    const std::uint64_t needed =
+        static_cast<std::uint64_t>(GetParam().ranks) * kBroadcastBytes + (std::uint64_t{1} << 30);
+    if (available_bytes() < needed)
+        GTEST_SKIP() << available_bytes() << " bytes of memory, " << needed << " are needed";
+    check(kBroadcastBytes, (std::uint64_t{1} << 31) + 17);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
+                         testing::Values(Layout{1, 1}, Layout{2, 1}, Layout{2, 2}),
                          [](const auto& chosen) {
                              return "n" + std::to_string(chosen.param.ranks) + "_nodes" +
                                     std::to_string(chosen.param.nodes);
