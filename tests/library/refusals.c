@@ -103,112 +103,136 @@ static void collectives(void) {
             "type: 24");
 }
 
-/// What a rank can tell by itself of calls with a count for each member.
-static void counts(void) {
-    enum { kRanksMax = 16 };
-    double a[kRanksMax] = {0};
-    double b[kRanksMax] = {0};
-    const void* no = WEFT_IN_PLACE;
-    void* in_place;
-    memcpy(&in_place, &no, sizeof in_place);
-    size_t one[kRanksMax];
-    size_t zero[kRanksMax];
-    size_t follow[kRanksMax];
-    size_t bad[kRanksMax];
-    size_t wide[kRanksMax];
+// ---- What a rank can tell by itself of calls with a count for each member ----------------------------
+
+enum { kRanksMax = 16 };
+static double source[kRanksMax];
+static double target[kRanksMax];
+static size_t one[kRanksMax];
+static size_t zero[kRanksMax];
+static size_t follow[kRanksMax];
+static size_t bad[kRanksMax];   ///< the last one is negative, where it is read as a signed number
+static size_t wide[kRanksMax];  ///< two of them are too many
+
+static void counts_of_gathers(void) {
     weft_request* request = NULL;
+    REFUSED(weft_gatherv(NULL, source, 1, target, one, NULL, WEFT_DOUBLE, 0), WEFT_ERR_ARGUMENT,
+            "team");
+    REFUSED(weft_gatherv(world, source, 1, target, one, NULL, WEFT_DOUBLE, size), WEFT_ERR_ARGUMENT,
+            "root");
+    REFUSED(weft_gatherv(world, source, 1, target, one, NULL, WEFT_DOUBLE, -1), WEFT_ERR_ARGUMENT,
+            "root: -1");
+    REFUSED(weft_gatherv(world, source, 1, target, NULL, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "counts");
+    REFUSED(weft_gatherv(world, source, 1, target, bad, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "18446744073709551613");
+    REFUSED(weft_gatherv(world, source, 1, target, one, bad, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "overflow");
+    REFUSED(weft_gatherv(world, source, 1, NULL, one, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "null");
+    REFUSED(weft_gatherv(world, source, 1, target, one, NULL, (weft_type)99, my_rank),
+            WEFT_ERR_ARGUMENT, "type: 99");
+    REFUSED(weft_gatherv(world, NULL, 1, target, one, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "null");
+    REFUSED(weft_gatherv(world, source, (size_t)-1, target, one, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "count");
+    REFUSED(weft_gatherv(world, source, 2, target, one, NULL, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "sends 2 elements to itself");
+    REFUSED(weft_igatherv(world, source, 1, target, one, NULL, WEFT_DOUBLE, my_rank, NULL),
+            WEFT_ERR_ARGUMENT, "request is NULL");
+    REFUSED(weft_scatterv(world, source, one, NULL, target, 1, WEFT_DOUBLE, size),
+            WEFT_ERR_ARGUMENT, "root");
+    REFUSED(weft_scatterv(world, source, NULL, NULL, target, 1, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "counts");
+    REFUSED(weft_scatterv(world, source, bad, NULL, target, 1, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "overflow");
+    REFUSED(weft_scatterv(world, WEFT_IN_PLACE, one, NULL, target, 1, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "in is WEFT_IN_PLACE");
+    REFUSED(weft_scatterv(world, source, one, NULL, NULL, 1, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "null");
+    REFUSED(weft_scatterv_init(world, source, bad, NULL, target, 1, WEFT_DOUBLE, my_rank, &request),
+            WEFT_ERR_ARGUMENT, "overflow");
+    CHECK(request == NULL);
+}
+
+static void counts_of_all(void) {
+    weft_request* request = NULL;
+    REFUSED(weft_allgatherv(world, source, target, NULL, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "counts");
+    REFUSED(weft_allgatherv(world, source, target, bad, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "overflow");
+    REFUSED(weft_allgatherv(world, source, target, one, bad, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "overflow");
+    REFUSED(weft_allgatherv(world, source, WEFT_IN_PLACE, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "out is WEFT_IN_PLACE");
+    REFUSED(weft_allgatherv(world, source, NULL, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "null");
+    REFUSED(weft_iallgatherv(world, source, target, bad, NULL, WEFT_DOUBLE, &request),
+            WEFT_ERR_ARGUMENT, "overflow");
+
+    REFUSED(weft_alltoallv(world, source, NULL, NULL, target, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "counts");
+    REFUSED(weft_alltoallv(world, source, one, NULL, target, NULL, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "counts");
+    REFUSED(weft_alltoallv(world, source, bad, NULL, target, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "in: 18446744073709551613");
+    REFUSED(weft_alltoallv(world, source, one, NULL, target, bad, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "out: 18446744073709551613");
+    REFUSED(weft_alltoallv(world, source, one, bad, target, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "overflow");
+    REFUSED(weft_alltoallv(world, WEFT_IN_PLACE, one, NULL, target, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "WEFT_IN_PLACE");
+    REFUSED(weft_alltoallv(world, source, one, NULL, source, one, NULL, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "overlap");
+    CHECK(request == NULL);
+}
+
+static void counts_of_reductions(void) {
+    weft_request* request = NULL;
+    REFUSED(weft_reduce_scatterv(world, source, target, NULL, WEFT_DOUBLE, WEFT_SUM),
+            WEFT_ERR_ARGUMENT, "counts");
+    REFUSED(weft_reduce_scatterv(world, source, target, bad, WEFT_DOUBLE, WEFT_SUM),
+            WEFT_ERR_ARGUMENT, "overflow");
+    REFUSED(weft_reduce_scatterv(world, source, target, one, WEFT_DOUBLE, WEFT_BAND),
+            WEFT_ERR_ARGUMENT, "band");
+    REFUSED(weft_reduce_scatterv(world, source, target, one, WEFT_DOUBLE, (weft_op)77),
+            WEFT_ERR_ARGUMENT, "op: 77");
+    REFUSED(weft_reduce_scatterv(world, source, WEFT_IN_PLACE, one, WEFT_DOUBLE, WEFT_SUM),
+            WEFT_ERR_ARGUMENT, "WEFT_IN_PLACE");
+    REFUSED(weft_reduce_scatterv_init(world, source, target, bad, WEFT_DOUBLE, WEFT_SUM, &request),
+            WEFT_ERR_ARGUMENT, "overflow");
+    CHECK(request == NULL);
+}
+
+static void counts_together(void) {
+    if (size == 1) return;
+    REFUSED(weft_allgatherv(world, source, target, wide, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "overflow");
+    REFUSED(weft_reduce_scatterv(world, source, target, wide, WEFT_DOUBLE, WEFT_SUM),
+            WEFT_ERR_ARGUMENT, "overflow");
+    REFUSED(weft_gatherv(world, source, 1, target, one, zero, WEFT_DOUBLE, my_rank),
+            WEFT_ERR_ARGUMENT, "overlap");
+    REFUSED(weft_allgatherv(world, source, target, one, zero, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
+            "overlap");
+    REFUSED(weft_alltoallv(world, source, one, follow, target, one, zero, WEFT_DOUBLE),
+            WEFT_ERR_ARGUMENT, "overlap");
+}
+
+static void counts(void) {
     CHECK(size <= kRanksMax);
     for (int rank = 0; rank < size; ++rank) {
         one[rank] = 1;
-        zero[rank] = 0;
         bad[rank] = follow[rank] = (size_t)rank;
-        wide[rank] = SIZE_MAX / 2 / sizeof *a / 2 + 1;  // two of them are too many
+        wide[rank] = SIZE_MAX / 2 / sizeof *source / 2 + 1;
     }
     bad[size - 1] = (size_t)-3;
-
-    REFUSED(weft_gatherv(NULL, a, 1, b, one, NULL, WEFT_DOUBLE, 0), WEFT_ERR_ARGUMENT, "team");
-    REFUSED(weft_gatherv(world, a, 1, b, one, NULL, WEFT_DOUBLE, size), WEFT_ERR_ARGUMENT, "root");
-    REFUSED(weft_gatherv(world, a, 1, b, one, NULL, WEFT_DOUBLE, -1), WEFT_ERR_ARGUMENT,
-            "root: -1");
-    REFUSED(weft_gatherv(world, a, 1, b, NULL, NULL, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "counts");
-    REFUSED(weft_gatherv(world, a, 1, b, bad, NULL, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "18446744073709551613");
-    REFUSED(weft_gatherv(world, a, 1, b, one, bad, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "overflow");
-    REFUSED(weft_gatherv(world, a, 1, NULL, one, NULL, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "null");
-    REFUSED(weft_gatherv(world, a, 1, b, one, NULL, (weft_type)99, my_rank), WEFT_ERR_ARGUMENT,
-            "type: 99");
-    REFUSED(weft_gatherv(world, NULL, 1, b, one, NULL, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "null");
-    REFUSED(weft_gatherv(world, a, (size_t)-1, b, one, NULL, WEFT_DOUBLE, my_rank),
-            WEFT_ERR_ARGUMENT, "count");
-    REFUSED(weft_gatherv(world, a, 2, b, one, NULL, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "sends 2 elements to itself");
-    REFUSED(weft_igatherv(world, a, 1, b, one, NULL, WEFT_DOUBLE, my_rank, NULL), WEFT_ERR_ARGUMENT,
-            "request is NULL");
-
-    REFUSED(weft_scatterv(world, a, one, NULL, b, 1, WEFT_DOUBLE, size), WEFT_ERR_ARGUMENT, "root");
-    REFUSED(weft_scatterv(world, a, NULL, NULL, b, 1, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "counts");
-    REFUSED(weft_scatterv(world, a, bad, NULL, b, 1, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "overflow");
-    REFUSED(weft_scatterv(world, in_place, one, NULL, b, 1, WEFT_DOUBLE, my_rank),
-            WEFT_ERR_ARGUMENT, "in is WEFT_IN_PLACE");
-    REFUSED(weft_scatterv(world, a, one, NULL, NULL, 1, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "null");
-    REFUSED(weft_scatterv_init(world, a, bad, NULL, b, 1, WEFT_DOUBLE, my_rank, &request),
-            WEFT_ERR_ARGUMENT, "overflow");
-
-    REFUSED(weft_allgatherv(world, a, b, NULL, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "counts");
-    REFUSED(weft_allgatherv(world, a, b, bad, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "overflow");
-    REFUSED(weft_allgatherv(world, a, b, one, bad, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "overflow");
-    REFUSED(weft_allgatherv(world, a, in_place, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "out is WEFT_IN_PLACE");
-    REFUSED(weft_allgatherv(world, a, NULL, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "null");
-    REFUSED(weft_iallgatherv(world, a, b, bad, NULL, WEFT_DOUBLE, &request), WEFT_ERR_ARGUMENT,
-            "overflow");
-
-    REFUSED(weft_alltoallv(world, a, NULL, NULL, b, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "counts");
-    REFUSED(weft_alltoallv(world, a, one, NULL, b, NULL, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "counts");
-    REFUSED(weft_alltoallv(world, a, bad, NULL, b, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "in: 18446744073709551613");
-    REFUSED(weft_alltoallv(world, a, one, NULL, b, bad, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "out: 18446744073709551613");
-    REFUSED(weft_alltoallv(world, a, one, bad, b, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "overflow");
-    REFUSED(weft_alltoallv(world, WEFT_IN_PLACE, one, NULL, b, one, NULL, WEFT_DOUBLE),
-            WEFT_ERR_ARGUMENT, "WEFT_IN_PLACE");
-    REFUSED(weft_alltoallv(world, a, one, NULL, a, one, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "overlap");
-
-    REFUSED(weft_reduce_scatterv(world, a, b, NULL, WEFT_DOUBLE, WEFT_SUM), WEFT_ERR_ARGUMENT,
-            "counts");
-    REFUSED(weft_reduce_scatterv(world, a, b, bad, WEFT_DOUBLE, WEFT_SUM), WEFT_ERR_ARGUMENT,
-            "overflow");
-    REFUSED(weft_reduce_scatterv(world, a, b, one, WEFT_DOUBLE, WEFT_BAND), WEFT_ERR_ARGUMENT,
-            "band");
-    REFUSED(weft_reduce_scatterv(world, a, b, one, WEFT_DOUBLE, (weft_op)77), WEFT_ERR_ARGUMENT,
-            "op: 77");
-    REFUSED(weft_reduce_scatterv(world, a, in_place, one, WEFT_DOUBLE, WEFT_SUM), WEFT_ERR_ARGUMENT,
-            "WEFT_IN_PLACE");
-    REFUSED(weft_reduce_scatterv_init(world, a, b, bad, WEFT_DOUBLE, WEFT_SUM, &request),
-            WEFT_ERR_ARGUMENT, "overflow");
-    CHECK(request == NULL);
-
-    if (size == 1) return;
-    REFUSED(weft_allgatherv(world, a, b, wide, NULL, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "overflow");
-    REFUSED(weft_reduce_scatterv(world, a, b, wide, WEFT_DOUBLE, WEFT_SUM), WEFT_ERR_ARGUMENT,
-            "overflow");
-    REFUSED(weft_gatherv(world, a, 1, b, one, zero, WEFT_DOUBLE, my_rank), WEFT_ERR_ARGUMENT,
-            "overlap");
-    REFUSED(weft_allgatherv(world, a, b, one, zero, WEFT_DOUBLE), WEFT_ERR_ARGUMENT, "overlap");
-    REFUSED(weft_alltoallv(world, a, one, follow, b, one, zero, WEFT_DOUBLE), WEFT_ERR_ARGUMENT,
-            "overlap");
+    counts_of_gathers();
+    counts_of_all();
+    counts_of_reductions();
+    counts_together();
 }
+
+// ---- Requests, operations, memory, teams -------------------------------------------------------------
 
 static void requests(void) {
     double a[4] = {0};
