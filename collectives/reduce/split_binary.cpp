@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// split_binary.cpp - reduce of one half of the vector up each side of a binary tree.
+// split_binary.cpp - reduce of one half of each piece up each side of a binary tree.
 //
 // Idea     The broadcast of broadcast/split_binary.cpp run backwards in time. First each rank exchanges with its
 //          counterpart on the other side: it gives the half that goes up there, and combines the one that goes up
@@ -8,7 +8,7 @@
 // Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and Moor,
 //          section 3.1.2 (SB), turned round.
 // Rounds   ceil(log2(n + 1)) for one piece: one more than the tree has levels below the root, but for 2 and 4 ranks.
-//          Messages: 2 * s * (n - 1) for s pieces of each half, and a credit for each but two of those that go up
+//          Messages: 2 * s * (n - 1) for s pieces in halves, and a credit for each but two of those that go up
 //          or to the root.
 // Bytes    Every rank but the root sends one vector. A rank reduces at most 3 halves.
 // Memory   Three slots; with segments two copies each and two credits. A scratch vector on all ranks but the root.
@@ -94,7 +94,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 base::Result<plan::Program> generate_split_binary(const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     const GenerateRequest request = in_pieces(spec, asked);
-    const BlockCall call{.collective = "reduce", .blocks = 2, .cut = Cut::blocks, .rooted = true};
+    const BlockCall call{.collective = "reduce", .blocks = 2, .rooted = true};
     return program_by_blocks(call, spec, request,
                              [&](BlockWriter& writer) { write(writer, request); });
 }
@@ -107,7 +107,7 @@ Algorithm reduce_split_binary() {
         .name = "split-binary",
         .summary = "counterparts exchange halves, then one half goes up each side of a binary tree",
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
-        .parameters = {{"segments", "by size", "pieces of each half that follow each other",
+        .parameters = {{"segments", "by size", "pieces that follow each other, each in halves",
                         "2,5"}},
         .properties = {.bit_identical = true, .rooted = true},
         .generate = &generate_split_binary,

@@ -193,7 +193,8 @@ TEST(ReduceCounts, EveryAlgorithmIsRightForEveryCountPieceAndRoot) {
     for (const std::string& spec : specs_to_try("reduce")) {
         const std::uint64_t most = cuts(spec) ? 17 : 7;
         for_each_root([&](std::uint64_t n, Rank root) {
-            if (n > most && !cuts(spec)) return;
+            // All of their sizes up to 64 were proved above, for other counts.
+            if (n > most && (!cuts(spec) || spec.find(':') != spec.npos || root != 0)) return;
             for (const std::uint64_t elements :
                  {std::uint64_t{0}, std::uint64_t{1}, n - 1, n, n + 1}) {
                 if (n > most && elements != n + 1) continue;
