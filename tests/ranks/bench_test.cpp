@@ -291,6 +291,7 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
         {{"allreduce", "--type", "bool"}, "--op: sum does not exist for bool, which has land lor"},
         {{"allreduce", "--type", "real"}, "--type"},
         {{"allreduce", "--counts", "ragged"}, "--counts: allreduce has none that could differ"},
+        {{"alltoallv", "--algorithm", "pairwise"}, "alltoallv has no algorithm 'pairwise'; it has"},
         {{"put-rate", "--counts", "ragged"}, "--counts: put-rate has none"},
         {{"scatter", "--counts", "ragged", "--root", "2"}, "--root: 2 is not a rank"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},

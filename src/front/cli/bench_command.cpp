@@ -86,18 +86,19 @@ std::string_view algorithms_of(const BenchOptions& options) {
     return run::collective_of(collective_named(options.collective));
 }
 
+/// Whether this is a collective of which `holds` is true.
+bool is_one(std::string_view name, bool (*holds)(Collective)) {
+    return is_collective(name) && holds(collective_named(name));
+}
+
 bool has_operation(const BenchOptions& options) {
-    return is_collective(options.collective) &&
-           run::has_operation(collective_named(options.collective));
+    return is_one(options.collective, run::has_operation);
 }
 
 /// A call with one count becomes the one with a count for each member, if blocks shall differ.
 base::Result<void> complete_counts(BenchOptions& options) {
-    const auto has_counts = [](std::string_view name) {
-        return is_collective(name) && run::has_counts(collective_named(name));
-    };
-    if (options.counts == "same" || has_counts(options.collective)) return {};
-    if (!has_counts(options.collective + "v"))
+    if (options.counts == "same" || is_one(options.collective, run::has_counts)) return {};
+    if (!is_one(options.collective + "v", run::has_counts))
         return base::fail(Status::argument,
                           "--counts: {} has none that could differ, expected gather, scatter, "
                           "allgather, alltoall or reduce_scatter",
@@ -106,17 +107,34 @@ base::Result<void> complete_counts(BenchOptions& options) {
     return {};
 }
 
+/// Whether the call has one way only, by which its ranks exchange what is for each other.
+bool is_exchange(const BenchOptions& options) {
+    return is_one(options.collective, run::is_exchange);
+}
+
+/// Whether there is an algorithm of this name.
+base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
+    if (is_exchange(options)) {
+        if (given == run::kExchangeAlgorithm) return {};
+        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
+                          options.collective, given, run::kExchangeAlgorithm);
+    }
+    const auto spec = collectives::parse_spec(given);
+    if (!spec) return spec.failure();
+    const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
+    if (!algorithm) return algorithm.failure();
+    return {};
+}
+
 /// Whether there are algorithms of these names, and a root where one is needed.
 base::Result<void> check_specs(const BenchOptions& options) {
-    if (collectives::is_rooted(algorithms_of(options)) && options.root < 0)
+    if (is_one(options.collective, run::has_root) && options.root < 0)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
                           options.root);
     for (const std::string& given : options.algorithms) {
         if (given == "auto" || given == "all") continue;
-        const auto spec = collectives::parse_spec(given);
-        if (!spec) return spec.failure().within(fmt::format("--algorithm \"{}\"", given));
-        const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
-        if (!algorithm) return algorithm.failure().within(fmt::format("--algorithm \"{}\"", given));
+        if (auto checked = check_spec(options, given); !checked)
+            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
     }
     return {};
 }
@@ -171,6 +189,7 @@ base::Result<void> complete(BenchOptions& options) {
 
 /// Whether the algorithm has programs for a job of this size.
 base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
+    if (is_exchange(options)) return check_spec(options, text);
     const auto spec = collectives::parse_spec(text);
     if (!spec) return spec.failure();
     const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
@@ -184,7 +203,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
 
 /// Everything that all ranks can tell alike once they know how many they are.
 base::Result<void> check_job(const BenchOptions& options, Rank size) {
-    if (collectives::is_rooted(algorithms_of(options)) && options.root >= size)
+    if (is_one(options.collective, run::has_root) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
                           options.root, size - 1);
     for (const std::string& given : options.algorithms) {
@@ -198,6 +217,7 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
 /// Every algorithm of the collective that fits the job, by its name and with its parameters set to what
 /// is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
+    if (is_exchange(options)) return {std::string(run::kExchangeAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));

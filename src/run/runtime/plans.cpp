@@ -15,9 +15,6 @@ namespace weft::run {
 
 namespace {
 
-/// What there is for calls whose counts only the two ends know.
-constexpr std::string_view kDirect = "direct";
-
 std::uint32_t element_bytes(const CallShape& shape) {
     if (shape.user != nullptr) return static_cast<std::uint32_t>(shape.user->element_bytes);
     return static_cast<std::uint32_t>(base::size_of(shape.type));
@@ -183,7 +180,7 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
 }
 
 base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
-    if (is_exchange(shape.kind)) return std::string(kDirect);
+    if (is_exchange(shape.kind)) return std::string(kExchangeAlgorithm);
     return chooser_.choose(class_of(shape, name_of(shape.kind)));
 }
 
@@ -348,9 +345,9 @@ base::Result<PlanCache::Ends> PlanCache::ends_of(const CallShape& shape) const {
 base::Result<BoundProgram> PlanCache::bind_exchange(const CallShape& shape,
                                                     const collectives::AlgorithmSpec& spec,
                                                     BindOptions options) const {
-    if (print(spec) != kDirect)
+    if (print(spec) != kExchangeAlgorithm)
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          name_of(shape.kind), print(spec), kDirect);
+                          name_of(shape.kind), print(spec), kExchangeAlgorithm);
     auto ends = ends_of(shape);
     if (!ends) return ends.failure();
     const std::uint64_t slot = even_slot_bytes(

@@ -61,6 +61,9 @@ inline constexpr std::array<std::string_view, 16> kKindNames{
     return name_of(kind);
 }
 
+/// The algorithm of an exchange.
+inline constexpr std::string_view kExchangeAlgorithm = "direct";
+
 /// The shape of a call.
 struct CallShape {
     Kind kind = Kind::barrier;
