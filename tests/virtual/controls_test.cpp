@@ -81,7 +81,7 @@ std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
     const auto ranks = static_cast<Rank>(3 + random.below(4));
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) nodes.push_back(rank);
-    VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed});
+    VirtualJob job({.segment_bytes = 4 << 20, .node_of_rank = nodes, .seed = seed});
     const VirtualTeam& team = job.add_team(team_of(control, ranks));
     const std::uint64_t elements = control.small ? 12 : 2;
     std::deque<TeamCall> palette;
