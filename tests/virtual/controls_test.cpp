@@ -168,8 +168,6 @@ TEST(Controls, OneSmallBulkBankIsOverwritten) {
 
 TEST(Controls, ABarrierInsertedTooLateIsCaught) {
     expect_caught({.window = [] { return std::make_unique<LateWindow>(kBanks); }}, "late barrier");
-    expect_caught({.window = [] { return std::make_unique<LateWindow>(kBanks); }, .small = true},
-                  "late barrier of small bulk banks");
 }
 
 TEST(Controls, AWindowThatOnlyCountsIsCaught) {
