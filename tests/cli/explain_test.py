@@ -38,6 +38,18 @@ class Explain(unittest.TestCase):
                 self.assertEqual(found["chosen"], first["algorithm"])
                 self.assertIn(f"{first['predicted_us']:.3f} us", found["reason"])
 
+    def test_calls_with_counts(self):
+        for collective, even in (("allgatherv", "allgather"), ("reduce_scatterv", "reduce_scatter")):
+            found = self.explain(collective, "--ranks", "9", "--bytes", "1K")
+            self.assertEqual(found["chosen"], self.explain(even, "--ranks", "9", "--bytes", "1K")["chosen"])
+            self.assertIn("mean count", found["reason"])
+        for collective in ("gatherv", "scatterv", "alltoallv"):
+            for more in ((), ("--nodes", "3")):
+                found = self.explain(collective, "--ranks", "9", "--bytes", "1K", *more)
+                self.assertEqual([candidate["algorithm"] for candidate in found["candidates"]], ["direct"])
+                self.assertEqual(found["chosen"], "direct")
+                self.assertGreater(found["candidates"][0]["predicted_us"], 0)
+
     def test_every_candidate_is_a_right_program(self):
         for collective in ("barrier", "broadcast", "allreduce"):
             for candidate in self.explain(collective, "--ranks", "12", "--nodes", "3")["candidates"]:

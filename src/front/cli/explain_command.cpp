@@ -7,6 +7,7 @@
 #include "front/cli/explain_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
@@ -50,9 +51,29 @@ int processors_here() {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+base::Result<run::Kind> kind_of(const std::string& name) {
+    const auto found = std::ranges::find(run::kKindNames, name);
+    if (found == run::kKindNames.end())
+        return base::fail(Status::argument, "collective '{}' is not known; there are {}", name,
+                          fmt::join(run::kKindNames, ", "));
+    return static_cast<run::Kind>(found - run::kKindNames.begin());
+}
+
+/// The call with equal blocks that stands for one with counts.
+std::string_view even_call_of(run::Kind kind) {
+    switch (kind) {
+        case run::Kind::gatherv:
+            return "gather";
+        case run::Kind::scatterv:
+            return "scatter";
+        case run::Kind::alltoallv:
+            return "alltoall";
+        default:
+            return run::collective_of(kind);
+    }
+}
+
 base::Result<void> check(const ExplainArguments& arguments) {
-    const auto known = collectives::check_collective(arguments.collective);
-    if (!known) return known;
     if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
         return base::fail(Status::argument, "--ranks: {} is not in 1..{}", arguments.ranks,
                           kRanksMax);
@@ -89,9 +110,9 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     return machine;
 }
 
-base::Result<run::CallClass> call_of(const ExplainArguments& arguments) {
-    run::CallClass call{.collective = collectives::contract(arguments.collective).collective};
-    if (arguments.collective == "barrier") return call;
+base::Result<run::CallClass> call_of(const ExplainArguments& arguments, run::Kind kind) {
+    run::CallClass call{.collective = collectives::contract(even_call_of(kind)).collective};
+    if (kind == run::Kind::barrier) return call;
     const auto type = base::parse_type(arguments.type);
     if (!type) return type.failure().within("--type");
     const auto op = base::parse_op(arguments.op);
@@ -104,6 +125,23 @@ base::Result<run::CallClass> call_of(const ExplainArguments& arguments) {
                           *bytes, element_bytes, arguments.type);
     return run::class_of({.type = *type, .op = *op, .elements = *bytes / element_bytes},
                          call.collective);
+}
+
+/// What is left to choose where counts differ.
+void adapt_to_counts(plan::Choice& choice, run::Kind kind) {
+    if (!run::has_counts(kind)) return;
+    if (!run::is_exchange(kind)) {
+        choice.reason += "; chosen by the mean count";
+        return;
+    }
+    // Straight from rank to rank, as the direct and flat algorithms of equal blocks go.
+    std::erase_if(choice.candidates, [](const plan::RankedCandidate& candidate) {
+        return candidate.algorithm != "direct" && candidate.algorithm != "flat";
+    });
+    for (plan::RankedCandidate& candidate : choice.candidates)
+        candidate.algorithm = run::kExchangeAlgorithm;
+    choice.chosen = 0;
+    choice.reason = "the only one, as no rank knows more counts than its own";
 }
 
 void print_text(const plan::Choice& choice) {
@@ -132,11 +170,14 @@ void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
 }
 
 int explain(const ExplainArguments& arguments) {
+    const auto kind = kind_of(arguments.collective);
+    if (!kind) return report_failure(kind.failure());
     if (auto checked = check(arguments); !checked) return report_failure(checked.failure());
-    const auto call = call_of(arguments);
+    const auto call = call_of(arguments, *kind);
     if (!call) return report_failure(call.failure());
-    const auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
+    auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
     if (!choice) return report_failure(choice.failure());
+    adapt_to_counts(*choice, *kind);
     if (arguments.json)
         print_json(*choice, arguments);
     else
@@ -152,7 +193,9 @@ void add_explain_command(CLI::App& app, int& exit_status) {
         app.add_subcommand("explain", "the algorithm that a call would use, and why");
     command->add_option("collective", arguments->collective, "which one")->required();
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
-    command->add_option("--bytes", arguments->bytes, "of each rank's vector")
+    command
+        ->add_option("--bytes", arguments->bytes,
+                     "of each rank's vector, or of a block; with counts, of a block in the mean")
         ->capture_default_str();
     command->add_option("--type", arguments->type, "element type")->capture_default_str();
     command->add_option("--op", arguments->op, "reduction")->capture_default_str();
