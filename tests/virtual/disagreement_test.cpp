@@ -200,7 +200,7 @@ TEST(Watchdog, ARankThatNeverCallsIsReportedAndEndsTheWaitOnRequest) {
 
 TEST(Watchdog, TheReportHasTheFormThatPeopleSearchFor) {
     Lines lines;
-    Jobs jobs({0, 1, 2, 3}, {.timeout_ns = 200'000'000,
+    Jobs jobs({0, 1, 2, 3}, {.timeout_ns = 2'000'000'000,
                              .abort_on_timeout = true,
                              .report = [&](const std::string& line) { lines.add(line); }});
     const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
