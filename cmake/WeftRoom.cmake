@@ -18,6 +18,7 @@ function(weft_room name)
                                                    ${CMAKE_SOURCE_DIR})
     # The shared library shows only what is marked WEFT_API.
     set_target_properties(weft_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    weft_precompile(weft_${name} rooms)
   else()
     add_library(weft_${name} INTERFACE)
     target_link_libraries(weft_${name} INTERFACE ${ROOM_USES} ${ROOM_LINKS})

@@ -54,14 +54,14 @@ class BinaryBlocks {
     void reserve_up() {
         Halving::reserve(writer_, 0, steps(), blocks_);
         for_each_border([&](std::uint32_t larger, std::uint32_t) {
-            writer_->reserve_room(up_number(), blocks_ >> larger);
+            writer_->reserve_capacity(up_number(), blocks_ >> larger);
         });
     }
     /// For parts that come back, from number `first` on.
     void reserve_back(std::uint32_t first) {
         for_each_border([&](std::uint32_t larger, std::uint32_t parts) {
             for (std::uint32_t part = 0; part < parts; ++part)
-                writer_->reserve_room(first + part, blocks_ >> larger);
+                writer_->reserve_capacity(first + part, blocks_ >> larger);
         });
     }
 

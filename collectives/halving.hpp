@@ -45,7 +45,7 @@ class Partial {
     /// What is done elsewhere. `sent`: puts may still read what stands in its place.
     void take(BlockRange range, Rank peer, std::uint32_t number, bool sent = false) {
         writer_->wait(peer, number);
-        if (sent) writer_->local();
+        if (sent) writer_->flush();
         writer_->copy(kept(range), writer_.slot(number, range.first, range.count));
         combined_ = true;
     }
@@ -105,7 +105,7 @@ class Halving {
     static void reserve(BlockWriter& writer, std::uint32_t first, std::uint32_t steps,
                         std::uint32_t blocks) {
         for (std::uint32_t step = 0; step < steps; ++step)
-            writer->reserve_room(first + step, blocks >> (step + 1));
+            writer->reserve_capacity(first + step, blocks >> (step + 1));
     }
 
   private:

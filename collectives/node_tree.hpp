@@ -9,7 +9,7 @@
 // Next     scatter/multi_object.cpp and gather/multi_object.cpp, which walk it down and up.
 #pragma once
 
-#include "collectives/mates.hpp"
+#include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
@@ -22,10 +22,10 @@ struct NodePart {
 
 /// Where a node is in the tree.
 struct NodeTree {
-    NodeTree(const Mates& mates, Rank root, Rank radix)
-        : root_node(mates.layout.node_of(root)), holder(mates.layout.local_of(root)) {
-        const Rank all = mates.nodes;
-        const Rank own = (mates.node - root_node + all) % all;
+    NodeTree(const NodePosition& here, Rank root, Rank radix)
+        : root_node(here.layout.node_of(root)), holder(here.layout.local_of(root)) {
+        const Rank all = here.nodes;
+        const Rank own = (here.node - root_node + all) % all;
         const auto number = [&](Rank node) { return static_cast<Rank>((node + root_node) % all); };
         Rank first = 0;
         Rank count = all;
@@ -48,7 +48,7 @@ struct NodeTree {
             if (own == start && mine > 0) {
                 from = number(first);
                 holder = mine - 1;
-                got = {level, mine - 1, {mates.node, nodes}};
+                got = {level, mine - 1, {here.node, nodes}};
             }
             first = start;
             count = nodes;
@@ -83,7 +83,7 @@ struct NodeTreeNumbers {
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
         return levels + level * ports + static_cast<std::uint32_t>(port);
     }
-    [[nodiscard]] std::uint32_t mate(Rank local) const {
+    [[nodiscard]] std::uint32_t node_rank(Rank local) const {
         return levels * (1 + ports) + static_cast<std::uint32_t>(local);
     }
     /// The credit for a slot.

@@ -35,7 +35,7 @@ const link::Profile& shm_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,
-        .silent_small_puts = true,
+        .unsignaled_small_puts = true,
         .one_host = true,
         .ranks_max = 256,
         .cost =

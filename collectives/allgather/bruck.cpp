@@ -27,7 +27,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
             return static_cast<std::uint32_t>(std::min(have, size - j * have));
         };
         for (std::int64_t j = 1; j < radix && j * have < size; ++j, ++number) {
-            writer->reserve_room(number, count_of(j));
+            writer->reserve_capacity(number, count_of(j));
             const auto to = static_cast<Rank>((rank + size - j * have) % size);
             writer->put(to, number, writer.around(writer.output(own, count_of(j))));
         }

@@ -11,12 +11,12 @@
 // Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches, twice.
 // Good for Short blocks on many nodes of several ranks.
 // Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated in the end.
-// Next     ../mates.hpp for ports; multi_object_ring.cpp for long blocks.
+// Next     ../node_position.hpp for ports; multi_object_ring.cpp for long blocks.
 #include <algorithm>
 
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/mates.hpp"
+#include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
@@ -25,23 +25,23 @@ namespace {
 class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
-        : writer_(writer), mates_(request), others_(mates_.others()), radix_(radix) {}
+        : writer_(writer), here_(request), others_(here_.others()), radix_(radix) {}
 
     void write() {
-        const auto own = static_cast<std::uint32_t>(mates_.rank);
+        const auto own = static_cast<std::uint32_t>(here_.rank);
         writer_->copy(writer_.output(own), writer_.input(own));
-        share(writer_.builder(), others_, static_cast<std::uint32_t>(mates_.local),
+        share(writer_.builder(), others_, static_cast<std::uint32_t>(here_.local),
               writer_.output(own));
-        for (Rank mate = 0; mate < mates_.count; ++mate) {
-            if (mate == mates_.local) continue;
+        for (Rank mate = 0; mate < here_.count; ++mate) {
+            if (mate == here_.local) continue;
             const auto number = static_cast<std::uint32_t>(mate);
-            const auto block = static_cast<std::uint32_t>(mates_.mate(mate));
-            writer_->wait(mates_.mate(mate), number, plan::kShared);
+            const auto block = static_cast<std::uint32_t>(here_.node_rank(mate));
+            writer_->wait(here_.node_rank(mate), number, plan::kShared);
             writer_->copy(writer_.output(block), writer_.slot(number, block));
         }
-        auto number = static_cast<std::uint32_t>(mates_.layout.most());
+        auto number = static_cast<std::uint32_t>(here_.layout.most());
         const std::uint32_t mates_numbers = number;
-        for (std::int64_t have = 1; have < mates_.nodes; have *= radix_) {
+        for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             exchange(have, number);
             number += static_cast<std::uint32_t>(radix_);
         }
@@ -53,23 +53,23 @@ class Writer {
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
         const std::int64_t behind = (port + 1) * have;
         return {node + behind,
-                static_cast<Rank>(std::clamp<std::int64_t>(mates_.nodes - behind, 0, have))};
+                static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - behind, 0, have))};
     }
 
     void exchange(std::int64_t have, std::uint32_t number) {
-        const NodeWindow mine = window(mates_.node, mates_.local, have);
-        if (mates_.local < radix_ - 1 && mine.count > 0) {
-            const std::int64_t behind = (mates_.local + 1) * have;
-            writer_->put(mates_.partner(mates_.node - behind), number,
-                         blocks({mates_.node, mine.count}));
-            writer_->wait(mates_.partner(mates_.node + behind), number);
+        const NodeWindow mine = window(here_.node, here_.local, have);
+        if (here_.local < radix_ - 1 && mine.count > 0) {
+            const std::int64_t behind = (here_.local + 1) * have;
+            writer_->put(here_.partner(here_.node - behind), number,
+                         blocks({here_.node, mine.count}));
+            writer_->wait(here_.partner(here_.node + behind), number);
             writer_->copy(blocks(mine), in_slot(number, mine));
-            share(writer_.builder(), others_, shared(number, mates_.local), blocks(mine));
+            share(writer_.builder(), others_, shared(number, here_.local), blocks(mine));
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
-            const NodeWindow theirs = window(mates_.node, port, have);
-            if (port == mates_.local || theirs.count == 0) continue;
-            writer_->wait(mates_.mate(port), shared(number, port), plan::kShared);
+            const NodeWindow theirs = window(here_.node, port, have);
+            if (port == here_.local || theirs.count == 0) continue;
+            writer_->wait(here_.node_rank(port), shared(number, port), plan::kShared);
             writer_->copy(blocks(theirs), in_slot(shared(number, port), theirs));
         }
     }
@@ -80,36 +80,36 @@ class Writer {
 
     /// Where the blocks of some nodes belong: runs of ranks that follow each other.
     [[nodiscard]] std::vector<plan::Block> blocks(NodeWindow nodes) const {
-        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
             return writer_.output(first, count);
         });
     }
     [[nodiscard]] std::vector<plan::Block> in_slot(std::uint32_t slot, NodeWindow nodes) const {
-        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
             return writer_.slot(slot, first, count);
         });
     }
     /// Rooms are alike on all ranks, windows are not where nodes are uneven: for the largest nodes.
     void reserve(std::uint32_t number) {
-        if (mates_.layout.size() == 1) return;
+        if (here_.layout.size() == 1) return;
         const std::uint32_t most = number;
         for (std::uint32_t mate = 0; mate < most; ++mate)
-            writer_->reserve_room(mate, most > 1 ? 1 : 0);
-        for (std::int64_t have = 1; have < mates_.nodes; have *= radix_) {
+            writer_->reserve_capacity(mate, most > 1 ? 1 : 0);
+        for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             std::uint32_t largest = 0;
             for (Rank port = 0; port + 1 < radix_; ++port) {
                 const std::uint32_t units =
-                    ranks_at_most(mates_.layout, window(0, port, have).count);
+                    ranks_at_most(here_.layout, window(0, port, have).count);
                 largest = std::max(largest, units);
-                writer_->reserve_room(shared(number, port), most > 1 ? units : 0);
+                writer_->reserve_capacity(shared(number, port), most > 1 ? units : 0);
             }
-            writer_->reserve_room(number, largest);
+            writer_->reserve_capacity(number, largest);
             number += static_cast<std::uint32_t>(radix_);
         }
     }
 
     BlockWriter& writer_;
-    Mates mates_;
+    NodePosition here_;
     std::vector<Rank> others_;
     Rank radix_;
 };

@@ -12,10 +12,10 @@
 // Good for Long blocks on nodes of several ranks.
 // Holds    Synchronizing; bits are moved only. A block's number is its rank, wherever it goes (kShared): each rank
 //          gets every other's block once, by its ring if it belongs to that, else from a mate.
-// Next     ../mates.hpp for ports; multi_object_bruck.cpp for short blocks.
+// Next     ../node_position.hpp for ports; multi_object_bruck.cpp for short blocks.
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/mates.hpp"
+#include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
@@ -24,22 +24,22 @@ namespace {
 class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer), mates_(request), others_(mates_.others()) {}
+        : writer_(writer), here_(request), others_(here_.others()) {}
 
     void write() {
-        const auto own = static_cast<std::uint32_t>(mates_.rank);
+        const auto own = static_cast<std::uint32_t>(here_.rank);
         writer_->copy(writer_.output(own), writer_.input(own));
-        if (!mates_.is_port()) {
-            pass(others_, mates_.rank);
+        if (!here_.is_port()) {
+            pass(others_, here_.rank);
         } else {
             std::vector<Rank> next = others_;
-            if (mates_.nodes > 1)
-                next.insert(next.begin(), mates_.partner(std::int64_t{mates_.node} + 1));
-            pass(next, mates_.rank);
+            if (here_.nodes > 1)
+                next.insert(next.begin(), here_.partner(std::int64_t{here_.node} + 1));
+            pass(next, here_.rank);
             // Those of mates without a ring: they have told everyone here.
-            for (const Rank rank : riders(mates_.node, mates_.local)) {
+            for (const Rank rank : riders(here_.node, here_.local)) {
                 take(rank, rank);
-                if (mates_.nodes > 1) pass({mates_.partner(std::int64_t{mates_.node} + 1)}, rank);
+                if (here_.nodes > 1) pass({here_.partner(std::int64_t{here_.node} + 1)}, rank);
             }
             go_around(next);
         }
@@ -50,35 +50,35 @@ class Writer {
     /// Ranks whose blocks go around a port's ring with its own, on some node.
     [[nodiscard]] std::vector<Rank> riders(Rank node, Rank port) const {
         std::vector<Rank> ranks;
-        for (Rank local = port + mates_.ports; local < mates_.layout.ranks_on(node);
-             local += mates_.ports)
-            ranks.push_back(mates_.layout.rank_at(node, local));
+        for (Rank local = port + here_.ports; local < here_.layout.ranks_on(node);
+             local += here_.ports)
+            ranks.push_back(here_.layout.rank_at(node, local));
         return ranks;
     }
 
     void go_around(const std::vector<Rank>& next) {
-        const Rank from = mates_.partner(std::int64_t{mates_.node} - 1);
-        for (Rank k = 1; k < mates_.nodes; ++k) {
-            const Rank node = (mates_.node - k + mates_.nodes) % mates_.nodes;
-            std::vector<Rank> blocks = riders(node, mates_.local);
-            blocks.insert(blocks.begin(), mates_.layout.rank_at(node, mates_.local));
+        const Rank from = here_.partner(std::int64_t{here_.node} - 1);
+        for (Rank k = 1; k < here_.nodes; ++k) {
+            const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
+            std::vector<Rank> blocks = riders(node, here_.local);
+            blocks.insert(blocks.begin(), here_.layout.rank_at(node, here_.local));
             for (const Rank block : blocks) {
                 take(from, block);
-                pass(k + 1 < mates_.nodes ? next : others_, block);
+                pass(k + 1 < here_.nodes ? next : others_, block);
             }
         }
     }
 
     /// What the other rings bring, the way it comes; of this node, what nobody took yet.
     void take_from_mates() {
-        for (Rank k = 0; k < mates_.nodes; ++k) {
-            const Rank node = (mates_.node - k + mates_.nodes) % mates_.nodes;
-            for (Rank local = 0; local < mates_.layout.ranks_on(node); ++local) {
-                const Rank port = local % mates_.ports;
-                if (port == mates_.local) continue;
-                const Rank block = mates_.layout.rank_at(node, local);
-                if (block == mates_.rank) continue;
-                take(k == 0 ? block : mates_.mate(port), block);
+        for (Rank k = 0; k < here_.nodes; ++k) {
+            const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
+            for (Rank local = 0; local < here_.layout.ranks_on(node); ++local) {
+                const Rank port = local % here_.ports;
+                if (port == here_.local) continue;
+                const Rank block = here_.layout.rank_at(node, local);
+                if (block == here_.rank) continue;
+                take(k == 0 ? block : here_.node_rank(port), block);
             }
         }
     }
@@ -94,7 +94,7 @@ class Writer {
     }
 
     BlockWriter& writer_;
-    Mates mates_;
+    NodePosition here_;
     std::vector<Rank> others_;
 };
 
@@ -113,7 +113,7 @@ base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
     BlockWriter writer(std::move(header), size, *segments, Cut::blocks);
     Writer(writer, request).write();
     if (size > 1)
-        for (std::uint32_t block = 0; block < size; ++block) writer->reserve_room(block, 1);
+        for (std::uint32_t block = 0; block < size; ++block) writer->reserve_capacity(block, 1);
     return std::move(writer).finish();
 }
 

@@ -24,7 +24,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         const std::uint32_t mine = own / have * have;
         const std::uint32_t theirs = mine ^ have;
         const auto other = static_cast<Rank>(own ^ have);
-        writer->reserve_room(number, have);
+        writer->reserve_capacity(number, have);
         writer->put(other, number, writer.output(mine, have));
         writer->wait(other, number);
         writer->copy(writer.output(theirs, have), writer.slot(number, theirs, have));

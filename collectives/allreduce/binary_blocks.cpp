@@ -32,7 +32,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
             partial.take(range, above, first_back + part, part == 0);
         });
     } else if (size > 1) {
-        writer->local();  // the halves that were sent away come back
+        writer->flush();  // the halves that were sent away come back
     }
     if (blocks.has_smaller())
         writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.own()));

@@ -78,7 +78,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
         Course(writer, place, tree).write();
     }
     for (std::uint32_t number = 0; number < 2 * kNumbers && request.size > 1; ++number)
-        writer->reserve_room(number, number % kNumbers <= kDown ? 1 : 0);
+        writer->reserve_capacity(number, number % kNumbers <= kDown ? 1 : 0);
 }
 
 base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,

@@ -24,14 +24,14 @@ namespace {
 
 /// Adds a numbering of some of the numbers of `outer`.
 std::uint32_t add_numbering(plan::Stages& stages, std::uint32_t outer,
-                            std::vector<plan::Strip> strips) {
-    plan::Numbering numbering{.outer = outer, .strips = std::move(strips)};
-    for (const plan::Strip& strip : numbering.strips) numbering.count += strip.count;
+                            std::vector<plan::RankRun> runs) {
+    plan::Numbering numbering{.outer = outer, .runs = std::move(runs)};
+    for (const plan::RankRun& run : numbering.runs) numbering.count += run.count;
     stages.add(std::move(numbering));
     return static_cast<std::uint32_t>(stages.numberings.size()) - 1;
 }
 
-plan::Strip run_of(Rank first, Rank count) {
+plan::RankRun run_of(Rank first, Rank count) {
     return {.first = first, .count = count, .width = count, .pitch = count};
 }
 
@@ -46,28 +46,28 @@ void add_levels(plan::Stages& stages, Rank size) {
     for (Rank groups = size; groups > 1; groups /= 2, width *= 2) {
         if (groups % 2 != 0) {
             const std::uint32_t two = add_numbering(stages, active, {run_of(width, 2 * width)});
-            stages.add(plan::Meeting{.numbering = two,
-                                     .groups = width,
-                                     .base = 2,
-                                     .stride = width,
-                                     .senders = plan::Members::last,
-                                     .receivers = plan::Members::all_but_last});
+            stages.add(plan::ExchangeStage{.numbering = two,
+                                           .groups = width,
+                                           .base = 2,
+                                           .stride = width,
+                                           .senders = plan::Members::last,
+                                           .receivers = plan::Members::all_but_last});
             eliminations.push_back({two, width});
-            std::vector<plan::Strip> left{run_of(0, 2 * width)};
+            std::vector<plan::RankRun> left{run_of(0, 2 * width)};
             if (groups > 3) left.push_back(run_of(3 * width, (groups - 3) * width));
             active = add_numbering(stages, active, std::move(left));
         }
-        stages.add(plan::Meeting{
+        stages.add(plan::ExchangeStage{
             .numbering = active, .groups = groups / 2 * width, .base = 2, .stride = width});
     }
     for (auto back = eliminations.rbegin(); back != eliminations.rend(); ++back)
-        stages.add(plan::Meeting{.numbering = back->numbering,
-                                 .groups = back->width,
-                                 .base = 2,
-                                 .stride = back->width,
-                                 .senders = plan::Members::all_but_last,
-                                 .receivers = plan::Members::last,
-                                 .keeps_own = false});
+        stages.add(plan::ExchangeStage{.numbering = back->numbering,
+                                       .groups = back->width,
+                                       .base = 2,
+                                       .stride = back->width,
+                                       .senders = plan::Members::all_but_last,
+                                       .receivers = plan::Members::last,
+                                       .keeps_own = false});
 }
 
 base::Result<plan::Stages> elimination_stages(const AlgorithmSpec& spec,

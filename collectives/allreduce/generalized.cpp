@@ -246,7 +246,7 @@ class Generalized {
             extend(source, part(homes[block], block));
             read_[row(homes[block]) + block] = true;
         }
-        writer_->reserve_room(number, static_cast<std::uint32_t>(list.size()));
+        writer_->reserve_capacity(number, static_cast<std::uint32_t>(list.size()));
         writer_->put(to, number, source);
     }
 
@@ -257,7 +257,7 @@ class Generalized {
             return read_[row(target_of(block)) + block];
         };
         if (std::ranges::none_of(list, is_read)) return;
-        writer_->local();
+        writer_->flush();
         read_.assign(read_.size(), false);
     }
     /// Where a buffer's blocks stand in read_; input and output may be the same.
@@ -289,7 +289,7 @@ class Generalized {
     std::vector<Buffer> lead_;     ///< where the parts of each block lie
     std::vector<Buffer> regular_;  ///< scratch means kRegular
     bool apart_ = false;           ///< leads and regular parts differ
-    std::vector<bool> read_;       ///< blocks that puts since the last local() read
+    std::vector<bool> read_;       ///< blocks that puts since the last flush() read
 };
 
 /// The factors in a text such as 4x3x2, which must have the product `size`; nearest ranks first.

@@ -38,16 +38,16 @@ void write(BlockWriter& writer, Rank rank, const Folding& folding) {
                         [&](std::uint32_t number) { return folding.first_of(number); });
         halving.halve(kFirstStep);
         if (steps == 0) writer->copy(writer.output(0), writer.input(0));
-        if (steps > 0) writer->local();  // the halves that were sent away come back
+        if (steps > 0) writer->flush();  // the halves that were sent away come back
         halving.double_up(kFirstStep + steps);
         if (in_pair) writer->put(rank + 1, kResult, partial.kept(all));
     } else {
         partial.take(all, rank - 1, kResult, true);
     }
     if (steps == 0) return;
-    writer->reserve_room(kFold, folding.pairs > 0 ? folding.numbers / 2 : 0);
-    writer->reserve_room(kHandOver, folding.pairs > 0 ? folding.numbers / 2 : 0);
-    writer->reserve_room(kResult, folding.pairs > 0 ? folding.numbers : 0);
+    writer->reserve_capacity(kFold, folding.pairs > 0 ? folding.numbers / 2 : 0);
+    writer->reserve_capacity(kHandOver, folding.pairs > 0 ? folding.numbers / 2 : 0);
+    writer->reserve_capacity(kResult, folding.pairs > 0 ? folding.numbers : 0);
     Halving::reserve(writer, kFirstStep, steps, folding.numbers);
     Halving::reserve(writer, kFirstStep + steps, steps, folding.numbers);
 }

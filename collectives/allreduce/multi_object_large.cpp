@@ -16,10 +16,10 @@
 // Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank: bit-identical.
 //          Synchronizing: in pieces every rank has entered the piece before the last when a slot is
 //          written again. A block has one number wherever it goes (kShared), behind those of mates and nodes.
-// Next     ../mates.hpp for ports; ../blocks.hpp for blocks.
+// Next     ../node_position.hpp for ports; ../blocks.hpp for blocks.
 #include "collectives/allreduce/allreduce.hpp"
 #include "collectives/blocks.hpp"
-#include "collectives/mates.hpp"
+#include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
@@ -29,45 +29,45 @@ class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request)
         : writer_(writer),
-          mates_(request),
-          others_(mates_.others()),
-          nodes_(static_cast<std::uint32_t>(mates_.nodes)),
-          node_(static_cast<std::uint32_t>(mates_.node)),
-          most_(static_cast<std::uint32_t>(mates_.layout.most())) {}
+          here_(request),
+          others_(here_.others()),
+          nodes_(static_cast<std::uint32_t>(here_.nodes)),
+          node_(static_cast<std::uint32_t>(here_.node)),
+          most_(static_cast<std::uint32_t>(here_.layout.most())) {}
 
     void write() {
         give_parts();
-        if (mates_.is_port()) {
+        if (here_.is_port()) {
             combine_part();
             combine_block();
             send_around();
         }
-        for (Rank port = 0; port < mates_.ports; ++port)
-            if (port != mates_.local) take_part(port);
+        for (Rank port = 0; port < here_.ports; ++port)
+            if (port != here_.local) take_part(port);
         reserve();
     }
 
   private:
     /// Every mate's part for a port, to that port.
     void give_parts() {
-        for (Rank k = 0; k < mates_.ports; ++k) {
-            const Rank port = (mates_.local + 1 + k) % mates_.ports;
-            if (port == mates_.local) continue;
-            writer_->put(mates_.mate(port), static_cast<std::uint32_t>(mates_.local),
+        for (Rank k = 0; k < here_.ports; ++k) {
+            const Rank port = (here_.local + 1 + k) % here_.ports;
+            if (port == here_.local) continue;
+            writer_->put(here_.node_rank(port), static_cast<std::uint32_t>(here_.local),
                          writer_.input(first_of(port), nodes_));
         }
     }
 
     void combine_part() {
-        const std::uint32_t first = first_of(mates_.local);
+        const std::uint32_t first = first_of(here_.local);
         std::vector<plan::Block> operands;
-        for (Rank mate = 0; mate < mates_.count; ++mate) {
+        for (Rank mate = 0; mate < here_.count; ++mate) {
             const auto number = static_cast<std::uint32_t>(mate);
-            if (mate == mates_.local) {
+            if (mate == here_.local) {
                 operands.push_back(writer_.input(first, nodes_));
                 continue;
             }
-            writer_->wait(mates_.mate(mate), number);
+            writer_->wait(here_.node_rank(mate), number);
             operands.push_back(writer_.slot(number, first, nodes_));
         }
         add(writer_.output(first, nodes_), operands);
@@ -77,7 +77,7 @@ class Writer {
     void combine_block() {
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t node = (node_ + k) % nodes_;
-            writer_->put(mates_.partner(node), most_ + node_, writer_.output(own(node)));
+            writer_->put(here_.partner(node), most_ + node_, writer_.output(own(node)));
         }
         std::vector<plan::Block> operands;
         for (std::uint32_t node = 0; node < nodes_; ++node) {
@@ -85,7 +85,7 @@ class Writer {
                 operands.push_back(writer_.output(own(node_)));
                 continue;
             }
-            writer_->wait(mates_.partner(node), most_ + node);
+            writer_->wait(here_.partner(node), most_ + node);
             operands.push_back(writer_.slot(most_ + node, own(node_)));
         }
         if (nodes_ > 1) writer_->reduce(writer_.output(own(node_)), operands);
@@ -93,12 +93,12 @@ class Writer {
 
     void send_around() {
         std::vector<Rank> everyone = others_;
-        if (nodes_ > 1) everyone.insert(everyone.begin(), mates_.partner(std::int64_t{node_} + 1));
+        if (nodes_ > 1) everyone.insert(everyone.begin(), here_.partner(std::int64_t{node_} + 1));
         share(writer_.builder(), everyone, number_of(own(node_)), writer_.output(own(node_)));
-        writer_->local();  // of what the others' blocks replace
+        writer_->flush();  // of what the others' blocks replace
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
-            take(mates_.partner(std::int64_t{node_} - 1), block);
+            take(here_.partner(std::int64_t{node_} - 1), block);
             share(writer_.builder(), k + 1 < nodes_ ? everyone : others_, number_of(block),
                   writer_.output(block));
         }
@@ -106,9 +106,9 @@ class Writer {
 
     /// A port's finished blocks, the way it got them.
     void take_part(Rank port) {
-        if (!mates_.is_port() && port == 0) writer_->local();  // the parts that were given
+        if (!here_.is_port() && port == 0) writer_->flush();  // the parts that were given
         for (std::uint32_t k = 0; k < nodes_; ++k)
-            take(mates_.mate(port), first_of(port) + (node_ + nodes_ - k) % nodes_);
+            take(here_.node_rank(port), first_of(port) + (node_ + nodes_ - k) % nodes_);
     }
 
     void take(Rank from, std::uint32_t block) {
@@ -124,28 +124,28 @@ class Writer {
     }
 
     void reserve() {
-        if (mates_.layout.size() == 1) return;
-        const auto ports = static_cast<std::uint32_t>(mates_.ports);
+        if (here_.layout.size() == 1) return;
+        const auto ports = static_cast<std::uint32_t>(here_.ports);
         for (std::uint32_t mate = 0; mate < most_; ++mate)
-            writer_->reserve_room(mate, most_ > 1 ? nodes_ : 0);
+            writer_->reserve_capacity(mate, most_ > 1 ? nodes_ : 0);
         for (std::uint32_t node = 0; node < nodes_; ++node)
-            writer_->reserve_room(most_ + node, nodes_ > 1 ? 1 : 0);
+            writer_->reserve_capacity(most_ + node, nodes_ > 1 ? 1 : 0);
         for (std::uint32_t block = 0; block < ports * nodes_; ++block)
-            writer_->reserve_room(number_of(block), 1);
+            writer_->reserve_capacity(number_of(block), 1);
     }
 
     [[nodiscard]] std::uint32_t first_of(Rank port) const {
         return static_cast<std::uint32_t>(port) * nodes_;
     }
     [[nodiscard]] std::uint32_t own(std::uint32_t node) const {
-        return first_of(mates_.local) + node;
+        return first_of(here_.local) + node;
     }
     [[nodiscard]] std::uint32_t number_of(std::uint32_t block) const {
         return most_ + nodes_ + block;
     }
 
     BlockWriter& writer_;
-    Mates mates_;
+    NodePosition here_;
     std::vector<Rank> others_;
     std::uint32_t nodes_;
     std::uint32_t node_;

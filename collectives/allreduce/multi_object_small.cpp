@@ -20,11 +20,11 @@
 //          nodes; with no more than B nodes there is one round, which combines in the order of nodes: in
 //          rank order then, if nodes hold consecutive ranks. In pieces every rank has entered the piece
 //          before the last when a slot is written again.
-// Next     ../mates.hpp for ports.
+// Next     ../node_position.hpp for ports.
 #include <algorithm>
 
 #include "collectives/allreduce/allreduce.hpp"
-#include "collectives/mates.hpp"
+#include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
@@ -57,15 +57,15 @@ std::vector<Round> census(Rank nodes, Rank radix) {
 class Writer {
   public:
     Writer(plan::Builder& builder, const GenerateRequest& request, std::uint32_t advance)
-        : builder_(builder), mates_(request), others_(mates_.others()), advance_(advance) {}
+        : builder_(builder), here_(request), others_(here_.others()), advance_(advance) {}
 
     void write(const std::vector<Round>& rounds) {
         on_node();
-        auto number = static_cast<std::uint32_t>(mates_.layout.most());
+        auto number = static_cast<std::uint32_t>(here_.layout.most());
         for (const Round& round : rounds) {
             exchange(round, number);
             combine(round, number, rounds.size() == 1);
-            number += 1 + static_cast<std::uint32_t>(mates_.ports);
+            number += 1 + static_cast<std::uint32_t>(here_.ports);
         }
         if (lead_.buffer != plan::Buffer::output) builder_.copy(moving(plan::output()), lead_);
     }
@@ -73,36 +73,36 @@ class Writer {
   private:
     void on_node() {
         lead_ = regular_ = moving(plan::input());
-        if (mates_.count == 1) return;
-        share(builder_, others_, static_cast<std::uint32_t>(mates_.local), lead_);
+        if (here_.count == 1) return;
+        share(builder_, others_, static_cast<std::uint32_t>(here_.local), lead_);
         std::vector<plan::Block> operands;
-        for (Rank mate = 0; mate < mates_.count; ++mate) {
+        for (Rank mate = 0; mate < here_.count; ++mate) {
             const auto number = static_cast<std::uint32_t>(mate);
-            operands.push_back(mate == mates_.local ? lead_ : moving(plan::slot(number)));
-            if (mate != mates_.local) builder_.wait(mates_.mate(mate), number, plan::kShared);
+            operands.push_back(mate == here_.local ? lead_ : moving(plan::slot(number)));
+            if (mate != here_.local) builder_.wait(here_.node_rank(mate), number, plan::kShared);
         }
-        builder_.local();
+        builder_.flush();
         lead_ = regular_ = moving(plan::output());
         builder_.reduce(lead_, operands);
     }
 
     /// Over the network, then on the node.
     void exchange(const Round& round, std::uint32_t number) {
-        if (mates_.local < round.active()) {
-            const Rank reach = round.reach[static_cast<std::size_t>(mates_.local)];
-            builder_.put(mates_.partner(std::int64_t{mates_.node} + reach), number, regular_);
-            builder_.wait(mates_.partner(std::int64_t{mates_.node} - reach), number);
-            share(builder_, others_, shared(number, mates_.local), moving(plan::slot(number)));
+        if (here_.local < round.active()) {
+            const Rank reach = round.reach[static_cast<std::size_t>(here_.local)];
+            builder_.put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
+            builder_.wait(here_.partner(std::int64_t{here_.node} - reach), number);
+            share(builder_, others_, shared(number, here_.local), moving(plan::slot(number)));
         }
         for (Rank port = 0; port < round.active(); ++port)
-            if (port != mates_.local)
-                builder_.wait(mates_.mate(port), shared(number, port), plan::kShared);
-        builder_.local();
+            if (port != here_.local)
+                builder_.wait(here_.node_rank(port), shared(number, port), plan::kShared);
+        builder_.flush();
     }
 
     void combine(const Round& round, std::uint32_t number, bool only) {
         const auto heard = [&](Rank port) {
-            return moving(plan::slot(port == mates_.local ? number : shared(number, port)));
+            return moving(plan::slot(port == here_.local ? number : shared(number, port)));
         };
         std::vector<plan::Block> lead;
         std::vector<plan::Block> all;
@@ -136,9 +136,9 @@ class Writer {
 
     /// The only round: each node is heard of once.
     void in_node_order(const Round& round, const std::vector<plan::Block>& heard) {
-        std::vector<std::pair<Rank, plan::Block>> nodes{{mates_.node, lead_}};
+        std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, lead_}};
         for (std::size_t port = 0; port < heard.size(); ++port) {
-            const Rank from = (mates_.node - round.reach[port] + mates_.nodes) % mates_.nodes;
+            const Rank from = (here_.node - round.reach[port] + here_.nodes) % here_.nodes;
             nodes.emplace_back(from, heard[port]);
         }
         std::ranges::sort(nodes, {}, &std::pair<Rank, plan::Block>::first);
@@ -155,7 +155,7 @@ class Writer {
     }
 
     plan::Builder& builder_;
-    Mates mates_;
+    NodePosition here_;
     std::vector<Rank> others_;
     std::uint32_t advance_;
     plan::Block lead_;

@@ -14,7 +14,7 @@
 //          costs a quarter of its latency.
 // Holds    All ranks reduce in the same order, so results are bit-identical; with ordered placement
 //          it is rank order. All puts of a stage carry the value from before the stage; that value
-//          is overwritten only after local(). A rank's puts of a stage all carry one number: the
+//          is overwritten only after flush(). A rank's puts of a stage all carry one number: the
 //          position of the sender in its group, counted from the stage's first number. So puts are
 //          kShared, and the slots of different stages never meet. Members come first, remainders
 //          after them, in the order of the paper: its simulated times depend on that.

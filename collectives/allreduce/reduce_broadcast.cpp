@@ -102,7 +102,7 @@ void write_segment(plan::Builder& builder, const Place& place, std::uint32_t adv
     if (place.parent != plan::kNoRank) {
         builder.put(place.parent, place.child_index, place.children.empty() ? input : output);
         builder.wait(place.parent, result, plan::kShared);
-        builder.local();
+        builder.flush();
         builder.copy(output, plan::per_segment(plan::slot(result), advance));
     }
     std::vector<Rank> down = place.children;

@@ -29,7 +29,7 @@ void write_ring(BlockWriter& writer, Rank rank, Rank size) {
         return static_cast<std::uint32_t>((rank + size - static_cast<Rank>(back)) % size);
     };
     reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
-    writer->local();  // results arrive where parts were sent from
+    writer->flush();  // results arrive where parts were sent from
     for (std::uint32_t step = 0; step < steps; ++step) {
         writer->put(next, steps + step, writer.output(block(step)));
         writer->wait(before, steps + step);

@@ -39,10 +39,10 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
         const auto scratch = [&](std::uint32_t d) { return writer.scratch(0, d); };
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             const auto list = with_digit(size, reach, radix, z, scratch);
-            writer->reserve_room(number, static_cast<std::uint32_t>(list.size()));
+            writer->reserve_capacity(number, static_cast<std::uint32_t>(list.size()));
             writer->put(static_cast<Rank>((rank + z * reach) % size), number, list);
         }
-        writer->local();
+        writer->flush();
         number = first;
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             writer->wait(static_cast<Rank>((rank + size - z * reach) % size), number);

@@ -23,7 +23,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
                     writer.input(static_cast<std::uint32_t>(to)));
     }
     writer->copy(writer.output(own), writer.input(own));
-    if (size > 1) writer->local();  // in place, blocks come where others were sent from
+    if (size > 1) writer->flush();  // in place, blocks come where others were sent from
     for (Rank back = 1; back < size; ++back) {
         const Rank from = (rank + size - back) % size;
         const auto number = static_cast<std::uint32_t>(back - 1);

@@ -63,7 +63,7 @@ base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
     std::int64_t reach = 1;
     for (const std::int64_t radix : *radices) {
         if (reach >= request.size) break;
-        stages.add(plan::Circle{
+        stages.add(plan::ShiftStage{
             .reach = reach, .radix = radix, .aligned = request.size % (reach * radix) == 0});
         reach *= radix;
     }

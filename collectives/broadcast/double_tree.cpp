@@ -54,8 +54,8 @@ base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,
     builder.begin_lane();
     write_tree(builder, place_of(trees, 1, request), {*segments, kNumbers}, pipelined);
     if (request.size > 1) {
-        builder.reserve_room(0, 1);
-        builder.reserve_room(kNumbers, 1);
+        builder.reserve_capacity(0, 1);
+        builder.reserve_capacity(kNumbers, 1);
         builder.reserve_slots(2 * kNumbers);
     }
     return std::move(builder).finish();

@@ -35,9 +35,9 @@ class ScatterAllgather {
         scatter();
         if (size_ > 1) pass_around();
         for (const patterns::Branch& branch : tree_.branches(size_))
-            writer_->reserve_room(kScatter, static_cast<std::uint32_t>(branch.size));
+            writer_->reserve_capacity(kScatter, static_cast<std::uint32_t>(branch.size));
         for (std::uint32_t step = 0; step + 1 < static_cast<std::uint32_t>(size_); ++step)
-            writer_->reserve_room(kFirstStep + step, 1);
+            writer_->reserve_capacity(kFirstStep + step, 1);
     }
 
   private:

@@ -77,8 +77,8 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::SplitPlace place({request.rank, request.size, request.root});
     SplitBinary(writer, place).write();
     if (request.size == 1) return;
-    writer->reserve_room(kOwn, 1);
-    writer->reserve_room(kOther, 1);
+    writer->reserve_capacity(kOwn, 1);
+    writer->reserve_capacity(kOther, 1);
     writer.reserve_credits(kCredit, 3);
 }
 

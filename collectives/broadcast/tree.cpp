@@ -51,7 +51,7 @@ base::Result<plan::Program> broadcast_along(const TreePlace& place, const Algori
     if (request.size > 1) {
         builder.reserve_slots(pipelined ? kFirstCredit + place.children_max : kFirstCredit);
         builder.reserve_slot_units(1);
-        if (pipelined) builder.reserve_room(kData, 1);  // credits need none
+        if (pipelined) builder.reserve_capacity(kData, 1);  // credits need none
     }
     return std::move(builder).finish();
 }

@@ -32,7 +32,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         writer->put(rank + 1, kData, rank == 0 ? writer.input(0) : writer.scratch(0, 0));
     }
     if (size == 1) return;
-    writer->reserve_room(kData, 1);
+    writer->reserve_capacity(kData, 1);
     writer.reserve_credits(kCredit, 1);
 }
 

@@ -33,7 +33,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         writer->wait(rank - far, step);
         const plan::Block came = writer.slot(step, 0);
         const bool goes_on = 2 * far < size && rank + 2 * far < size;
-        writer->local();
+        writer->flush();
         if (goes_on) {
             writer->reduce(writer.scratch(0, 0), {came, last});
             last = writer.scratch(0, 0);
@@ -46,7 +46,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         has_output = true;
         writer.give_credit(rank - far, steps + step);
     }
-    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_room(step, 1);
+    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
     writer.reserve_credits(steps, steps);
 }
 

@@ -74,8 +74,9 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
                     leaf ? writer.around(writer.input(own)) : kept(place.own, place.node.size));
     }
     for (std::uint32_t number = 0; number < place.numbers(); ++number)
-        writer->reserve_room(number, std::min(1U << number, static_cast<std::uint32_t>(place.size) -
-                                                                (1U << number)));
+        writer->reserve_capacity(
+            number,
+            std::min(1U << number, static_cast<std::uint32_t>(place.size) - (1U << number)));
     writer.reserve_credits(credit, 1);
 }
 

@@ -26,7 +26,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     }
     for (Rank rank = 0; rank < request.size; ++rank) {
         const auto number = static_cast<std::uint32_t>(rank);
-        writer->reserve_room(number, rank == request.root ? 0 : 1);
+        writer->reserve_capacity(number, rank == request.root ? 0 : 1);
         if (request.rank != request.root || rank == request.root) continue;
         writer->wait(rank, number);
         writer->copy(writer.output(number), writer.slot(number, number));

@@ -25,23 +25,23 @@ class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
         : writer_(writer),
-          mates_(request),
-          tree_(mates_, request.root, radix),
-          sizes_(part_sizes(mates_.nodes, radix)),
+          here_(request),
+          tree_(here_, request.root, radix),
+          sizes_(part_sizes(here_.nodes, radix)),
           numbers_{static_cast<std::uint32_t>(sizes_.size()),
-                   static_cast<std::uint32_t>(mates_.ports),
-                   static_cast<std::uint32_t>(mates_.layout.most())},
+                   static_cast<std::uint32_t>(here_.ports),
+                   static_cast<std::uint32_t>(here_.layout.most())},
           own_(static_cast<std::uint32_t>(request.rank)) {}
 
     void write() {
-        if (mates_.local == tree_.holder) {
+        if (here_.local == tree_.holder) {
             collect_mates();
             for (const NodePart& part : tree_.given | std::views::reverse) collect(part);
             send();
         } else {
             give_own();
             for (const NodePart& part : tree_.given | std::views::reverse)
-                if (part.port == mates_.local) pass(part);
+                if (part.port == here_.local) pass(part);
         }
         reserve();
     }
@@ -49,10 +49,10 @@ class Writer {
   private:
     void collect_mates() {
         writer_->copy(held(own_, 1), writer_.input(own_));
-        for (Rank k = 1; k < mates_.count; ++k) {
-            const Rank local = (mates_.local + k) % mates_.count;
-            const Rank mate = mates_.mate(local);
-            const std::uint32_t slot = numbers_.mate(local);
+        for (Rank k = 1; k < here_.count; ++k) {
+            const Rank local = (here_.local + k) % here_.count;
+            const Rank mate = here_.node_rank(local);
+            const std::uint32_t slot = numbers_.node_rank(local);
             const auto block = static_cast<std::uint32_t>(mate);
             writer_->wait(mate, slot);
             writer_->copy(held(block, 1), writer_.slot(slot, block));
@@ -61,18 +61,18 @@ class Writer {
     }
 
     void give_own() {
-        const Rank holder = mates_.mate(tree_.holder);
-        const std::uint32_t slot = numbers_.mate(mates_.local);
+        const Rank holder = here_.node_rank(tree_.holder);
+        const std::uint32_t slot = numbers_.node_rank(here_.local);
         writer_.await_credit(holder, numbers_.credit(slot));
         writer_->put(holder, slot, writer_.input(own_));
     }
 
     /// As holder: from another node by this port, or from the port that took it in.
     void collect(const NodePart& part) {
-        const bool mine = part.port == mates_.local;
+        const bool mine = part.port == here_.local;
         const std::uint32_t slot =
             mine ? numbers_.far(part.level) : numbers_.near(part.level, part.port);
-        const Rank from = mine ? mates_.partner(part.nodes.first) : mates_.mate(part.port);
+        const Rank from = mine ? here_.partner(part.nodes.first) : here_.node_rank(part.port);
         writer_->wait(from, slot);
         writer_->copy(held(part.nodes), in_slot(slot, part.nodes));
         writer_.give_credit(from, numbers_.credit(slot));
@@ -80,20 +80,20 @@ class Writer {
 
     /// As port for the holder.
     void pass(const NodePart& part) {
-        const Rank holder = mates_.mate(tree_.holder);
+        const Rank holder = here_.node_rank(tree_.holder);
         const std::uint32_t far = numbers_.far(part.level);
         const std::uint32_t slot = numbers_.near(part.level, part.port);
-        const Rank from = mates_.partner(part.nodes.first);
+        const Rank from = here_.partner(part.nodes.first);
         writer_->wait(from, far);
         writer_.await_credit(holder, numbers_.credit(slot));
         writer_->put(holder, slot, in_slot(far, part.nodes));
-        writer_->local();
+        writer_->flush();
         writer_.give_credit(from, numbers_.credit(far));
     }
 
     void send() {
         if (tree_.from == plan::kNoRank) return;
-        const Rank to = mates_.partner(tree_.from);
+        const Rank to = here_.partner(tree_.from);
         const std::uint32_t slot = numbers_.far(tree_.got.level);
         writer_.await_credit(to, numbers_.credit(slot));
         writer_->put(to, slot, held(tree_.got.nodes));
@@ -105,34 +105,34 @@ class Writer {
                                            : writer_.scratch(0, first, count);
     }
     [[nodiscard]] std::vector<plan::Block> held(NodeWindow nodes) const {
-        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
             return held(first, count);
         });
     }
     [[nodiscard]] std::vector<plan::Block> in_slot(std::uint32_t slot, NodeWindow nodes) const {
-        return blocks_of_nodes(mates_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
             return writer_.slot(slot, first, count);
         });
     }
 
     void reserve() {
-        if (mates_.layout.size() == 1) return;
+        if (here_.layout.size() == 1) return;
         for (std::uint32_t level = 0; level < numbers_.levels; ++level) {
-            const std::uint32_t units = ranks_at_most(mates_.layout, sizes_[level]);
-            writer_->reserve_room(numbers_.far(level), units);
+            const std::uint32_t units = ranks_at_most(here_.layout, sizes_[level]);
+            writer_->reserve_capacity(numbers_.far(level), units);
             // Nodes of a part that is smaller than the radix have idle ports.
-            const Rank nodes = level == 0 ? mates_.nodes : sizes_[level - 1];
-            for (Rank port = 0; port < mates_.ports; ++port)
-                writer_->reserve_room(numbers_.near(level, port),
-                                      mates_.layout.most() > 1 && port + 1 < nodes ? units : 0);
+            const Rank nodes = level == 0 ? here_.nodes : sizes_[level - 1];
+            for (Rank port = 0; port < here_.ports; ++port)
+                writer_->reserve_capacity(numbers_.near(level, port),
+                                          here_.layout.most() > 1 && port + 1 < nodes ? units : 0);
         }
-        for (Rank local = 0; local < mates_.layout.most(); ++local)
-            writer_->reserve_room(numbers_.mate(local), mates_.layout.most() > 1 ? 1 : 0);
+        for (Rank local = 0; local < here_.layout.most(); ++local)
+            writer_->reserve_capacity(numbers_.node_rank(local), here_.layout.most() > 1 ? 1 : 0);
         writer_.reserve_credits(numbers_.slots(), numbers_.slots());
     }
 
     BlockWriter& writer_;
-    Mates mates_;
+    NodePosition here_;
     NodeTree tree_;
     std::vector<Rank> sizes_;
     NodeTreeNumbers numbers_;

@@ -10,42 +10,42 @@ namespace weft::collectives::patterns {
 
 namespace {
 
-using plan::Strip;
+using plan::RankRun;
 
 /// Who is left when the first `grouped` of `active` ranks, in groups of `base`, speak through the last
 /// of each group: the leaders, then the others. Leaders are the last so that rank order is kept.
-std::vector<Strip> leaders(Rank active, Rank grouped, Rank base) {
+std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     const Rank others = active - grouped;
-    std::vector<Strip> strips{{.first = base - 1, .count = grouped / base, .pitch = base}};
+    std::vector<RankRun> runs{{.first = base - 1, .count = grouped / base, .pitch = base}};
     if (others > 0)
-        strips.push_back({.first = grouped, .count = others, .width = others, .pitch = others});
-    return strips;
+        runs.push_back({.first = grouped, .count = others, .width = others, .pitch = others});
+    return runs;
 }
 
-/// Where the members (or, if `riding`, the remainders) of a merge stand. In the ordered placement the
+/// Where the members (or, if `of_remainders`, the remainders) of a merge stand. In the ordered placement the
 /// remainders of a group stand directly before its members, and the first groups have one more.
-std::vector<Strip> merged(const Stage& merge, bool papers, bool riding) {
+std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders) {
     const Rank members = merge.groups * merge.base;
     if (papers) {
-        if (riding)
+        if (of_remainders)
             return {
                 {.count = merge.remainders, .width = merge.remainders, .pitch = merge.remainders}};
         return {{.first = merge.remainders, .count = members, .width = members, .pitch = members}};
     }
     const Rank least = merge.remainders / merge.groups;
     const Rank fuller = merge.remainders % merge.groups;
-    std::vector<Strip> strips;
-    const auto add = [&](Rank first, Rank groups, Rank riders) {
-        const Rank width = riding ? riders : merge.base;
+    std::vector<RankRun> runs;
+    const auto add = [&](Rank first, Rank groups, Rank remainders) {
+        const Rank width = of_remainders ? remainders : merge.base;
         if (groups > 0 && width > 0)
-            strips.push_back({.first = riding ? first : first + riders,
-                              .count = groups * width,
-                              .width = width,
-                              .pitch = merge.base + riders});
+            runs.push_back({.first = of_remainders ? first : first + remainders,
+                            .count = groups * width,
+                            .width = width,
+                            .pitch = merge.base + remainders});
     };
     add(0, fuller, least + 1);
     add(fuller * (merge.base + least + 1), merge.groups - fuller, least);
-    return strips;
+    return runs;
 }
 
 /// Turns the stages of the notation into those of the value, with a numbering for each level.
@@ -58,44 +58,44 @@ class Translation {
     }
 
   private:
-    /// A level that is open: its numbering and that of its riders.
+    /// A level that is open: its numbering and that of its remainders.
     struct Level {
         std::uint32_t numbering = 0;
-        std::uint32_t riders = plan::kNoRiders;
+        std::uint32_t remainders = plan::kNoRemainders;
     };
 
     void add(const PlacedStage& placed) {
         const Stage& stage = placed.stage;
         switch (stage.kind) {
             case StageKind::factor:
-                stages_.add(exchange(placed.active / stage.base, stage.base, placed.stride));
+                stages_.add(groups_of(placed.active / stage.base, stage.base, placed.stride));
                 break;
             case StageKind::gather: {
-                plan::Meeting meeting = exchange(stage.grouped / stage.base, stage.base, 1);
-                meeting.senders = plan::Members::all_but_last;
-                meeting.receivers = plan::Members::last;
-                stages_.add(meeting);
+                plan::ExchangeStage exchange = groups_of(stage.grouped / stage.base, stage.base, 1);
+                exchange.senders = plan::Members::all_but_last;
+                exchange.receivers = plan::Members::last;
+                stages_.add(exchange);
                 open_.push_back({number(leaders(placed.active, stage.grouped, stage.base))});
                 break;
             }
             case StageKind::scatter: {
                 open_.pop_back();
-                plan::Meeting meeting = exchange(stage.grouped / stage.base, stage.base, 1);
-                meeting.senders = plan::Members::last;
-                meeting.receivers = plan::Members::all_but_last;
-                meeting.keeps_own = false;
-                stages_.add(meeting);
+                plan::ExchangeStage exchange = groups_of(stage.grouped / stage.base, stage.base, 1);
+                exchange.senders = plan::Members::last;
+                exchange.receivers = plan::Members::all_but_last;
+                exchange.keeps_own = false;
+                stages_.add(exchange);
                 break;
             }
             case StageKind::merge:
                 open_merge(stage);
                 break;
             case StageKind::release: {
-                plan::Meeting meeting = exchange(stage.groups, stage.base, stage.groups);
-                meeting.riders = open_.back().riders;
-                meeting.dealt = papers_;
-                meeting.riders_receive = true;
-                stages_.add(meeting);
+                plan::ExchangeStage exchange = groups_of(stage.groups, stage.base, stage.groups);
+                exchange.remainders = open_.back().remainders;
+                exchange.dealt = papers_;
+                exchange.remainders_receive = true;
+                stages_.add(exchange);
                 open_.pop_back();
                 break;
             }
@@ -104,25 +104,25 @@ class Translation {
 
     void open_merge(const Stage& stage) {
         const std::uint32_t inner = number(merged(stage, papers_, false));
-        const std::uint32_t riders = number(merged(stage, papers_, true));
-        open_.push_back({inner, riders});
-        plan::Meeting meeting = exchange(stage.groups, stage.base, 1);
-        meeting.riders = riders;
-        meeting.dealt = papers_;
-        meeting.riders_send = true;
-        stages_.add(meeting);
+        const std::uint32_t remainders = number(merged(stage, papers_, true));
+        open_.push_back({inner, remainders});
+        plan::ExchangeStage exchange = groups_of(stage.groups, stage.base, 1);
+        exchange.remainders = remainders;
+        exchange.dealt = papers_;
+        exchange.remainders_send = true;
+        stages_.add(exchange);
     }
 
     /// All of a group put to all, on the innermost level.
-    [[nodiscard]] plan::Meeting exchange(Rank groups, Rank base, Rank stride) const {
+    [[nodiscard]] plan::ExchangeStage groups_of(Rank groups, Rank base, Rank stride) const {
         return {
             .numbering = open_.back().numbering, .groups = groups, .base = base, .stride = stride};
     }
 
     /// A new numbering of some of the ranks of the innermost level.
-    std::uint32_t number(std::vector<Strip> strips) {
-        plan::Numbering numbering{.outer = open_.back().numbering, .strips = std::move(strips)};
-        for (const Strip& strip : numbering.strips) numbering.count += strip.count;
+    std::uint32_t number(std::vector<RankRun> runs) {
+        plan::Numbering numbering{.outer = open_.back().numbering, .runs = std::move(runs)};
+        for (const RankRun& run : numbering.runs) numbering.count += run.count;
         stages_.add(std::move(numbering));
         return static_cast<std::uint32_t>(stages_.numberings.size()) - 1;
     }

@@ -44,7 +44,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     blocks.reserve_up();
     Halving::reserve(writer, first_gather, blocks.steps(), blocks.blocks());
-    writer->reserve_room(result_of_zero, top < blocks.blocks() ? 0 : 1);
+    writer->reserve_capacity(result_of_zero, top < blocks.blocks() ? 0 : 1);
     writer.reserve_credits(first_credit, blocks.parts_max());
 }
 

@@ -42,7 +42,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
     write_tree(writer, trees.place(1, seat), 1);
     if (request.size == 1) return;
     for (std::uint32_t number = 0; number < 2 * kChildren; ++number)
-        writer->reserve_room(number, 1);
+        writer->reserve_capacity(number, 1);
     writer.reserve_credits(kCredits, 2);
 }
 

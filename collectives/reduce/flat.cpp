@@ -62,7 +62,8 @@ base::Result<plan::Program> generate_flat(const AlgorithmSpec& spec,
     if (pipelined) builder.end_loop();
     if (request.size > 1) {
         for (Rank rank = 0; rank < request.size; ++rank)
-            builder.reserve_room(static_cast<std::uint32_t>(rank), rank == request.root ? 0 : 1);
+            builder.reserve_capacity(static_cast<std::uint32_t>(rank),
+                                     rank == request.root ? 0 : 1);
         if (pipelined) builder.reserve_slots(static_cast<std::uint32_t>(request.size) + 1);
     }
     return std::move(builder).finish();

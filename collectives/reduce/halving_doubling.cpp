@@ -44,8 +44,8 @@ void write(BlockWriter& writer, const GenerateRequest& request, const Folding& f
         halving.gather(top, kFirstStep + steps);
     }
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
-    writer->reserve_room(kFold, folding.pairs > 0 ? folding.numbers / 2 : 0);
-    writer->reserve_room(kHandOver, folding.pairs > 0 ? folding.numbers / 2 : 0);
+    writer->reserve_capacity(kFold, folding.pairs > 0 ? folding.numbers / 2 : 0);
+    writer->reserve_capacity(kHandOver, folding.pairs > 0 ? folding.numbers / 2 : 0);
     Halving::reserve(writer, kFirstStep, steps, folding.numbers);
     Halving::reserve(writer, kFirstStep + steps, steps, folding.numbers);
 }

@@ -30,12 +30,12 @@ void write_ring(BlockWriter& writer, const GenerateRequest& request) {
     reduce_around(writer, request.rank, request.size, kept);
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
     if (!top) writer->put(request.root, first_result + own, kept(own));
-    if (top) writer->local();  // results arrive where parts were sent from
+    if (top) writer->flush();  // results arrive where parts were sent from
     for (Rank step = 1; step < request.size; ++step) {
         const Rank from = (request.root + step) % request.size;
         const auto block = static_cast<std::uint32_t>(from);
-        writer->reserve_room(static_cast<std::uint32_t>(step - 1), 1);
-        writer->reserve_room(first_result + block, 1);
+        writer->reserve_capacity(static_cast<std::uint32_t>(step - 1), 1);
+        writer->reserve_capacity(first_result + block, 1);
         if (!top) continue;
         writer->wait(from, first_result + block);
         writer->copy(writer.output(block), writer.slot(first_result + block, block));

@@ -87,7 +87,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
         write_inner(writer, place);
     }
     if (request.size == 1) return;
-    for (std::uint32_t number = 0; number <= kOther; ++number) writer->reserve_room(number, 1);
+    for (std::uint32_t number = 0; number <= kOther; ++number) writer->reserve_capacity(number, 1);
     writer.reserve_credits(kCredit, 2);
 }
 

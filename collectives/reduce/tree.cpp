@@ -68,7 +68,7 @@ class TreeReduction {
 
     void take_forwarded() {
         builder_.wait(top_, forwarded());
-        builder_.local();  // the own value, which may lie in the output, has been sent
+        builder_.flush();  // the own value, which may lie in the output, has been sent
         builder_.copy(output(), moving(plan::slot(forwarded())));
         if (pipelined_) builder_.signal(top_, forwarded_credit(), 0, kDepth);
     }
@@ -76,10 +76,10 @@ class TreeReduction {
     void reserve() {
         if (request_.size == 1) return;
         for (std::uint32_t number = 0; number < children_max_; ++number)
-            builder_.reserve_room(number, 1);
+            builder_.reserve_capacity(number, 1);
         if (pipelined_) builder_.reserve_slots(credit() + 1);
         if (top_ == request_.root) return;
-        builder_.reserve_room(forwarded(), 1);
+        builder_.reserve_capacity(forwarded(), 1);
         if (pipelined_) builder_.reserve_slots(forwarded_credit() + 1);
     }
 

@@ -41,7 +41,7 @@ class RecursiveHalving {
         if (in_pair && rank_ % 2 != 0) {
             writer_->put(static_cast<Rank>(rank_ - 1), kFold, writer_.input(0, size_));
             writer_->wait(static_cast<Rank>(rank_ - 1), kResult);
-            writer_->local();
+            writer_->flush();
             writer_->copy(writer_.output(rank_), writer_.slot(kResult, rank_));
         } else {
             if (in_pair) fold();
@@ -100,12 +100,12 @@ class RecursiveHalving {
 
     void reserve() {
         if (size_ == 1) return;
-        writer_->reserve_room(kFold, folded_ > 0 ? size_ : 0);
-        writer_->reserve_room(kResult, folded_ > 0 ? 1 : 0);
+        writer_->reserve_capacity(kFold, folded_ > 0 ? size_ : 0);
+        writer_->reserve_capacity(kResult, folded_ > 0 ? 1 : 0);
         std::uint32_t slot = kFirstStep;
         for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
             const std::uint32_t numbers = power_ / (2 * bit);
-            writer_->reserve_room(slot, numbers + std::min(numbers, folded_));
+            writer_->reserve_capacity(slot, numbers + std::min(numbers, folded_));
         }
     }
     [[nodiscard]] Rank real(std::uint32_t number) const {

@@ -31,7 +31,7 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         writer->put(rank + 1, kData, writer.output(0));
     }
     if (size == 1) return;
-    writer->reserve_room(kData, 1);
+    writer->reserve_capacity(kData, 1);
     writer.reserve_credits(kCredit, 1);
 }
 

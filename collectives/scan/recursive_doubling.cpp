@@ -29,11 +29,11 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
         }
         if (rank < far) continue;
         writer->wait(rank - far, step);
-        if (sends) writer->local();
+        if (sends) writer->flush();
         writer->reduce(writer.output(0), {writer.slot(step, 0), writer.output(0)});
         writer.give_credit(rank - far, steps + step);
     }
-    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_room(step, 1);
+    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
     writer.reserve_credits(steps, steps);
 }
 

@@ -76,7 +76,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
         writer->put(child, kData, kept(place.own + branch.distance, branch.size));
     }
     for (std::uint32_t number = 0; number < place.numbers(); ++number)
-        writer->reserve_room(
+        writer->reserve_capacity(
             kData, std::min(1U << number, static_cast<std::uint32_t>(place.size) - (1U << number)));
     writer.reserve_credits(kCredit, place.numbers());
 }

@@ -33,7 +33,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
         writer.give_credit(request.root, kCredit + static_cast<std::uint32_t>(ahead - 1));
     }
     if (request.size == 1) return;
-    writer->reserve_room(kData, 1);
+    writer->reserve_capacity(kData, 1);
     writer.reserve_credits(kCredit, static_cast<std::uint32_t>(request.size - 1));
 }
 

@@ -14,13 +14,13 @@ namespace weft::base {
 struct BlockSizes {
     std::uint64_t elements = 0;  ///< of all blocks together
     std::uint64_t blocks = 1;
-    bool ragged = false;
+    bool uneven = false;
 
     /// Where a block starts; start(blocks) is the end.
     [[nodiscard]] std::uint64_t start(std::uint64_t block) const {
         __extension__ using Wide = unsigned __int128;  // products may pass 2^64
-        const Wide part = ragged ? Wide{block} * block : block;
-        const Wide parts = ragged ? Wide{blocks} * blocks : blocks;
+        const Wide part = uneven ? Wide{block} * block : block;
+        const Wide parts = uneven ? Wide{blocks} * blocks : blocks;
         return static_cast<std::uint64_t>(elements * part / parts);
     }
     [[nodiscard]] std::uint64_t size(std::uint64_t block) const {

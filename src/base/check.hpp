@@ -2,8 +2,9 @@
 // check.hpp - WEFT_CHECK: our own bugs end the process with the values printed; always on.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,11 +14,12 @@ namespace weft::base {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line,
                                std::string_view values);
 
+/// The values, comma separated.
+[[nodiscard]] std::string join_values(fmt::format_args values, std::size_t count);
+
 template <class... Values>
 std::string describe_values(const Values&... values) {
-    std::string text;
-    ((text += fmt::format("{}{}", text.empty() ? "" : ", ", values)), ...);
-    return text;
+    return join_values(fmt::make_format_args(values...), sizeof...(Values));
 }
 
 }  // namespace weft::base

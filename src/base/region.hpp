@@ -22,15 +22,15 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. On a node the writer stores payload, then flag (release). Over a
-/// network the payload and `landed` are written remotely, or both arrive in the landing behind the
+/// network the payload and `delivered` are written remotely, or both arrive in the landing behind the
 /// cell, and the owner raises `flag` when the notify strategy has proven that all of it is there.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
-    std::uint64_t landed;
+    std::uint64_t delivered;
     std::byte payload[kCellPayload];
 };
 static_assert(sizeof(Cell) == 64);
-inline constexpr std::size_t kCellLanded = 8;          ///< offset of Cell::landed
+inline constexpr std::size_t kCellDelivered = 8;       ///< offset of Cell::delivered
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
 
 /// Two lines behind a cell, for far writers only. Word-tagged puts land in `words`: each has four
@@ -40,7 +40,7 @@ struct alignas(64) Landing {
 
     std::uint64_t words[kWords];
     std::uint64_t unused;
-    std::uint64_t taken;  ///< the last `landed` that became the flag; written by the owner
+    std::uint64_t taken;  ///< the last `delivered` that became the flag; written by the owner
 };
 static_assert(sizeof(Landing) == 128);
 inline constexpr std::size_t kLandingOffset = sizeof(Cell);  ///< from the start of its cell

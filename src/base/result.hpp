@@ -21,15 +21,15 @@ struct Failure {
     std::string text;
 
     /// The same failure with "context: " in front of its text.
-    [[nodiscard]] Failure within(std::string_view context) const {
-        return {status, fmt::format("{}: {}", context, text)};
-    }
+    [[nodiscard]] Failure within(std::string_view context) const;
 };
+
+[[nodiscard]] Failure fail_with(Status status, fmt::string_view format, fmt::format_args arguments);
 
 template <class... Arguments>
 [[nodiscard]] Failure fail(Status status, fmt::format_string<Arguments...> format,
                            Arguments&&... arguments) {
-    return {status, fmt::format(format, std::forward<Arguments>(arguments)...)};
+    return fail_with(status, format, fmt::make_format_args(arguments...));
 }
 
 template <class T>

@@ -23,7 +23,7 @@ struct Write {
     std::uint32_t* pending = nullptr;
     /// What the peer is told once the bytes are there, by what it has set for that; 0: nothing. Below
     /// 2^63, and only on wires with signals. `bytes` may then be 0.
-    std::uint64_t tell = 0;
+    std::uint64_t payload = 0;
 };
 
 /// Bytes out of a peer's segment.

@@ -43,7 +43,7 @@ TEST_P(LibraryTest, BlocksReductionsAndScansOfTheCInterfaceAreRight) {
 
 TEST_P(LibraryTest, CallsWithCountsOfTheCInterfaceAreRight) {
     const Outcome outcome =
-        run_ranks(options_of(GetParam()), {rank_program("ragged")}, {"WEFT_TIMEOUT=10"});
+        run_ranks(options_of(GetParam()), {rank_program("v_collectives")}, {"WEFT_TIMEOUT=10"});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
     EXPECT_EQ(outcome.output,

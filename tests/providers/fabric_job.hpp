@@ -49,7 +49,7 @@ inline void staged(link::Profile& profile) {
 }
 /// Most small puts have no completion of their own.
 inline void silent(link::Profile& profile) {
-    profile.silent_small_puts = true;
+    profile.unsignaled_small_puts = true;
 }
 
 /// One rank's view of the job.

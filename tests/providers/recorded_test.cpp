@@ -206,8 +206,8 @@ TEST(Profiles, AnUnknownProviderGetsTheCarefulAnswers) {
     for (const Notify notify : {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered})
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     EXPECT_TRUE(profile.target_must_progress);
-    EXPECT_FALSE(profile.writes_empty || profile.silent_small_puts || profile.asks_write_order ||
-                 profile.asks_fence || profile.prefers_cells);
+    EXPECT_FALSE(profile.writes_empty || profile.unsignaled_small_puts ||
+                 profile.asks_write_order || profile.asks_fence || profile.prefers_cells);
 }
 
 }  // namespace

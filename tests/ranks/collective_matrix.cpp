@@ -27,9 +27,9 @@
 #include "tests/ranks/matrix_memory.hpp"
 #include "tests/ranks/named_matrix.hpp"
 #include "tests/ranks/nested_specs.hpp"
-#include "tests/ranks/ragged_matrix.hpp"
 #include "tests/ranks/reference.hpp"
 #include "tests/ranks/typed_matrix.hpp"
+#include "tests/ranks/v_collectives_matrix.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {

@@ -40,7 +40,7 @@ struct Slot {
     bool busy = false;
     bool landed = false;  ///< an announced one has been checked
     std::uint32_t use = 0;
-    PutKind kind = PutKind::announced;
+    PutKind kind = PutKind::with_immediate;
     std::size_t bytes = 0;
     std::uint32_t pending = 0;
     std::vector<std::byte> outside;  ///< its source, if that is not in the segment
@@ -114,7 +114,7 @@ class Traffic {
     std::size_t some_bytes(PutKind kind) {
         switch (random_() % 4) {
             case 0:
-                return random_() % 17 + (kind == PutKind::announced ? 0 : 1);
+                return random_() % 17 + (kind == PutKind::with_immediate ? 0 : 1);
             case 1:
                 return 1 + random_() % 200;
             case 2:
@@ -129,7 +129,7 @@ class Traffic {
         const auto which = static_cast<std::uint32_t>(random_() % kSlots);
         Slot& put = slot(from, to, which);
         if (put.busy || put.pending != 0) return false;
-        put.kind = std::array{PutKind::announced, PutKind::delivered,
+        put.kind = std::array{PutKind::with_immediate, PutKind::delivered,
                               PutKind::fenced}[random_() % (fences() ? 3 : 2)];
         put.bytes = std::min(some_bytes(put.kind), ports_[index(from)]->facts().message_bytes_max);
         std::byte* source =
@@ -154,7 +154,7 @@ class Traffic {
         put.landed = false;
         ++busy_;
         // Untouched means that the source was copied at once; then it may go at once.
-        if (put.pending == 0 && put.kind == PutKind::announced) spoil(put, source);
+        if (put.pending == 0 && put.kind == PutKind::with_immediate) spoil(put, source);
         return true;
     }
 
@@ -169,7 +169,7 @@ class Traffic {
         for (std::size_t i = 0; i < got; ++i) {
             const auto from = static_cast<Rank>(immediates[i] >> 24);
             Slot& put = slot(from, rank, immediates[i] & 0xFFFF);
-            if (!put.busy || put.kind != PutKind::announced || put.landed)
+            if (!put.busy || put.kind != PutKind::with_immediate || put.landed)
                 problem_ += "an immediate without its put\n";
             put.landed = true;
             check(from, rank, immediates[i] & 0xFFFF);
@@ -179,8 +179,8 @@ class Traffic {
             for (std::uint32_t which = 0; which < kSlots; ++which) {
                 Slot& put = slot(rank, to, which);
                 if (!put.busy || put.pending != 0) continue;
-                if (put.kind == PutKind::announced && !put.landed) continue;
-                if (put.kind != PutKind::announced) check(rank, to, which);
+                if (put.kind == PutKind::with_immediate && !put.landed) continue;
+                if (put.kind != PutKind::with_immediate) check(rank, to, which);
                 std::vector<std::byte>().swap(put.outside);
                 put.busy = false;
                 ++put.use;

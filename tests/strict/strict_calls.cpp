@@ -189,7 +189,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     operation->to = strict.endpoints[message.addr];
     operation->source = static_cast<const std::byte*>(message.msg_iov->iov_base);
     operation->bytes = message.msg_iov->iov_len;
-    operation->announced = (flags & FI_REMOTE_CQ_DATA) != 0;
+    operation->with_immediate = (flags & FI_REMOTE_CQ_DATA) != 0;
     operation->reports = reports;
     operation->delivery = (flags & FI_DELIVERY_COMPLETE) != 0;
     operation->fenced = (flags & FI_FENCE) != 0;
@@ -199,7 +199,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     operation->data = message.data;
     operation->context = message.context;
     if (operation->bytes > strict.demands.message_bytes_max) return -FI_EMSGSIZE;
-    if (operation->announced && strict.demands.immediate_bytes < 8 &&
+    if (operation->with_immediate && strict.demands.immediate_bytes < 8 &&
         (message.data >> (8 * strict.demands.immediate_bytes)) != 0)
         strict.violation("an immediate is longer than was granted");
     operation->target = target_of(strict, *operation->to, message.rma_iov->addr, operation->bytes,

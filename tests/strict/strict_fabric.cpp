@@ -122,7 +122,7 @@ void StrictFabric::leave(StrictOperation& operation) {
 
 void StrictFabric::deliver(StrictOperation& operation) {
     if (operation.bytes != 0) std::memcpy(operation.target, operation.source, operation.bytes);
-    if (operation.announced) {
+    if (operation.with_immediate) {
         void* context = nullptr;
         if ((demands.mode & FI_RX_CQ_DATA) != 0) {
             if (operation.to->receives.empty()) {

@@ -69,7 +69,7 @@ struct StrictOperation {
     std::size_t bytes;
     std::byte* target;
     StrictRegion* source_region;
-    bool announced;
+    bool with_immediate;
     bool reports;
     bool delivery;  ///< completes only when it has landed
     bool fenced;

@@ -135,7 +135,7 @@ StepKind step_kind(MutationKind kind) {
         case MutationKind::drop_wait:
             return StepKind::wait;
         case MutationKind::drop_local:
-            return StepKind::local;
+            return StepKind::flush;
         case MutationKind::drop_signal:
             return StepKind::signal;
         default:

@@ -76,7 +76,7 @@ std::vector<Program> recursive_doubling(Rank ranks) {
             const Rank peer = rank ^ distance;
             build.put(peer, stage, output());
             build.wait(peer, stage);
-            build.local();
+            build.flush();
             if (peer < rank)
                 build.reduce(output(), {slot(stage), output()});
             else
@@ -103,7 +103,7 @@ std::vector<Program> all_to_all_reduce(Rank ranks) {
             operands.push_back(peer == rank ? input() : slot(from));
             if (peer != rank) build.wait(peer, from, plan::kShared);
         }
-        build.local();
+        build.flush();
         build.reserve_slots(static_cast<std::uint32_t>(ranks));
         build.reduce(output(), operands);
         programs.push_back(std::move(build).finish());
@@ -134,7 +134,7 @@ std::vector<Program> ring(Rank ranks) {
             const std::uint32_t in = (r + n - s) % n;
             build.put(next, n - 1 + s, output(out));
             build.wait(previous, n - 1 + s);
-            if (s == 0) build.local();
+            if (s == 0) build.flush();
             build.copy(output(in), slot(n - 1 + s, in));
         }
         programs.push_back(std::move(build).finish());
@@ -168,7 +168,7 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
             build.put(rank + 1, 0, per_segment(output(0)));
         }
         build.end_loop();
-        build.local();
+        build.flush();
         programs.push_back(std::move(build).finish());
     }
     return programs;

@@ -126,7 +126,7 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
 base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     const FabricConduct& conduct = options_.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
-    WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::announced, options_.seed);
+    WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
     WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
@@ -139,7 +139,7 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
         write->put.pending = nullptr;
     }
     if (write->put.pending != nullptr) ++*write->put.pending;
-    if (put.kind == link::PutKind::announced && !conduct.keeps_immediates)
+    if (put.kind == link::PutKind::with_immediate && !conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(put.peer)].push_back(put.immediate);
     writes_[static_cast<std::size_t>(put.peer)].push_back(std::move(write));
     moved_ = true;
@@ -246,7 +246,7 @@ void VirtualFabric::land(Write& write, std::size_t number) {
                         chunk.offset,
                     source + chunk.offset, chunk.bytes);
     write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
-    if (write.chunks.empty() && write.put.kind == link::PutKind::announced &&
+    if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);
 }

@@ -22,14 +22,14 @@ Rank VirtualTeam::rank_of(Rank job_rank) const {
     return found == members.end() ? -1 : static_cast<Rank>(found - members.begin());
 }
 
-VirtualJob::VirtualJob(VirtualOptions options, run::VigilOptions vigil, bool shared)
+VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, bool shared)
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
     for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
         network_.observe([this](const Landing& landing) { watch_.landing(landing); });
-    add_engines(std::move(vigil), shared);
+    add_engines(std::move(watchdog), shared);
 }
 
 VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan)
@@ -60,11 +60,11 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, lin
     add_engines({}, false);
 }
 
-void VirtualJob::add_engines(run::VigilOptions vigil, bool shared) {
-    if (!vigil.report) vigil.report = [](const std::string&) {};
+void VirtualJob::add_engines(run::WatchdogOptions watchdog, bool shared) {
+    if (!watchdog.report) watchdog.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank)
         engines_.emplace_back(wires_[static_cast<std::size_t>(rank)], rank,
-                              run::EngineOptions{.vigil = vigil, .shared = shared});
+                              run::EngineOptions{.watchdog = watchdog, .shared = shared});
     draw_speeds();
 }
 

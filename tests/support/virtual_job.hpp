@@ -54,7 +54,8 @@ struct VirtualTeam {
 class VirtualJob {
   public:
     /// shared: progress threads may help the engines.
-    explicit VirtualJob(VirtualOptions options, run::VigilOptions vigil = {}, bool shared = false);
+    explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
+                        bool shared = false);
     /// The real wire on a fabric of that conduct, its notify strategies as planned.
     VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan);
 
@@ -86,7 +87,7 @@ class VirtualJob {
 
   private:
     void draw_speeds();
-    void add_engines(run::VigilOptions vigil, bool shared);
+    void add_engines(run::WatchdogOptions watchdog, bool shared);
 
     VirtualNetwork network_;
     BankWatch watch_;

@@ -40,12 +40,12 @@ struct Disagreement {
 
 class Jobs {
   public:
-    explicit Jobs(const std::vector<int>& nodes, run::VigilOptions vigil)
+    explicit Jobs(const std::vector<int>& nodes, run::WatchdogOptions watchdog)
         : job_({.segment_bytes = 1 << 20,
                 .node_of_rank = nodes,
                 .seed = 5,
                 .profile = {.refuse_percent = 20, .refuse_half_percent = 20, .threads = true}},
-               std::move(vigil)) {
+               std::move(watchdog)) {
         std::vector<Rank> members(nodes.size());
         std::iota(members.begin(), members.end(), 0);
         team_ = &job_.add_team(

@@ -137,7 +137,7 @@ class Ranks {
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& calls = calls_.emplace_back(wire, drive, area, rank);
             if (calls.service().has_origins())
-                wire.set_service(&Calls::serve, &Calls::hear, &calls);
+                wire.set_service(&Calls::serve, &Calls::on_immediate, &calls);
         }
     }
 
@@ -339,15 +339,15 @@ TEST(OneSided, SignalsThatFitAreToldAsTheyAre) {
     constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kToldOffsetBits;
     for (const run::Signal& signal : {run::Signal{0, 0, false}, run::Signal{8, 1, true},
                                       run::Signal{kOffsetEnd - 8, kValueEnd - 1, false}}) {
-        const auto told = run::onesided::told_of(signal);
+        const auto told = run::onesided::payload_of(signal);
         ASSERT_TRUE(told && *told != 0 && *told >> 63 == 0) << signal.value;
         const run::Signal heard = run::onesided::signal_of(*told);
         EXPECT_EQ(heard.offset, signal.offset);
         EXPECT_EQ(heard.value, signal.value);
         EXPECT_EQ(heard.adds, signal.adds);
     }
-    EXPECT_FALSE(run::onesided::told_of({8, kValueEnd, false}));
-    EXPECT_FALSE(run::onesided::told_of({kOffsetEnd, 1, true}));
+    EXPECT_FALSE(run::onesided::payload_of({8, kValueEnd, false}));
+    EXPECT_FALSE(run::onesided::payload_of({kOffsetEnd, 1, true}));
 }
 
 TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {

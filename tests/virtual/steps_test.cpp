@@ -73,14 +73,14 @@ HandMade both_ways() {
                 const Rank right = (rank + 1) % size;
                 builder.put(right, 0, plan::input(0, 2));
                 builder.wait(left, 0);
-                builder.local();
+                builder.flush();
                 builder.copy(plan::output(0, 2), plan::slot(0, 0, 2));
                 builder.signal(left, 2);
                 builder.wait(right, 2);
                 builder.begin_lane();
                 builder.put(left, 1, plan::input(2, 2));
                 builder.wait(right, 1);
-                builder.local();
+                builder.flush();
                 builder.copy(plan::output(2, 2), plan::slot(1, 2, 2));
                 return std::move(builder).finish();
             },
@@ -274,7 +274,7 @@ HandMade transpose() {
                                            peer % 2 == 1));
                 for (Rank peer = 0; peer < size; ++peer)
                     if (peer != rank) builder.wait(peer, static_cast<std::uint32_t>(peer));
-                builder.local();
+                builder.flush();
                 // A slot holds the sender's units of my column; they become my units of its column.
                 builder.copy(column(plan::scratch(0, me, kRows), false),
                              column(plan::input(me, kRows), false));
@@ -316,7 +316,7 @@ HandMade slot_passed_on() {
                     builder.copy(plan::output(0, 2), plan::mapped(1, 1, 0, 2));
                     builder.signal(1, 2);
                 } else {
-                    builder.local();
+                    builder.flush();
                     builder.copy(plan::output(0, 2), plan::input(0, 2));
                 }
                 builder.reserve_slots(3);

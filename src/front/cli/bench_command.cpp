@@ -108,16 +108,16 @@ base::Result<void> complete_counts(BenchOptions& options) {
 }
 
 /// Whether the call has one way only, by which its ranks exchange what is for each other.
-bool is_exchange(const BenchOptions& options) {
-    return is_one(options.collective, run::is_exchange);
+bool has_pairwise_counts(const BenchOptions& options) {
+    return is_one(options.collective, run::has_pairwise_counts);
 }
 
 /// Whether there is an algorithm of this name.
 base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
-    if (is_exchange(options)) {
-        if (given == run::kExchangeAlgorithm) return {};
+    if (has_pairwise_counts(options)) {
+        if (given == run::kVCollectiveAlgorithm) return {};
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          options.collective, given, run::kExchangeAlgorithm);
+                          options.collective, given, run::kVCollectiveAlgorithm);
     }
     const auto spec = collectives::parse_spec(given);
     if (!spec) return spec.failure();
@@ -189,7 +189,7 @@ base::Result<void> complete(BenchOptions& options) {
 
 /// Whether the algorithm has programs for a job of this size.
 base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
-    if (is_exchange(options)) return check_spec(options, text);
+    if (has_pairwise_counts(options)) return check_spec(options, text);
     const auto spec = collectives::parse_spec(text);
     if (!spec) return spec.failure();
     const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
@@ -217,7 +217,7 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
 /// Every algorithm of the collective that fits the job, by its name and with its parameters set to what
 /// is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
-    if (is_exchange(options)) return {std::string(run::kExchangeAlgorithm)};
+    if (has_pairwise_counts(options)) return {std::string(run::kVCollectiveAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));

@@ -20,9 +20,9 @@ namespace weft::front {
 
 class CountsSubject : public DataSubject {
   public:
-    CountsSubject(Team world, std::uint64_t bytes, const CallOptions& options, bool ragged)
+    CountsSubject(Team world, std::uint64_t bytes, const CallOptions& options, bool uneven)
         : DataSubject(world, options),
-          sizes_{.elements = bytes / elements_.bytes * ranks_, .blocks = ranks_, .ragged = ragged},
+          sizes_{.elements = bytes / elements_.bytes * ranks_, .blocks = ranks_, .uneven = uneven},
           in_counts_(has_blocks_in() ? counts() : std::vector{own()}),
           out_counts_(has_blocks_out() ? counts() : std::vector{own()}),
           in_(total(in_counts_) * elements_.bytes, options.rotated),

@@ -130,7 +130,7 @@ base::Result<run::CallClass> call_of(const ExplainArguments& arguments, run::Kin
 /// What is left to choose where counts differ.
 void adapt_to_counts(plan::Choice& choice, run::Kind kind) {
     if (!run::has_counts(kind)) return;
-    if (!run::is_exchange(kind)) {
+    if (!run::has_pairwise_counts(kind)) {
         choice.reason += "; chosen by the mean count";
         return;
     }
@@ -139,7 +139,7 @@ void adapt_to_counts(plan::Choice& choice, run::Kind kind) {
         return candidate.algorithm != "direct" && candidate.algorithm != "flat";
     });
     for (plan::RankedCandidate& candidate : choice.candidates)
-        candidate.algorithm = run::kExchangeAlgorithm;
+        candidate.algorithm = run::kVCollectiveAlgorithm;
     choice.chosen = 0;
     choice.reason = "the only one, as no rank knows more counts than its own";
 }

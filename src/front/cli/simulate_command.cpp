@@ -131,10 +131,10 @@ base::Result<void> check_range(const plan::MessageModel& model, const plan::Vect
 double chain_of(const plan::Stages& stages) {
     double chain = 0;
     for (const plan::Stage& stage : stages.stages) {
-        if (const auto* meeting = std::get_if<plan::Meeting>(&stage))
-            chain += 2.0 * (meeting->base + stages.riders_of(*meeting).most());
+        if (const auto* exchange = std::get_if<plan::ExchangeStage>(&stage))
+            chain += 2.0 * (exchange->base + stages.remainders_of(*exchange).most());
         else
-            chain += 2.0 * static_cast<double>(std::get<plan::Circle>(stage).radix);
+            chain += 2.0 * static_cast<double>(std::get<plan::ShiftStage>(stage).radix);
     }
     return chain * stages.header.segments;
 }

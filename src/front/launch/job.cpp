@@ -222,7 +222,7 @@ void Job::handle(Source source, std::size_t index) {
 void Job::handle_signal() {
     const int signal = signals_.take();
     if (signal == 0) return;
-    if (status_) return signal_ranks(SIGKILL);  // Asked twice: no more patience.
+    if (status_) return signal_ranks(SIGKILL);  // Asked twice: no more wait_state.
     fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 

@@ -72,9 +72,9 @@ struct FabricFacts {
 /// What a put promises beyond landing some day.
 enum class PutKind : std::uint8_t {
     plain,
-    announced,  ///< the peer's poll() returns `immediate` once, after all of the data has landed
-    delivered,  ///< its local completion says that the data has landed
-    fenced,     ///< starts when all earlier ones to that peer are complete; itself delivered
+    with_immediate,  ///< the peer's poll() returns `immediate` once, after all of the data has landed
+    delivered,       ///< its local completion says that the data has landed
+    fenced,          ///< starts when all earlier ones to that peer are complete; itself delivered
 };
 
 /// One write.
@@ -83,7 +83,7 @@ struct FabricPut {
     const std::byte* data = nullptr;
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only if announced
     std::uint64_t target = 0;  ///< behind the start of the peer's memory
-    PutKind kind = PutKind::announced;
+    PutKind kind = PutKind::with_immediate;
     std::uint64_t immediate = 0;  ///< if announced; of more than 32 bits only where facts().signals
     /// See base::Put. Not touched by plain and announced puts of up to inject_bytes, nor by those
     /// whose source was copied.

@@ -14,7 +14,7 @@ namespace {
 
 // Where small puts may be silent, one in so many reports all the same, which bounds what is in
 // flight to a peer that does not poll.
-constexpr std::uint32_t kSilentPuts = 16;
+constexpr std::uint32_t kUnsignaledPuts = 16;
 
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 16384;
@@ -78,7 +78,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       facts_(make_facts(found, notify, completion)),
       grant_(found.grant),
       writes_empty_(found.profile.writes_empty),
-      silent_max_(found.profile.silent_small_puts ? kSilentPuts : 0),
+      unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
       peers_(static_cast<std::size_t>(options.size)),
       operations_(options.puts_in_flight),

@@ -16,7 +16,7 @@ constexpr auto kDrainLimit = std::chrono::seconds(2);
 
 std::uint64_t flags_of(PutKind kind) {
     switch (kind) {
-        case PutKind::announced:
+        case PutKind::with_immediate:
             return FI_REMOTE_CQ_DATA;
         case PutKind::delivered:
             return FI_DELIVERY_COMPLETE;
@@ -113,7 +113,7 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
                 .key = peer.memory.key,
                 .flags = flags_of(put.kind),
                 .immediate = put.immediate};
-    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::announced;
+    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
     write.pending = put.pending;
     if (in_memory(put.data, put.bytes)) {
@@ -180,7 +180,7 @@ void Port::renew_receives() noexcept {
 }
 
 base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
-    WEFT_CHECK(put.kind == PutKind::announced, put.peer, static_cast<int>(put.kind));
+    WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
     return inject(peer, put.peer,
                   {.source = landing_,
                    .bytes = writes_empty_ ? 0U : 1U,
@@ -203,11 +203,11 @@ base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
 
 /// For sources that may be reused at once.
 base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
-    if (peer.silent >= silent_max_) {
+    if (peer.unsignaled >= unsignaled_max_) {
         Write reporting = write;
         reporting.flags |= FI_INJECT;
         const base::Post posted = post(peer, rank, reporting);
-        if (posted == base::Post::posted) peer.silent = 0;
+        if (posted == base::Post::posted) peer.unsignaled = 0;
         return posted;
     }
     const bool announced = (write.flags & FI_REMOTE_CQ_DATA) != 0;
@@ -217,7 +217,7 @@ base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
                   : fi_inject_write(endpoint_.get(), write.source, write.bytes, peer.address,
                                     write.target, write.key);
     const base::Post posted = posted_as(code, rank, write);
-    if (posted == base::Post::posted) ++peer.silent;
+    if (posted == base::Post::posted) ++peer.unsignaled;
     return posted;
 }
 

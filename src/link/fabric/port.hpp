@@ -87,7 +87,7 @@ class Port final : public FabricPort {
         RemoteRegion memory;
         RemoteRegion landing;
         std::uint32_t in_flight = 0;
-        std::uint32_t silent = 0;  // injected since the last put that reports its completion
+        std::uint32_t unsignaled = 0;  // injected since the last put that reports its completion
         bool known = false;
         bool warm = false;
         std::vector<std::byte> endpoint;  // until resolved
@@ -150,8 +150,8 @@ class Port final : public FabricPort {
     FabricMemory memory_;
     FabricFacts facts_;
     Grant grant_;
-    bool writes_empty_;         // a put may carry its immediate and no byte
-    std::uint32_t silent_max_;  // small puts to a peer between two that report
+    bool writes_empty_;             // a put may carry its immediate and no byte
+    std::uint32_t unsignaled_max_;  // small puts to a peer between two that report
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;
     std::uint64_t writes_ = 0;

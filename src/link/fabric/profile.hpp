@@ -100,7 +100,7 @@ struct Profile {
     /// May small puts go without a completion of their own? Only if one that fails because its peer
     /// died does no harm. It saves the sender work; one in a few reports all the same, so that what
     /// is in flight stays bounded.
-    bool silent_small_puts = false;
+    bool unsignaled_small_puts = false;
     /// Does it reach ranks of the same host only?
     bool one_host = false;
     /// How many ranks can it address? 0: no known limit.

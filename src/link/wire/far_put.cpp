@@ -55,14 +55,14 @@ base::Post Wire::put_cell(const base::Put& put) noexcept {
     return post_small({.peer = put.peer,
                        .data = bytes,
                        .bytes = sizeof put.flag + payload,
-                       .target = put.cell + base::kCellLanded,
-                       .kind = PutKind::announced,
+                       .target = put.cell + base::kCellDelivered,
+                       .kind = PutKind::with_immediate,
                        .immediate = immediate_for(put.cell, Landed::all)});
 }
 
 /// Pieces first, each with its own immediate, then the flag word with their number.
 base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexcept {
-    Pieces pieces{.kind = PutKind::announced,
+    Pieces pieces{.kind = PutKind::with_immediate,
                   .immediate = immediate_for(put.cell, Landed::piece),
                   .pending = put.pending,
                   .done = resume};
@@ -75,8 +75,8 @@ base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexce
     return post_small({.peer = put.peer,
                        .data = header,
                        .bytes = sizeof header,
-                       .target = put.cell + base::kCellLanded,
-                       .kind = PutKind::announced,
+                       .target = put.cell + base::kCellDelivered,
+                       .kind = PutKind::with_immediate,
                        .immediate = immediate_for(put.cell, Landed::header)});
 }
 
@@ -180,13 +180,13 @@ base::Post Wire::post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag,
     return post_small({.peer = peer,
                        .data = reinterpret_cast<const std::byte*>(&flag),
                        .bytes = sizeof flag,
-                       .target = cell + base::kCellLanded,
+                       .target = cell + base::kCellDelivered,
                        .kind = kind});
 }
 
 /// Posts a put whose source does not outlive this call.
 base::Post Wire::post_small(FabricPut put) noexcept {
-    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::announced;
+    const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);
     Staging& staging = staging_[next_staging_];
     if (staging.pending != 0) return base::Post::again;

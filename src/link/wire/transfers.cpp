@@ -18,19 +18,19 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
     FabricPut piece{.peer = write.peer, .kind = PutKind::plain, .pending = write.pending};
     if (completion_ == base::RemoteCompletion::delivered) piece.kind = PutKind::delivered;
     if (completion_ == base::RemoteCompletion::counted) {
-        piece.kind = PutKind::announced;
+        piece.kind = PutKind::with_immediate;
         const std::uint32_t batch = batches_[static_cast<std::size_t>(write.peer)].open;
         piece.immediate = (static_cast<std::uint32_t>(options_.rank) * kBatches + batch) << 2 |
                           static_cast<std::uint32_t>(Landed::write);
     }
-    const bool tells = write.tell != 0;
-    while (resume < write.bytes || (tells && piece.kind != PutKind::announced)) {
+    const bool tells = write.payload != 0;
+    while (resume < write.bytes || (tells && piece.kind != PutKind::with_immediate)) {
         piece.data = write.data + resume;
         piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, write.bytes - resume);
         piece.target = write.target + resume;
         if (tells && resume + piece.bytes == write.bytes) {
-            piece.kind = PutKind::announced;
-            piece.immediate = write.tell | kTold;
+            piece.kind = PutKind::with_immediate;
+            piece.immediate = write.payload | kCarriesPayload;
         }
         if (port_->try_put(piece) == base::Post::again) return base::Post::again;
         ++written_to_[static_cast<std::size_t>(write.peer)];

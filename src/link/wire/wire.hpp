@@ -78,7 +78,7 @@ class Wire {
     void set_service(void (*serve)(void* argument),
                      void (*hear)(void* argument, std::uint64_t told), void* argument) noexcept {
         serve_ = serve;
-        hear_ = hear;
+        on_immediate_ = hear;
         service_ = argument;
     }
 
@@ -151,8 +151,8 @@ class Wire {
     void land(std::uint64_t immediate) noexcept;
     void take_words(std::uint64_t cell) noexcept;
     void take_landed(std::uint64_t cell) noexcept;
-    static constexpr std::uint64_t kTold = std::uint64_t{1}
-                                           << 63;  ///< an immediate with a word for hear_
+    static constexpr std::uint64_t kCarriesPayload =
+        std::uint64_t{1} << 63;  ///< an immediate with a word for on_immediate_
     static std::uint32_t immediate_for(std::uint64_t cell, Landed landed) noexcept {
         return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << 2 |
                static_cast<std::uint32_t>(landed);
@@ -188,7 +188,7 @@ class Wire {
     std::vector<std::uint32_t>
         batch_landed_;  ///< by peer and batch: transfers that have landed here
     void (*serve_)(void* argument) = nullptr;
-    void (*hear_)(void* argument, std::uint64_t told) = nullptr;
+    void (*on_immediate_)(void* argument, std::uint64_t told) = nullptr;
     void* service_ = nullptr;
     SpinLimit spin_limit_;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells

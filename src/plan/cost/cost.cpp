@@ -43,7 +43,7 @@ class CountSink {
     }
     void wait(Rank /*count*/, const auto& /*peer_of*/, std::uint32_t /*number*/,
               std::uint8_t /*flags*/) {}
-    void local() {}
+    void flush() {}
     void operand(const Block& /*block*/) {}
     void slots(const Block& /*block*/, Rank /*count*/) {}
     void combine(const Block& /*target*/) {}

@@ -80,8 +80,8 @@ void Builder::wait(Rank peer, std::uint32_t signal, std::uint8_t flags, std::uin
     add(StepKind::wait, peer, signal, flags).lag = lag;
 }
 
-void Builder::local() {
-    program_.steps.push_back(Step{.kind = StepKind::local});
+void Builder::flush() {
+    program_.steps.push_back(Step{.kind = StepKind::flush});
 }
 
 void Builder::reduce(Block target, std::initializer_list<Block> operands) {
@@ -148,8 +148,8 @@ void Builder::reserve_slot_units(std::uint32_t units) {
     program_.slot_units = std::max(program_.slot_units, units);
 }
 
-void Builder::reserve_room(std::uint32_t slot, std::uint32_t units) {
-    std::vector<std::uint32_t>& rooms = program_.slot_rooms;
+void Builder::reserve_capacity(std::uint32_t slot, std::uint32_t units) {
+    std::vector<std::uint32_t>& rooms = program_.slot_capacity;
     if (rooms.size() <= slot) rooms.resize(slot + 1);
     rooms[slot] = std::max(rooms[slot], units);
     reserve_slots(slot + 1);
@@ -158,13 +158,13 @@ void Builder::reserve_room(std::uint32_t slot, std::uint32_t units) {
 
 Program Builder::finish() && {
     begin_lane();
-    if (!program_.slot_rooms.empty()) {
-        program_.slot_rooms.resize(program_.slots);
+    if (!program_.slot_capacity.empty()) {
+        program_.slot_capacity.resize(program_.slots);
         for (const Step& step : program_.steps) {
             if (step.kind != StepKind::put || step.target.count != 0) continue;
             const auto source =
                 std::span(program_.blocks).subspan(step.source.start, step.source.count);
-            reserve_room(step.signal, units_of(source));
+            reserve_capacity(step.signal, units_of(source));
         }
     }
     return std::move(program_);

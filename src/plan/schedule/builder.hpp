@@ -64,7 +64,7 @@ class Builder {
     void publish(std::uint32_t signal, Block source);
     void publish(std::uint32_t signal);  ///< no payload
     void wait(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
-    void local();
+    void flush();
     void reduce(Block target, std::initializer_list<Block> operands);
     void reduce(Block target, std::span<const Block> operands);
     /// Of lists of blocks, cut alike: the operands one after the other, as many blocks each as the target.
@@ -84,7 +84,7 @@ class Builder {
     void reserve_slot_units(std::uint32_t units);
     /// Gives each slot a room of its own: what was reserved for it, or what this rank's puts to it
     /// carry; none for bare signals. Alike on all ranks, so to be called for what others put, too.
-    void reserve_room(std::uint32_t slot, std::uint32_t units);
+    void reserve_capacity(std::uint32_t slot, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
 

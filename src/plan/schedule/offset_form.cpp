@@ -110,7 +110,7 @@ std::uint64_t class_hash(const OffsetForm& form) {
     hash.add(std::uint64_t{program.pairwise});
     for (const std::uint64_t count : program.unit_counts) hash.add(count);
     hash.add(program.unit_elements);
-    for (const std::uint32_t room : program.slot_rooms) hash.add(room);
+    for (const std::uint32_t room : program.slot_capacity) hash.add(room);
     for (const Step& step : program.steps) {
         hash.add(static_cast<std::uint64_t>(step.kind) << 32 | std::uint64_t{step.flags} << 16 |
                  step.lag);

@@ -32,7 +32,7 @@ class Partition {
     /// The largest unit.
     [[nodiscard]] std::uint64_t unit_max() const;
 
-    /// Of ragged vectors: how many units a block has.
+    /// Of uneven vectors: how many units a block has.
     [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
     /// First element of unit u where block b starts at starts[b], not behind the one before.
     [[nodiscard]] std::uint64_t place(std::uint32_t u,
@@ -43,9 +43,9 @@ class Partition {
   private:
     std::uint64_t elements_;
     std::uint32_t units_;
-    std::uint32_t pieces_ = 1;           ///< ragged: units of a block
-    std::uint64_t unit_elements_ = 0;    ///< ragged: of a unit that is not at the end of its block
-    std::vector<std::uint64_t> starts_;  ///< ragged only: where blocks start, and the end
+    std::uint32_t pieces_ = 1;           ///< uneven: units of a block
+    std::uint64_t unit_elements_ = 0;    ///< uneven: of a unit that is not at the end of its block
+    std::vector<std::uint64_t> starts_;  ///< uneven only: where blocks start, and the end
 };
 
 }  // namespace weft::plan

@@ -40,24 +40,24 @@ struct Program {
     std::uint32_t slots = 0;  ///< slot, signal and published-cell numbers are below this; alike
     std::uint32_t slot_units = 0;  ///< most units that any put carries; alike
     std::vector<std::uint32_t>
-        slot_rooms;              ///< by slot: most units that a put to it carries (empty:
+        slot_capacity;           ///< by slot: most units that a put to it carries (empty:
                                  ///< slot_units for every slot); alike
     std::uint32_t scratch = 0;   ///< number of scratch vectors
     bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; alike
     /// Counts are known to the two ends of a message alone: units and counts are this rank's own, and those
     /// slots that have any room share a bank evenly, whatever a unit holds. Alike.
     bool pairwise = false;
-    /// Elements of each block if the vector is ragged: units are parts of blocks, equally many of each. Else
+    /// Elements of each block if the vector is uneven: units are parts of blocks, equally many of each. Else
     /// empty.
     std::vector<std::uint64_t> unit_counts;
     std::uint64_t unit_elements =
-        0;  ///< most elements of a ragged vector's unit (0: those of a block)
+        0;  ///< most elements of a uneven vector's unit (0: those of a block)
 
     std::vector<Step> steps;
     std::vector<Lane> lanes;
     std::vector<Block> blocks;
 
-    /// How a vector of `elements` elements is cut (elements is ignored if the program is ragged).
+    /// How a vector of `elements` elements is cut (elements is ignored if the program is uneven).
     [[nodiscard]] Partition partition(std::uint64_t elements) const {
         return unit_counts.empty() ? Partition(elements, units)
                                    : Partition(unit_counts, units, unit_elements);
@@ -67,7 +67,7 @@ struct Program {
     void set_counts(std::span<const std::uint64_t> counts);
     /// Most units that a put to this slot carries.
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {
-        return slot_rooms.empty() ? slot_units : slot_rooms[slot];
+        return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
     /// How often a loop runs its body.
     [[nodiscard]] std::uint32_t repeats(const Step& loop) const {

@@ -34,7 +34,7 @@ class Splicer {
         program_.lanes.clear();
         program_.blocks.clear();
         program_.slots = program_.slot_units = 0;
-        program_.slot_rooms.clear();
+        program_.slot_capacity.clear();
     }
 
     base::Result<Program> run() {
@@ -156,7 +156,7 @@ class Splicer {
         }
         slots_of_part_ = slots;
         slots += 2 * static_cast<std::uint32_t>(lanes_max_ - 1);
-        std::vector<std::uint32_t>& rooms = program_.slot_rooms;
+        std::vector<std::uint32_t>& rooms = program_.slot_capacity;
         rooms.resize(program_.slots + slots);
         for (const Program& shape : part.shapes) {
             for (std::uint32_t slot = 0; slot < shape.slots && !part.bare; ++slot) {
@@ -180,7 +180,7 @@ class Splicer {
         factor_ = factor(part, own);
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
         const std::size_t main = lanes_.front().size();
-        if (pending_ && writes(own)) lanes_.front().push_back({.kind = StepKind::local});
+        if (pending_ && writes(own)) lanes_.front().push_back({.kind = StepKind::flush});
         if (lanes_.front().size() != main) pending_ = false;
         const std::uint32_t own_signals = first_slot + slots_of_part_;
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
@@ -196,9 +196,9 @@ class Splicer {
         return base::Done{};
     }
 
-    /// The next part may overwrite what this lane's puts have read; the main lane's `local` is its own.
+    /// The next part may overwrite what this lane's puts have read; the main lane's `flush` is its own.
     void end_lane(std::uint32_t own_signals, std::size_t lane) {
-        if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::local});
+        if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
         lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));
     }
 
@@ -251,7 +251,7 @@ class Splicer {
         const Program& own = *part_->own;
         const bool moves = step.kind == StepKind::reduce || step.kind == StepKind::copy;
         if (moves && (part_->bare || stays(own, step))) return;
-        if (step.kind == StepKind::local) {
+        if (step.kind == StepKind::flush) {
             if (part_->bare) return;
             if (&lane == &lanes_.front()) pending_ = false;
             lane.push_back(step);
@@ -261,7 +261,7 @@ class Splicer {
         if (!moves) kept.signal += slot_first_;
         if (kept.peer != kNoRank) kept.peer = part_->rank_of(kept.peer);
         if (part_->bare) {
-            strip(kept);
+            run(kept);
             return;
         }
         if (step.kind == StepKind::put && &lane == &lanes_.front()) pending_ = true;
@@ -269,7 +269,7 @@ class Splicer {
         kept.source = intern(own, step.source);
     }
 
-    static void strip(Step& step) {
+    static void run(Step& step) {
         if (step.kind == StepKind::put || step.kind == StepKind::expose)
             step.kind = StepKind::signal;
         step.target = step.source = {};

@@ -33,7 +33,7 @@ concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::u
     sink.put(count, peer_of, number, flags);
     sink.signal(count, peer_of, number, flags);
     sink.wait(count, peer_of, number, flags);
-    sink.local();
+    sink.flush();
     sink.operand(block);
     sink.slots(block, count);
     sink.combine(block);
@@ -62,7 +62,7 @@ class StageSteps {
         for (std::size_t i = 1; i < numbers_.size(); ++i) {
             const Numbering& numbering = stages_.numberings[i];
             const Rank outer = numbers_[numbering.outer];
-            numbers_[i] = outer == kNobody ? kNobody : numbering.number_of(outer);
+            numbers_[i] = outer == kNoNumber ? kNoNumber : numbering.number_of(outer);
         }
         if (advance_ == 0) return write_stages();
         sink_.begin_loop();
@@ -79,114 +79,115 @@ class StageSteps {
         for (std::size_t i = 0; i < stages_.stages.size(); ++i) {
             first_number_ = first_numbers_[i];
             const Stage& stage = stages_.stages[i];
-            if (const Meeting* meeting = std::get_if<Meeting>(&stage))
-                write(*meeting);
+            if (const ExchangeStage* exchange = std::get_if<ExchangeStage>(&stage))
+                write(*exchange);
             else
-                write(std::get<Circle>(stage));
+                write(std::get<ShiftStage>(stage));
         }
         if (stages_.carries && !holds_output_) sink_.copy(in_loop(output()), in_loop(input()));
     }
 
-    void write(const Meeting& meeting) {
-        const Rank number = numbers_[meeting.numbering];
-        if (number != kNobody && number < meeting.members()) {
-            write_member(meeting, number);
-        } else if (meeting.riders != kNoRiders && numbers_[meeting.riders] != kNobody) {
-            write_rider(meeting, numbers_[meeting.riders]);
+    void write(const ExchangeStage& exchange) {
+        const Rank number = numbers_[exchange.numbering];
+        if (number != kNoNumber && number < exchange.members()) {
+            write_member(exchange, number);
+        } else if (exchange.remainders != kNoRemainders &&
+                   numbers_[exchange.remainders] != kNoNumber) {
+            write_remainder(exchange, numbers_[exchange.remainders]);
         }
     }
 
-    void write_member(const Meeting& in, Rank number) {
-        const Meeting meeting = in;  // a copy of ours: what sinks write cannot change it
-        const Rank base = meeting.base;
-        const Rank position = position_of(meeting, number);
-        const Rank first = number - position * meeting.stride;
-        const auto member = [&](Rank j) { return rank_of(meeting, first + j * meeting.stride); };
-        const bool rides = meeting.riders != kNoRiders;
-        const Riders riders = stages_.riders_of(meeting);
-        const Rank group = rides ? meeting.group_of(number) : 0;
-        const Rank riding = rides ? riders.of(group) : 0;
-        const auto rider = [&](Rank k) {
-            return stages_.rank_of(meeting.riders, riders.number(group, k));
+    void write_member(const ExchangeStage& in, Rank number) {
+        const ExchangeStage exchange = in;  // a copy of ours: what sinks write cannot change it
+        const Rank base = exchange.base;
+        const Rank position = position_of(exchange, number);
+        const Rank first = number - position * exchange.stride;
+        const auto member = [&](Rank j) { return rank_of(exchange, first + j * exchange.stride); };
+        const bool has_remainders = exchange.remainders != kNoRemainders;
+        const Remainders remainders = stages_.remainders_of(exchange);
+        const Rank group = has_remainders ? exchange.group_of(number) : 0;
+        const Rank remainder_count = has_remainders ? remainders.of(group) : 0;
+        const auto remainder = [&](Rank k) {
+            return stages_.rank_of(exchange.remainders, remainders.number(group, k));
         };
         // Puts to a single receiver are not worth a published copy.
-        const std::uint8_t flags = meeting.receivers == Members::last ? 0 : kShared;
-        if (meeting.sends(position)) {
-            const Rank own = own_number(meeting, position);
-            const auto [begin, end] = range_of(meeting.receivers, base);
+        const std::uint8_t flags = exchange.receivers == Members::last ? 0 : kShared;
+        if (exchange.sends(position)) {
+            const Rank own = own_number(exchange, position);
+            const auto [begin, end] = range_of(exchange.receivers, base);
             begin_sends();
             send(std::max(begin, position + 1), end, member, own, flags);
             send(begin, std::min(end, position), member, own, flags);
-            if (meeting.riders_receive) send(0, riding, rider, own, flags);
+            if (exchange.remainders_receive) send(0, remainder_count, remainder, own, flags);
         }
-        if (!meeting.receives(position)) return;
-        if (meeting.riders_send)
-            receive(0, riding, rider, meeting.count_of(meeting.senders), flags);
-        const auto [begin, end] = range_of(meeting.senders, base);
-        receive(begin, std::min(end, position), member, own_number(meeting, begin), flags);
-        if (meeting.keeps_own && stages_.carries) sink_.operand(value());
+        if (!exchange.receives(position)) return;
+        if (exchange.remainders_send)
+            receive(0, remainder_count, remainder, exchange.count_of(exchange.senders), flags);
+        const auto [begin, end] = range_of(exchange.senders, base);
+        receive(begin, std::min(end, position), member, own_number(exchange, begin), flags);
+        if (exchange.keeps_own && stages_.carries) sink_.operand(value());
         const Rank next = std::max(begin, position + 1);
-        receive(next, end, member, own_number(meeting, next), flags);
+        receive(next, end, member, own_number(exchange, next), flags);
         combine();
     }
 
-    void write_rider(const Meeting& meeting, Rank number) {
-        const Riders riders = stages_.riders_of(meeting);
-        const Rank group = riders.group_of(number);
-        const auto member = [&](Rank j) { return rank_of(meeting, meeting.member(group, j)); };
-        if (meeting.riders_send) {
-            const Rank own = meeting.count_of(meeting.senders) + riders.place_of(number);
-            const auto [begin, end] = range_of(meeting.receivers, meeting.base);
+    void write_remainder(const ExchangeStage& exchange, Rank number) {
+        const Remainders remainders = stages_.remainders_of(exchange);
+        const Rank group = remainders.group_of(number);
+        const auto member = [&](Rank j) { return rank_of(exchange, exchange.member(group, j)); };
+        if (exchange.remainders_send) {
+            const Rank own = exchange.count_of(exchange.senders) + remainders.place_of(number);
+            const auto [begin, end] = range_of(exchange.receivers, exchange.base);
             begin_sends();
             send(begin, end, member, own, kShared);
         }
-        if (!meeting.riders_receive) return;
-        const auto [begin, end] = range_of(meeting.senders, meeting.base);
-        receive(begin, end, member, own_number(meeting, begin), kShared);
+        if (!exchange.remainders_receive) return;
+        const auto [begin, end] = range_of(exchange.senders, exchange.base);
+        receive(begin, end, member, own_number(exchange, begin), kShared);
         combine();
     }
 
-    void write(const Circle& circle) {
-        const std::int64_t size = stages_.numberings[circle.numbering].count;
-        const Rank own = numbers_[circle.numbering];
-        const std::uint8_t flags = circle.aligned ? kShared : 0;
+    void write(const ShiftStage& shift) {
+        const std::int64_t size = stages_.numberings[shift.numbering].count;
+        const Rank own = numbers_[shift.numbering];
+        const std::uint8_t flags = shift.aligned ? kShared : 0;
         const auto number = [&](std::int64_t sender, std::int64_t j) {
-            const std::int64_t digit = sender / circle.reach % circle.radix;
-            return first_number_ + static_cast<std::uint32_t>(circle.aligned ? digit : j - 1);
+            const std::int64_t digit = sender / shift.reach % shift.radix;
+            return first_number_ + static_cast<std::uint32_t>(shift.aligned ? digit : j - 1);
         };
         const auto rank = [&](std::int64_t other) {
-            return stages_.rank_of(circle.numbering, static_cast<Rank>(other));
+            return stages_.rank_of(shift.numbering, static_cast<Rank>(other));
         };
-        if (own == kNobody) return;
-        for (std::int64_t j = 1; j < circle.radix && j * circle.reach < size; ++j)
+        if (own == kNoNumber) return;
+        for (std::int64_t j = 1; j < shift.radix && j * shift.reach < size; ++j)
             sink_.signal(
-                1, [&](Rank) { return rank((own + j * circle.reach) % size); }, number(own, j),
+                1, [&](Rank) { return rank((own + j * shift.reach) % size); }, number(own, j),
                 flags);
-        for (std::int64_t j = 1; j < circle.radix && j * circle.reach < size; ++j) {
-            const std::int64_t sender = (own - j * circle.reach + size) % size;
+        for (std::int64_t j = 1; j < shift.radix && j * shift.reach < size; ++j) {
+            const std::int64_t sender = (own - j * shift.reach + size) % size;
             sink_.wait(
                 1, [&](Rank) { return rank(sender); }, number(sender, j), flags);
         }
     }
 
-    /// As the meeting says. One stage's stride is often the last one's times its base, so dividing goes on
+    /// As the exchange says. One stage's stride is often the last one's times its base, so dividing goes on
     /// where it stopped there.
-    Rank position_of(const Meeting& meeting, Rank number) {
-        if (meeting.stride != divided_by_ || meeting.numbering != divided_in_)
-            quotient_ = number / meeting.stride;
-        const Rank rest = quotient_ / meeting.base;
-        const Rank position = quotient_ - rest * meeting.base;
+    Rank position_of(const ExchangeStage& exchange, Rank number) {
+        if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
+            quotient_ = number / exchange.stride;
+        const Rank rest = quotient_ / exchange.base;
+        const Rank position = quotient_ - rest * exchange.base;
         quotient_ = rest;
-        divided_by_ = meeting.stride * meeting.base;
-        divided_in_ = meeting.numbering;
+        divided_by_ = exchange.stride * exchange.base;
+        divided_in_ = exchange.numbering;
         return position;
     }
-    [[nodiscard]] Rank rank_of(const Meeting& meeting, Rank number) const {
-        return meeting.numbering == 0 ? number : stages_.rank_of(meeting.numbering, number);
+    [[nodiscard]] Rank rank_of(const ExchangeStage& exchange, Rank number) const {
+        return exchange.numbering == 0 ? number : stages_.rank_of(exchange.numbering, number);
     }
-    /// The signal number of a sending member, counted from the first one of the meeting.
-    static Rank own_number(const Meeting& meeting, Rank position) {
-        return meeting.senders == Members::last ? 0 : position;
+    /// The signal number of a sending member, counted from the first one of the exchange.
+    static Rank own_number(const ExchangeStage& exchange, Rank position) {
+        return exchange.senders == Members::last ? 0 : position;
     }
 
     /// The positions of some members: from the first one on, up to the second one.
@@ -220,7 +221,7 @@ class StageSteps {
     /// Overwrites the value, which puts may still be reading.
     void combine() {
         if (!stages_.carries) return;
-        if (unsettled_) sink_.local();
+        if (unsettled_) sink_.flush();
         unsettled_ = false;
         holds_output_ = true;
         sink_.combine(in_loop(output()));
@@ -236,7 +237,7 @@ class StageSteps {
     std::vector<Rank> numbers_;                 ///< this rank's number in each numbering
     std::uint32_t first_number_ = 0;            ///< of the current stage
     bool holds_output_ = false;                 ///< the value lies in output, not in input any more
-    bool unsettled_ = false;                    ///< a put since the last local()
+    bool unsettled_ = false;                    ///< a put since the last flush()
     Rank divided_by_ =
         0;  ///< quotient_ is this rank's number in numbering divided_in_, divided by this
     Rank quotient_ = 0;

@@ -9,29 +9,29 @@
 namespace weft::plan {
 
 Rank Numbering::outer_of(Rank number) const {
-    for (const Strip& strip : strips) {
-        if (number < strip.count) return strip.outer_of(number);
-        number -= strip.count;
+    for (const RankRun& run : runs) {
+        if (number < run.count) return run.outer_of(number);
+        number -= run.count;
     }
-    return kNobody;
+    return kNoNumber;
 }
 
 Rank Numbering::number_of(Rank outer_number) const {
     Rank before = 0;
-    for (const Strip& strip : strips) {
-        const Rank number = strip.number_of(outer_number);
-        if (number != kNobody) return before + number;
-        before += strip.count;
+    for (const RankRun& run : runs) {
+        const Rank number = run.number_of(outer_number);
+        if (number != kNoNumber) return before + number;
+        before += run.count;
     }
-    return kNobody;
+    return kNoNumber;
 }
 
-Rank Riders::number(Rank group, Rank place) const {
+Rank Remainders::number(Rank group, Rank place) const {
     if (dealt) return place * groups + group;
     return group * (count / groups) + std::min(group, count % groups) + place;
 }
 
-Rank Riders::group_of(Rank number) const {
+Rank Remainders::group_of(Rank number) const {
     if (dealt) return number % groups;
     const Rank least = count / groups;
     const Rank fuller = count % groups;
@@ -39,7 +39,7 @@ Rank Riders::group_of(Rank number) const {
     return number < split ? number / (least + 1) : fuller + (number - split) / least;
 }
 
-Rank Riders::place_of(Rank number_) const {
+Rank Remainders::place_of(Rank number_) const {
     return dealt ? number_ / groups : number_ - number(group_of(number_), 0);
 }
 
@@ -52,12 +52,12 @@ Rank Stages::rank_of(std::uint32_t numbering, Rank number) const {
 }
 
 std::uint32_t Stages::numbers_of(const Stage& stage) const {
-    if (const Circle* circle = std::get_if<Circle>(&stage))
-        return static_cast<std::uint32_t>(circle->radix);
-    const Meeting& meeting = std::get<Meeting>(stage);
-    const Rank members = meeting.count_of(meeting.senders);
-    return static_cast<std::uint32_t>(members +
-                                      (meeting.riders_send ? riders_of(meeting).most() : 0));
+    if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage))
+        return static_cast<std::uint32_t>(shift->radix);
+    const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
+    const Rank members = exchange.count_of(exchange.senders);
+    return static_cast<std::uint32_t>(
+        members + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
 }
 
 void Stages::add(const Stage& stage) {
@@ -70,7 +70,7 @@ Stages begin_stages(Program header) {
     const Rank size = header.size;
     stages.header = std::move(header);
     stages.numberings.push_back(
-        {.count = size, .strips = {{.count = size, .width = size, .pitch = size}}});
+        {.count = size, .runs = {{.count = size, .width = size, .pitch = size}}});
     return stages;
 }
 
@@ -94,7 +94,7 @@ class ProgramSink {
     void wait(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t flags) {
         for (Rank i = 0; i < count; ++i) builder_.wait(peer_of(i), number++, flags);
     }
-    void local() { builder_.local(); }
+    void flush() { builder_.flush(); }
     void operand(const Block& block) { operands_.push_back(block); }
     void slots(Block block, Rank count) {
         for (Rank i = 0; i < count; ++i, ++block.index) operands_.push_back(block);
@@ -120,23 +120,24 @@ class ProgramSink {
     std::vector<Block> operands_;
 };
 
-std::uint64_t raises(const Stages& stages, const Meeting& meeting) {
-    const auto groups = static_cast<std::uint64_t>(meeting.groups);
-    const auto senders = static_cast<std::uint64_t>(meeting.count_of(meeting.senders));
-    const auto receivers = static_cast<std::uint64_t>(meeting.count_of(meeting.receivers));
-    const auto riders = static_cast<std::uint64_t>(stages.riders_of(meeting).count);
+std::uint64_t raises(const Stages& stages, const ExchangeStage& exchange) {
+    const auto groups = static_cast<std::uint64_t>(exchange.groups);
+    const auto senders = static_cast<std::uint64_t>(exchange.count_of(exchange.senders));
+    const auto receivers = static_cast<std::uint64_t>(exchange.count_of(exchange.receivers));
+    const auto remainders = static_cast<std::uint64_t>(stages.remainders_of(exchange).count);
     std::uint64_t both = 0;  // members that would put to themselves
-    for (const Rank position : {Rank{0}, meeting.base - 1}) {
-        const auto times = static_cast<std::uint64_t>(position == 0 ? meeting.base - 1 : 1);
-        if (meeting.sends(position) && meeting.receives(position)) both += times;
+    for (const Rank position : {Rank{0}, exchange.base - 1}) {
+        const auto times = static_cast<std::uint64_t>(position == 0 ? exchange.base - 1 : 1);
+        if (exchange.sends(position) && exchange.receives(position)) both += times;
     }
-    return groups * (senders * receivers - both) + (meeting.riders_send ? riders * receivers : 0) +
-           (meeting.riders_receive ? riders * senders : 0);
+    return groups * (senders * receivers - both) +
+           (exchange.remainders_send ? remainders * receivers : 0) +
+           (exchange.remainders_receive ? remainders * senders : 0);
 }
 
-std::uint64_t raises(const Stages& stages, const Circle& circle) {
-    const std::int64_t size = stages.numberings[circle.numbering].count;
-    const std::int64_t ahead = std::min(circle.radix - 1, (size - 1) / circle.reach);
+std::uint64_t raises(const Stages& stages, const ShiftStage& shift) {
+    const std::int64_t size = stages.numberings[shift.numbering].count;
+    const std::int64_t ahead = std::min(shift.radix - 1, (size - 1) / shift.reach);
     return static_cast<std::uint64_t>(size * ahead);
 }
 

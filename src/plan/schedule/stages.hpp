@@ -2,7 +2,7 @@
 // stages.hpp - the programs of all ranks as one small value, for algorithms that go stage by stage.
 //
 // Idea     Ranks that take part in a stage are numbered; a stage then is arithmetic on numbers: *groups*
-//          in which every sender puts to every receiver, or a *circle* in which everybody signals the
+//          in which every sender puts to every receiver, or a *shift* in which everybody signals the
 //          same distances ahead. program_of() reads off what one rank does.
 // Why      A generator that returns Stages describes its algorithm once: the program of a rank, and
 //          what fast engines need to know of a billion ranks, are both read from that value.
@@ -21,10 +21,10 @@
 
 namespace weft::plan {
 
-inline constexpr Rank kNobody = -1;
+inline constexpr Rank kNoNumber = -1;
 
 /// `count` consecutive numbers: number i is the outer number first + i / width * pitch + i % width.
-struct Strip {
+struct RankRun {
     Rank first = 0;
     Rank count = 0;
     Rank width = 1;  ///< numbers that lie next to each other outside, too
@@ -33,24 +33,24 @@ struct Strip {
     [[nodiscard]] Rank outer_of(Rank number) const {
         return first + number / width * pitch + number % width;
     }
-    /// The number of an outer number, or kNobody.
+    /// The number of an outer number, or kNoNumber.
     [[nodiscard]] Rank number_of(Rank outer) const {
-        if (outer < first) return kNobody;
+        if (outer < first) return kNoNumber;
         const Rank run = (outer - first) / pitch;
         const Rank inside = (outer - first) % pitch;
-        if (inside >= width) return kNobody;
+        if (inside >= width) return kNoNumber;
         const std::int64_t number = std::int64_t{run} * width + inside;
-        return number < count ? static_cast<Rank>(number) : kNobody;
+        return number < count ? static_cast<Rank>(number) : kNoNumber;
     }
 
-    friend bool operator==(const Strip&, const Strip&) = default;
+    friend bool operator==(const RankRun&, const RankRun&) = default;
 };
 
-/// Numbers 0..count-1 for those of an outer numbering's numbers that the strips name, in their order.
+/// Numbers 0..count-1 for those of an outer numbering's numbers that the runs name, in their order.
 struct Numbering {
     std::uint32_t outer = 0;  ///< an earlier entry of Stages::numberings
     Rank count = 0;
-    std::vector<Strip> strips;
+    std::vector<RankRun> runs;
 
     [[nodiscard]] Rank outer_of(Rank number) const;
     [[nodiscard]] Rank number_of(Rank outer) const;
@@ -61,12 +61,12 @@ struct Numbering {
 /// Which members of a group.
 enum class Members : std::uint8_t { all, last, all_but_last };
 
-inline constexpr std::uint32_t kNoRiders = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
 
 /// Groups in which every sender puts its value to every receiver but itself. A receiver replaces its
 /// value by the combination of the senders' values, in the order of their positions. A member sends
-/// to the receivers behind itself first, cyclically, so nobody is everyone's first; then to riders.
-struct Meeting {
+/// to the receivers behind itself first, cyclically, so nobody is everyone's first; then to remainders.
+struct ExchangeStage {
     std::uint32_t numbering = 0;  ///< of the members
     Rank groups = 1;
     Rank base = 2;    ///< members of a group
@@ -75,10 +75,11 @@ struct Meeting {
     Members receivers = Members::all;
     bool keeps_own = true;  ///< a receiver's own value takes part, at its place
     /// Further ranks that are divided evenly over the groups, the first ones getting the rest.
-    std::uint32_t riders = kNoRiders;  ///< their numbering
-    bool dealt = false;  ///< rider k of group g is number k * groups + g; else consecutive ones
-    bool riders_send = false;  ///< to all receivers, which combine their values before the members'
-    bool riders_receive = false;  ///< from all sending members, and give up their own value
+    std::uint32_t remainders = kNoRemainders;  ///< their numbering
+    bool dealt = false;  ///< remainder k of group g is number k * groups + g; else consecutive ones
+    bool remainders_send =
+        false;  ///< to all receivers, which combine their values before the members'
+    bool remainders_receive = false;  ///< from all sending members, and give up their own value
 
     [[nodiscard]] Rank members() const { return groups * base; }
     [[nodiscard]] Rank member(Rank group, Rank position) const {
@@ -97,11 +98,11 @@ struct Meeting {
         return which == Members::all ? base : which == Members::last ? 1 : base - 1;
     }
 
-    friend bool operator==(const Meeting&, const Meeting&) = default;
+    friend bool operator==(const ExchangeStage&, const ExchangeStage&) = default;
 };
 
-/// How `count` riders are divided over the groups of a meeting.
-struct Riders {
+/// How `count` remainders are divided over the groups of a exchange.
+struct Remainders {
     Rank count = 0;
     Rank groups = 1;
     bool dealt = false;
@@ -118,16 +119,16 @@ struct Riders {
 
 /// Everybody signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
 /// number of all, and waits for those behind it. If aligned, a sender has one signal number.
-struct Circle {
+struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;
     std::int64_t radix = 2;
     bool aligned = false;
 
-    friend bool operator==(const Circle&, const Circle&) = default;
+    friend bool operator==(const ShiftStage&, const ShiftStage&) = default;
 };
 
-using Stage = std::variant<Meeting, Circle>;
+using Stage = std::variant<ExchangeStage, ShiftStage>;
 
 struct Stages {
     Program header;        ///< of all programs; its rank, steps and numbers do not count
@@ -138,9 +139,9 @@ struct Stages {
     friend bool operator==(const Stages&, const Stages&) = default;
 
     [[nodiscard]] Rank size() const { return header.size; }
-    [[nodiscard]] Riders riders_of(const Meeting& meeting) const {
-        if (meeting.riders == kNoRiders) return {.groups = meeting.groups};
-        return {numberings[meeting.riders].count, meeting.groups, meeting.dealt};
+    [[nodiscard]] Remainders remainders_of(const ExchangeStage& exchange) const {
+        if (exchange.remainders == kNoRemainders) return {.groups = exchange.groups};
+        return {numberings[exchange.remainders].count, exchange.groups, exchange.dealt};
     }
     [[nodiscard]] Rank rank_of(std::uint32_t numbering, Rank number) const;
     /// Slot and signal numbers that the stage uses, the same on all ranks.

@@ -62,7 +62,7 @@ enum class StepKind : std::uint8_t {
               ///< peer's table of mapped blocks and raises signal `signal` there
     publish,  ///< store the small payload `source` with its flag into my published cell `signal`
     wait,     ///< until `signal` was raised here by `peer` (or published by it) for this segment
-    local,    ///< until the sources of this lane's earlier puts may be overwritten
+    flush,    ///< until the sources of this lane's earlier puts may be overwritten
     reduce,  ///< `target` = operand 0 (op) operand 1 (op) ...; `source` holds the operands in order
     copy,    ///< `target` = `source`
     loop,  ///< run the next `body` steps once for each segment 0 .. segments-1, or `operands` times
@@ -76,7 +76,7 @@ enum StepFlags : std::uint8_t {
 };
 
 struct Step {
-    StepKind kind = StepKind::local;
+    StepKind kind = StepKind::flush;
     std::uint8_t flags = 0;
     std::uint16_t lag = 0;  ///< credits in a loop: what a signal with lag L raises in segment s, a
                             ///< wait with lag L awaits in segment s + L. wait: for the signal of

@@ -96,8 +96,8 @@ void print_step(Out out, const Program& program, const Step& step) {
         case StepKind::wait:
             fmt::format_to(out, "wait from {} slot {}", step.peer, step.signal);
             break;
-        case StepKind::local:
-            fmt::format_to(out, "local");
+        case StepKind::flush:
+            fmt::format_to(out, "flush");
             break;
         case StepKind::reduce:
             fmt::format_to(out, "reduce ");
@@ -163,8 +163,8 @@ void print_header(Out out, const Program& program, const Program& common, std::s
         fmt::format_to(out, "{}synchronizing {}\n", margin, program.synchronizing ? "yes" : "no");
     if (program.pairwise != common.pairwise)
         fmt::format_to(out, "{}pairwise {}\n", margin, program.pairwise ? "yes" : "no");
-    if (program.slot_rooms != common.slot_rooms)
-        fmt::format_to(out, "{}slot-rooms {}\n", margin, fmt::join(program.slot_rooms, " "));
+    if (program.slot_capacity != common.slot_capacity)
+        fmt::format_to(out, "{}slot-capacity {}\n", margin, fmt::join(program.slot_capacity, " "));
     if (program.unit_counts != common.unit_counts)
         fmt::format_to(out, "{}counts {}\n", margin, fmt::join(program.unit_counts, " "));
     field("unit-elements", program.unit_elements, common.unit_elements);

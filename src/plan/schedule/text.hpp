@@ -16,10 +16,10 @@
 //              reduce output[0+1] = input[0+1], slot 0[0+1]
 //
 //          Header words: collective algorithm ranks root units segments depth slots slot-units
-//          slot-rooms scratch synchronizing counts unit-elements pairwise. Behind a `rank` line, before its steps, they hold for that
+//          slot-capacity scratch synchronizing counts unit-elements pairwise. Behind a `rank` line, before its steps, they hold for that
 //          rank alone. slots, slot-units and scratch are counted from the steps if not given.
 //          Steps: `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`, `expose to
-//          P slot K from BLOCK`, `publish slot K [from BLOCKS]`, `wait from P slot K`, `local`,
+//          P slot K from BLOCK`, `publish slot K [from BLOCKS]`, `wait from P slot K`, `flush`,
 //          `reduce BLOCKS = BLOCKS, BLOCKS, ...`, `copy BLOCKS = BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and
 //          `lane`, which starts a further lane. Behind a step: `shared`, `published`, `lag L`.
 //          BLOCKS is one block or `{block, block}`. A block is `input`, `output`, `scratch I`,

@@ -156,9 +156,10 @@ class Parser {
 
     static bool is_header_word(std::string_view word) {
         static constexpr std::string_view kWords[] = {
-            "collective",    "algorithm", "ranks",      "root",          "units",
-            "segments",      "depth",     "slots",      "slot-units",    "scratch",
-            "synchronizing", "counts",    "slot-rooms", "unit-elements", "pairwise"};
+            "collective",    "algorithm",     "ranks",         "root",
+            "units",         "segments",      "depth",         "slots",
+            "slot-units",    "scratch",       "synchronizing", "counts",
+            "slot-capacity", "slot-capacity", "unit-elements", "pairwise"};
         return std::ranges::find(kWords, word) != std::end(kWords);
     }
 
@@ -188,10 +189,10 @@ class Parser {
             }
             return true;
         }
-        if (word == "slot-rooms") {
-            header.slot_rooms.clear();
+        if (word == "slot-capacity" || word == "slot-capacity") {
+            header.slot_capacity.clear();
             while (next_ < tokens_.size()) {
-                if (!number(header.slot_rooms.emplace_back(), "a number of units")) return false;
+                if (!number(header.slot_capacity.emplace_back(), "a number of units")) return false;
             }
             return true;
         }
@@ -290,15 +291,15 @@ class Parser {
         } else if (word == "wait") {
             step.kind = StepKind::wait;
             if (!expect("from") || !number(step.peer, "a rank") || !slot_number(step)) return false;
-        } else if (word == "local") {
-            step.kind = StepKind::local;
+        } else if (word == "flush" || word == "local") {
+            step.kind = StepKind::flush;
         } else if (word == "reduce" || word == "copy") {
             step.kind = word == "reduce" ? StepKind::reduce : StepKind::copy;
             if (!list(step.target) || !expect("=") || !operands(step)) return false;
         } else {
             --next_;
             return expected(
-                "put, signal, expose, publish, wait, local, reduce, copy, loop, end, lane or rank");
+                "put, signal, expose, publish, wait, flush, reduce, copy, loop, end, lane or rank");
         }
         if (!step_options(step)) return false;
         program_.steps.push_back(step);
@@ -409,7 +410,7 @@ class Parser {
         std::uint32_t slot_units = 0;
         for (const Program& program : programs_) {
             for (const Step& step : program.steps) {
-                if (step.kind == StepKind::local || step.kind >= StepKind::reduce) continue;
+                if (step.kind == StepKind::flush || step.kind >= StepKind::reduce) continue;
                 slots = std::max(slots, step.signal + 1);
                 if (step.kind == StepKind::expose || step.target.count > 0) continue;
                 std::uint32_t carried = 0;

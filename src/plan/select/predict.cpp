@@ -115,20 +115,20 @@ class Prediction {
         for (const Stage& stage : stages.stages) {
             const std::uint64_t messages = raises_of(stages, stage);
             work.messages += messages;
-            const auto* meeting = std::get_if<Meeting>(&stage);
-            if (meeting != nullptr && meeting->keeps_own && stages.carries)
+            const auto* exchange = std::get_if<ExchangeStage>(&stage);
+            if (exchange != nullptr && exchange->keeps_own && stages.carries)
                 work.combining +=
-                    static_cast<Time>(messages - replaced(stages, *meeting)) * combine;
+                    static_cast<Time>(messages - replaced(stages, *exchange)) * combine;
         }
         work.bytes = work.messages * bytes;
         if (apart_) work.far_messages = work.messages, work.far_bytes = work.bytes;
         return work;
     }
 
-    /// Riders that receive begin with the first message; nothing of theirs is combined with it.
-    static std::uint64_t replaced(const Stages& stages, const Meeting& meeting) {
-        if (!meeting.riders_receive) return 0;
-        return static_cast<std::uint64_t>(stages.riders_of(meeting).count);
+    /// Remainders that receive begin with the first message; nothing of theirs is combined with it.
+    static std::uint64_t replaced(const Stages& stages, const ExchangeStage& exchange) {
+        if (!exchange.remainders_receive) return 0;
+        return static_cast<std::uint64_t>(stages.remainders_of(exchange).count);
     }
 
     /// By the programs of all ranks of a team of that size.

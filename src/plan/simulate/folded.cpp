@@ -13,7 +13,7 @@
 #include <limits>
 #include <map>
 
-#include "plan/simulate/meet.hpp"
+#include "plan/simulate/exchange_stage.hpp"
 
 namespace weft::plan {
 
@@ -129,7 +129,7 @@ class Folded {
     base::Result<Outcome> run() {
         if (auto sorted = sort_stages(); !sorted) return sorted.failure();
         std::vector<Rank> radices;
-        for (const Meeting* meeting : inner_) radices.push_back(meeting->base);
+        for (const ExchangeStage* exchange : inner_) radices.push_back(exchange->base);
         Trees trees(std::move(radices));
         trees_ = &trees;
         const Program& header = stages_.header;
@@ -142,7 +142,7 @@ class Folded {
             const std::uint64_t bytes =
                 stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
             const StageCosts costs(around_.model, bytes, stages_.carries);
-            for (const Circle* circle : circles_) turn(*circle, costs, circling);
+            for (const ShiftStage* shift : circles_) turn(*shift, costs, circling);
             if (split_ != nullptr) open_split(costs);
             for (int height = 1; height <= trees.height(); ++height) pass(height, costs);
             if (split_ != nullptr) close_split(costs);
@@ -160,37 +160,37 @@ class Folded {
     /// Finds out which stage is what; refuses what this engine cannot follow.
     base::Result<void> sort_stages() {
         for (const Stage& stage : stages_.stages) {
-            if (const Circle* circle = std::get_if<Circle>(&stage)) {
-                if (circle->numbering != 0) return nested();
-                circles_.push_back(circle);
+            if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) {
+                if (shift->numbering != 0) return nested();
+                circles_.push_back(shift);
                 continue;
             }
-            const Meeting& meeting = std::get<Meeting>(stage);
-            if (meeting.receivers == Members::last) {
+            const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
+            if (exchange.receivers == Members::last) {
                 if (split_ != nullptr || !inner_.empty()) return nested();
-                split_ = &meeting;
-            } else if (meeting.senders == Members::last) {
+                split_ = &exchange;
+            } else if (exchange.senders == Members::last) {
                 if (join_ != nullptr || split_ == nullptr) return nested();
-                join_ = &meeting;
+                join_ = &exchange;
             } else {
                 if (join_ != nullptr) return nested();
-                inner_.push_back(&meeting);
+                inner_.push_back(&exchange);
             }
         }
         if (!circles_.empty() && circles_.size() != stages_.stages.size()) return nested();
         if ((split_ == nullptr) != (join_ == nullptr)) return nested();
         std::int64_t stride = 1;
         for (std::size_t i = 0; i < inner_.size(); ++i) {
-            const Meeting& meeting = *inner_[i];
-            const bool rides_first = meeting.riders_send && i == 0 && split_ == nullptr;
-            const bool rides_last = meeting.riders_receive && i + 1 == inner_.size() && i > 0 &&
-                                    inner_.front()->riders_send;
-            const bool rides = meeting.riders != kNoRiders;
-            if (meeting.numbering != inner_.front()->numbering || meeting.stride != stride ||
-                (rides && !rides_first && !rides_last))
+            const ExchangeStage& exchange = *inner_[i];
+            const bool rides_first = exchange.remainders_send && i == 0 && split_ == nullptr;
+            const bool rides_last = exchange.remainders_receive && i + 1 == inner_.size() &&
+                                    i > 0 && inner_.front()->remainders_send;
+            const bool has_remainders = exchange.remainders != kNoRemainders;
+            if (exchange.numbering != inner_.front()->numbering || exchange.stride != stride ||
+                (has_remainders && !rides_first && !rides_last))
                 return nested();
-            merged_ = merged_ || rides;
-            stride *= meeting.base;
+            merged_ = merged_ || has_remainders;
+            stride *= exchange.base;
         }
         if (!inner_.empty() && stride != stages_.numberings[inner_.front()->numbering].count)
             return nested();
@@ -206,9 +206,9 @@ class Folded {
                           "structured");
     }
 
-    void turn(const Circle& circle, const StageCosts& costs, Clock& clock) const {
+    void turn(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
         const std::int64_t size = stages_.size();
-        const auto ahead = static_cast<Rank>(std::min(circle.radix - 1, (size - 1) / circle.reach));
+        const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
         if (ahead == 0) return;
         const Time start = StageCosts::start(clock);
         costs.sent(clock, ahead);
@@ -248,10 +248,11 @@ class Folded {
         costs_ = &costs;
         done_.clear();
         met_.clear();
-        if (stage_->riders_send) {
+        if (stage_->remainders_send) {
             open_merge();
-        } else if (stage_->riders_receive) {
-            clocks_of_level_ = meet_children(clocks_of_level_, height, riders_by_group(height - 1));
+        } else if (stage_->remainders_receive) {
+            clocks_of_level_ =
+                meet_children(clocks_of_level_, height, remainders_by_group(height - 1));
         } else {
             clocks_of_level_ = pass_below(clocks_of_level_, trees_->height(), height);
         }
@@ -274,53 +275,53 @@ class Folded {
         return result;
     }
 
-    /// All groups start alike and differ in their number of riders: the first ones have one more.
+    /// All groups start alike and differ in their number of remainders: the first ones have one more.
     void open_merge() {
-        const Riders riders = stages_.riders_of(*stage_);
+        const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
         const auto group = [&](Rank count) {
             Node member = start;
             return trees_->join(1, meet_leaves({&member, 1}, count));
         };
-        const Rank fuller = riders.count % riders.groups;
-        const Node high = group(riders.count / riders.groups);
-        const Node low = fuller > 0 ? group(riders.count / riders.groups + 1) : high;
+        const Rank fuller = remainders.count % remainders.groups;
+        const Node high = group(remainders.count / remainders.groups);
+        const Node low = fuller > 0 ? group(remainders.count / remainders.groups + 1) : high;
         clocks_of_level_ =
             trees_->threshold(std::int64_t{fuller} * stage_->base, low, high, 1, trees_->height());
         rider_ = {};
         costs_->sent(rider_, stage_->base);
     }
 
-    /// How many riders each group has, as a function of the group.
-    Node riders_by_group(int height) {
-        const Riders riders = stages_.riders_of(*stage_);
-        const Rank least = riders.count / riders.groups;
-        return trees_->threshold(riders.count % riders.groups, trees_->leaf(least + 1),
+    /// How many remainders each group has, as a function of the group.
+    Node remainders_by_group(int height) {
+        const Remainders remainders = stages_.remainders_of(*stage_);
+        const Rank least = remainders.count / remainders.groups;
+        return trees_->threshold(remainders.count % remainders.groups, trees_->leaf(least + 1),
                                  trees_->leaf(least), 0, height);
     }
 
-    Node meet_children(Node node, int height, Node riders) {
+    Node meet_children(Node node, int height, Node remainders) {
         std::vector<Node> members;
         if (trees_->is_same(node)) {
             members.push_back(trees_->child(node, 0));
         } else {
             for (Rank j = 0; j < stage_->base; ++j) members.push_back(trees_->child(node, j));
         }
-        members.push_back(riders);
+        members.push_back(remainders);
         std::vector<Node> results = meet_nodes(members, height - 1);
         return results.size() == 1 ? trees_->same(height, results.front())
                                    : trees_->join(height, std::move(results));
     }
 
-    /// `row`: the members' subtrees (one, if all are alike) and that of the riders' number. The
+    /// `row`: the members' subtrees (one, if all are alike) and that of the remainders' number. The
     /// result again is one node, if all are alike.
     std::vector<Node> meet_nodes(const std::vector<Node>& row, int height) {
         const auto known = met_.find(row);
         if (known != met_.end()) return known->second;
         std::vector<Node> results;
         if (height == 0) {
-            const Rank riders = row.back() == kNoNode ? 0 : trees_->value(row.back());
-            results = meet_leaves(std::span(row).first(row.size() - 1), riders);
+            const Rank remainders = row.back() == kNoNode ? 0 : trees_->value(row.back());
+            results = meet_leaves(std::span(row).first(row.size() - 1), remainders);
         } else {
             const bool alike = std::ranges::all_of(
                 row, [&](Node node) { return node == kNoNode || trees_->is_same(node); });
@@ -355,9 +356,9 @@ class Folded {
         return {row.front(), row.back()};
     }
 
-    std::vector<Node> meet_leaves(std::span<const Node> members, Rank riders) {
+    std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
         const bool alike = members.size() == 1;
-        if (alike && riders == 0 && around_.model.takes_no_time_to_receive()) {
+        if (alike && remainders == 0 && around_.model.takes_no_time_to_receive()) {
             Clock clock = clocks_[trees_->value(members.front())];
             const Time start = StageCosts::start(clock);
             const Rank others = stage_->base - 1;
@@ -370,15 +371,15 @@ class Folded {
         for (Rank j = 0; j < stage_->base; ++j)
             meet.clocks.push_back(
                 clocks_[trees_->value(members[alike ? 0 : static_cast<std::size_t>(j)])]);
-        for (Rank k = 0; k < riders; ++k)
-            meet.clocks.push_back(stage_->riders_send ? Clock{} : rider_);
+        for (Rank k = 0; k < remainders; ++k)
+            meet.clocks.push_back(stage_->remainders_send ? Clock{} : rider_);
         meet.run(*costs_, [&](Rank, Rank) { return costs_->latency; });
         std::vector<Node> results;
         for (Rank j = 0; j < stage_->base; ++j)
             results.push_back(
                 trees_->leaf(clocks_.number_of(meet.clocks[static_cast<std::size_t>(j)])));
-        if (stage_->riders_receive)
-            for (Rank k = 0; k < riders; ++k)
+        if (stage_->remainders_receive)
+            for (Rank k = 0; k < remainders; ++k)
                 finish(meet.clocks[static_cast<std::size_t>(stage_->base + k)]);
         return results;
     }
@@ -397,10 +398,10 @@ class Folded {
     const Stages& stages_;
     const VectorSize& size_;
     const Surroundings& around_;
-    std::vector<const Circle*> circles_;
-    const Meeting* split_ = nullptr;
-    const Meeting* join_ = nullptr;
-    std::vector<const Meeting*> inner_;
+    std::vector<const ShiftStage*> circles_;
+    const ExchangeStage* split_ = nullptr;
+    const ExchangeStage* join_ = nullptr;
+    std::vector<const ExchangeStage*> inner_;
     bool merged_ = false;
 
     Trees* trees_ = nullptr;
@@ -408,8 +409,8 @@ class Folded {
     Outcome* outcome_ = nullptr;
     Node clocks_of_level_ = kNoNode;
     std::vector<Clock> waiting_;  ///< members of a split that wait for their leader
-    Clock rider_;                 ///< every rider of a merge, having sent
-    const Meeting* stage_ = nullptr;
+    Clock rider_;                 ///< every remainder of a merge, having sent
+    const ExchangeStage* stage_ = nullptr;
     const StageCosts* costs_ = nullptr;
     std::map<Node, Node> done_;
     std::map<std::vector<Node>, std::vector<Node>> met_;

@@ -180,7 +180,7 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
             if (time > 0) pieces_.compute(index_of(time));
             break;
         }
-        default:  // copies and the ends of local reads cost nothing in these models
+        default:  // copies and the ends of flushes cost nothing in these models
             pieces_.interrupt();
             break;
     }

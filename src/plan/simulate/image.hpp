@@ -133,7 +133,7 @@ class ImageSteps {
     void wait(Rank count, const PeerOf& /*peer_of*/, std::uint32_t number, std::uint8_t /*flags*/) {
         part_->pieces_.await(key(number), static_cast<std::uint32_t>(count), segments_);
     }
-    void local() { part_->pieces_.interrupt(); }
+    void flush() { part_->pieces_.interrupt(); }
     void operand(const Block& block) {
         if (operands_++ == 0) operand_ = block;
     }

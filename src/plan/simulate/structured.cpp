@@ -3,13 +3,13 @@
 //
 // Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency is
 //          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; whatever
-//          else a stage may be is done group by group (meet.hpp).
+//          else a stage may be is done group by group (exchange_stage.hpp).
 // Why      A million ranks are simulated in the time that their messages take to be added up, without
 //          a program or a message in memory.
 // Holds    The same times as the generic engine for the programs of these stages.
 #include <algorithm>
 
-#include "plan/simulate/meet.hpp"
+#include "plan/simulate/exchange_stage.hpp"
 
 namespace weft::plan {
 
@@ -61,9 +61,9 @@ class Structured {
         const Numbering& own = stages_.numberings[numbering];
         const std::vector<Rank>& outer = ranks_of(own.outer);
         ranks.reserve(static_cast<std::size_t>(own.count));
-        for (const Strip& strip : own.strips)
-            for (Rank i = 0; i < strip.count; ++i) {
-                const Rank number = strip.outer_of(i);
+        for (const RankRun& run : own.runs)
+            for (Rank i = 0; i < run.count; ++i) {
+                const Rank number = run.outer_of(i);
                 ranks.push_back(outer.empty() ? number : outer[static_cast<std::size_t>(number)]);
             }
         return ranks;
@@ -87,35 +87,35 @@ class Structured {
         now_[at] += around_.noise.delay(rank, 0, waits_[at]++);
     }
 
-    void pass(const Meeting& meeting, const StageCosts& costs) {
-        const std::vector<Rank>& ranks = ranks_of(meeting.numbering);
-        const bool whole = meeting.senders == Members::all && meeting.receivers == Members::all &&
-                           meeting.riders == kNoRiders;
+    void pass(const ExchangeStage& exchange, const StageCosts& costs) {
+        const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
+        const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
+                           exchange.remainders == kNoRemainders;
         if (!whole || !around_.network.uniform() || !around_.model.takes_no_time_to_receive()) {
-            pass_groups(meeting, costs, ranks);
+            pass_groups(exchange, costs, ranks);
             return;
         }
         if (ranks.empty()) {
-            exchange(meeting, costs, now_);
+            advance(exchange, costs, now_);
         } else {
             row_.clear();
             for (const Rank rank : ranks) row_.push_back(now_[static_cast<std::size_t>(rank)]);
-            exchange(meeting, costs, row_);
+            advance(exchange, costs, row_);
             for (std::size_t i = 0; i < row_.size(); ++i)
                 now_[static_cast<std::size_t>(ranks[i])] = row_[i];
         }
         if (waits_.empty()) return;
-        for (Rank number = 0; number < meeting.members(); ++number)
+        for (Rank number = 0; number < exchange.members(); ++number)
             disturb(ranks.empty() ? number : ranks[static_cast<std::size_t>(number)]);
     }
 
     /// All put to all in each group, over uniform latency; `row` holds the clocks by number.
-    void exchange(const Meeting& meeting, const StageCosts& costs, std::vector<Time>& row) {
-        const auto base = static_cast<std::size_t>(meeting.base);
-        const auto stride = static_cast<std::size_t>(meeting.stride);
+    void advance(const ExchangeStage& exchange, const StageCosts& costs, std::vector<Time>& row) {
+        const auto base = static_cast<std::size_t>(exchange.base);
+        const auto stride = static_cast<std::size_t>(exchange.stride);
         const std::size_t tile = std::clamp<std::size_t>(kTileEntries / base, 1, stride);
         tile_.resize(base * tile);
-        const Time combine = (meeting.base - 1) * costs.combine;
+        const Time combine = (exchange.base - 1) * costs.combine;
         for (std::size_t block = 0; block < row.size(); block += base * stride) {
             for (std::size_t offset = 0; offset < stride; offset += tile) {
                 const std::size_t width = std::min(tile, stride - offset);
@@ -143,24 +143,24 @@ class Structured {
         }
     }
 
-    void pass_groups(const Meeting& meeting, const StageCosts& costs,
+    void pass_groups(const ExchangeStage& exchange, const StageCosts& costs,
                      const std::vector<Rank>& ranks) {
-        const Riders riders = stages_.riders_of(meeting);
+        const Remainders remainders = stages_.remainders_of(exchange);
         static const std::vector<Rank> nobody;
         const std::vector<Rank>& rider_ranks =
-            meeting.riders == kNoRiders ? nobody : ranks_of(meeting.riders);
-        Meet meet(meeting);
+            exchange.remainders == kNoRemainders ? nobody : ranks_of(exchange.remainders);
+        Meet meet(exchange);
         std::vector<Rank> group_ranks;
-        for (Rank group = 0; group < meeting.groups; ++group) {
+        for (Rank group = 0; group < exchange.groups; ++group) {
             group_ranks.clear();
-            for (Rank j = 0; j < meeting.base; ++j) {
-                const Rank number = meeting.member(group, j);
+            for (Rank j = 0; j < exchange.base; ++j) {
+                const Rank number = exchange.member(group, j);
                 group_ranks.push_back(ranks.empty() ? number
                                                     : ranks[static_cast<std::size_t>(number)]);
             }
-            for (Rank k = 0; k < riders.of(group); ++k)
+            for (Rank k = 0; k < remainders.of(group); ++k)
                 group_ranks.push_back(
-                    rider_ranks[static_cast<std::size_t>(riders.number(group, k))]);
+                    rider_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             meet.clocks.clear();
             for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
             if (around_.network.uniform()) {
@@ -174,17 +174,17 @@ class Structured {
             for (std::size_t i = 0; i < group_ranks.size(); ++i) {
                 set_clock(group_ranks[i], meet.clocks[i]);
                 const auto position = static_cast<Rank>(i);
-                const bool waited =
-                    position < meeting.base ? meeting.receives(position) : meeting.riders_receive;
+                const bool waited = position < exchange.base ? exchange.receives(position)
+                                                             : exchange.remainders_receive;
                 if (waited) disturb(group_ranks[i]);
             }
         }
     }
 
-    void pass(const Circle& circle, const StageCosts& costs) {
-        const std::int64_t size = stages_.numberings[circle.numbering].count;
-        const auto ahead = static_cast<Rank>(std::min(circle.radix - 1, (size - 1) / circle.reach));
-        const std::vector<Rank>& ranks = ranks_of(circle.numbering);
+    void pass(const ShiftStage& shift, const StageCosts& costs) {
+        const std::int64_t size = stages_.numberings[shift.numbering].count;
+        const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
+        const std::vector<Rank>& ranks = ranks_of(shift.numbering);
         const auto rank_of = [&](std::int64_t number) {
             return ranks.empty() ? static_cast<Rank>(number)
                                  : ranks[static_cast<std::size_t>(number)];
@@ -196,13 +196,13 @@ class Structured {
         const bool simple =
             around_.network.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
-            turn(circle, costs, ahead);
+            turn(shift, costs, ahead);
         } else {
             std::vector<Time> arrivals;
             for (std::int64_t i = 0; i < size; ++i) {
                 arrivals.clear();
                 for (Rank j = 1; j <= ahead; ++j) {
-                    const std::int64_t from = (i - j * circle.reach + size) % size;
+                    const std::int64_t from = (i - j * shift.reach + size) % size;
                     const Time latency = around_.network.uniform()
                                              ? costs.latency
                                              : around_.network.latency(rank_of(from), rank_of(i));
@@ -219,12 +219,12 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i) disturb(rank_of(i));
     }
 
-    /// A circle of all ranks over uniform latency: the row moves against itself.
-    void turn(const Circle& circle, const StageCosts& costs, Rank ahead) {
+    /// A shift of all ranks over uniform latency: the row moves against itself.
+    void turn(const ShiftStage& shift, const StageCosts& costs, Rank ahead) {
         const std::size_t size = now_.size();
         for (std::size_t i = 0; i < size; ++i) now_[i] = costs.left(row_[i], ahead);
         for (Rank j = 1; j <= ahead; ++j) {
-            const auto distance = static_cast<std::size_t>(j * circle.reach);
+            const auto distance = static_cast<std::size_t>(j * shift.reach);
             const Time later = costs.left(0, j) + costs.latency;
             const auto join = [later](Time* into, const Time* from, std::size_t count) {
                 for (std::size_t i = 0; i < count; ++i)

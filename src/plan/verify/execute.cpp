@@ -112,8 +112,8 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
                     return Outcome::wrong;
             }
             break;
-        case StepKind::local:
-            order_.local(lane);
+        case StepKind::flush:
+            order_.flush(lane);
             break;
         case StepKind::reduce:
         case StepKind::copy:
@@ -187,7 +187,7 @@ bool Execution::carry(const Site& site, const Step& step, const Access& access, 
 bool Execution::put(const Site& site, const Step& step) {
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     Raise raise = raise_of(site, step);
-    if (!carry(site, step, order_.until_local(site.lane), raise)) return false;
+    if (!carry(site, step, order_.until_flush(site.lane), raise)) return false;
     const bool into_slot = step.target.count == 0;
     if (!into_slot) raise.units = 0;
     if (into_slot && site.segment < program.depth)

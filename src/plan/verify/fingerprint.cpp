@@ -206,7 +206,7 @@ class Run {
             case StepKind::expose:
             case StepKind::publish:
                 return check(no("uses memory of peers: programs are judged as they are generated"));
-            case StepKind::local:
+            case StepKind::flush:
             case StepKind::loop:
                 break;
         }

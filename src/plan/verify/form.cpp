@@ -39,9 +39,10 @@ class Form {
         if (program_.segments == 0) return "segments is 0, expected at least 1";
         if (program_.depth == 0) return "depth is 0, expected at least 1";
         if (std::string wrong = counts(); !wrong.empty()) return wrong;
-        if (!program_.slot_rooms.empty() && program_.slot_rooms.size() != program_.slots)
-            return fmt::format("{} rooms for {} slots", program_.slot_rooms.size(), program_.slots);
-        for (const std::uint32_t room : program_.slot_rooms) {
+        if (!program_.slot_capacity.empty() && program_.slot_capacity.size() != program_.slots)
+            return fmt::format("{} rooms for {} slots", program_.slot_capacity.size(),
+                               program_.slots);
+        for (const std::uint32_t room : program_.slot_capacity) {
             if (room > program_.slot_units)
                 return fmt::format("a slot has room for {} units, slot-units is {}", room,
                                    program_.slot_units);
@@ -51,7 +52,7 @@ class Form {
         return {};
     }
 
-    /// Units of a ragged vector are parts of its blocks, equally many of each, and hold them.
+    /// Units of a uneven vector are parts of its blocks, equally many of each, and hold them.
     std::string counts() const {
         const std::vector<std::uint64_t>& counts = program_.unit_counts;
         if (counts.empty()) return {};
@@ -176,7 +177,7 @@ class Form {
         const std::uint32_t room = program_.room(step.signal);
         if (carried <= room) return {};
         return fmt::format("carries {} units, {} room for {}", carried,
-                           program_.slot_rooms.empty() ? "slots have" : "its slot has", room);
+                           program_.slot_capacity.empty() ? "slots have" : "its slot has", room);
     }
 
     std::string put(const Step& step) const {
@@ -249,7 +250,7 @@ std::string_view unlike(const Program& program, const Program& first) {
     if (program.depth != first.depth) return "depth";
     if (program.slots != first.slots) return "slots";
     if (program.slot_units != first.slot_units) return "slot-units";
-    if (program.slot_rooms != first.slot_rooms) return "slot-rooms";
+    if (program.slot_capacity != first.slot_capacity) return "slot-capacity";
     if (program.synchronizing != first.synchronizing) return "synchronizing";
     return {};
 }

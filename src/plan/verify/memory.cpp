@@ -122,8 +122,8 @@ std::string Memory::name(std::uint32_t cell) const {
 std::string Memory::pending(const Access& access) const {
     const std::string who = order_.name(access.step);
     switch (access.kind) {
-        case Access::Kind::until_local:
-            return fmt::format("the put of {} may still read it (no `local` lies between)", who);
+        case Access::Kind::until_flush:
+            return fmt::format("the put of {} may still read it (no `flush` lies between)", who);
         case Access::Kind::until_awaited:
             return fmt::format("the put of {} into it is not known to have been awaited", who);
         default:

@@ -8,10 +8,10 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // The later end of two in one lane stands for both: a put's read that no local has ended yet
+    // The later end of two in one lane stands for both: a put's read that no flush has ended yet
     // ends after anything the lane does now.
     const auto merge = [&](Access& there) {
-        const bool lasts = there.kind == Access::Kind::until_local && !order.over(there) &&
+        const bool lasts = there.kind == Access::Kind::until_flush && !order.over(there) &&
                            read.kind == Access::Kind::at;
         if (!lasts) there = read;
     };
@@ -57,7 +57,7 @@ Order::End Order::end_of(const Access& access) const {
             break;
         case Access::Kind::at:
             return {access.lane, access.when};
-        case Access::Kind::until_local: {
+        case Access::Kind::until_flush: {
             const std::vector<std::uint32_t>& locals = lanes_[access.lane].locals;
             if (access.when < locals.size()) return {access.lane, locals[access.when]};
             break;

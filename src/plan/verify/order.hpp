@@ -27,7 +27,7 @@ struct Access {
     enum class Kind : std::uint8_t {
         none,
         at,             ///< over with step number `when`
-        until_local,    ///< over with local number `when` of the lane (0: its first)
+        until_flush,    ///< over with flush number `when` of the lane (0: its first)
         until_awaited,  ///< over when raise `when` is awaited
     };
     Kind kind = Kind::none;
@@ -94,7 +94,7 @@ class Order {
     /// Starts a step of a lane.
     void begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
                bool in_loop);
-    void local(std::uint32_t lane) { lanes_[lane].locals.push_back(lanes_[lane].last); }
+    void flush(std::uint32_t lane) { lanes_[lane].locals.push_back(lanes_[lane].last); }
     /// Adds a raise by the current step of its lane.
     std::uint32_t raise(Raise raise);
     /// The current step of `lane` has awaited a raise.
@@ -104,8 +104,8 @@ class Order {
         const std::uint32_t step = lanes_[lane].last;
         return {Access::Kind::at, lane, step, step};
     }
-    [[nodiscard]] Access until_local(std::uint32_t lane) const {
-        return {Access::Kind::until_local, lane,
+    [[nodiscard]] Access until_flush(std::uint32_t lane) const {
+        return {Access::Kind::until_flush, lane,
                 static_cast<std::uint32_t>(lanes_[lane].locals.size()), lanes_[lane].last};
     }
     [[nodiscard]] Access until_awaited(std::uint32_t lane, std::uint32_t raise) const {

@@ -8,9 +8,9 @@
 namespace weft::plan {
 
 Sizes::Sizes(std::span<const Program> programs, std::uint64_t elements) {
-    ragged_ = std::ranges::any_of(
+    uneven_ = std::ranges::any_of(
         programs, [](const Program& program) { return !program.unit_counts.empty(); });
-    for (const Program& program : programs.first(ragged_ ? programs.size() : 1)) {
+    for (const Program& program : programs.first(uneven_ ? programs.size() : 1)) {
         const Partition partition = program.partition(elements);
         std::vector<std::uint64_t>& starts = starts_.emplace_back();
         starts.reserve(program.units + 1);

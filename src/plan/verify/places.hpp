@@ -38,14 +38,14 @@ class Sizes {
   public:
     Sizes(std::span<const Program> programs, std::uint64_t elements);
     [[nodiscard]] std::uint64_t begin(Rank rank, std::uint32_t unit) const {
-        return starts_[ragged_ ? static_cast<std::size_t>(rank) : 0][unit];
+        return starts_[uneven_ ? static_cast<std::size_t>(rank) : 0][unit];
     }
     [[nodiscard]] std::uint64_t size(Rank rank, std::uint32_t unit) const {
         return begin(rank, unit + 1) - begin(rank, unit);
     }
 
   private:
-    bool ragged_ = false;
+    bool uneven_ = false;
     std::vector<std::vector<std::uint64_t>> starts_;
 };
 

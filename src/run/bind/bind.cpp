@@ -220,7 +220,7 @@ namespace {
 /// Where the slots of different sizes start in a bulk bank, and the end; each has `depth` copies.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
-    for (const std::uint32_t room : program.slot_rooms)
+    for (const std::uint32_t room : program.slot_capacity)
         starts.push_back(
             plus(starts.back(), times(program.depth, in_lines(times(room, unit_bytes)))));
     return starts;
@@ -235,7 +235,7 @@ std::uint32_t slots_with_room(const plan::Program& program) {
 
 /// Bytes of all slots in a bulk bank.
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
-    if (!program.slot_rooms.empty()) return slot_starts(program, unit_bytes).back();
+    if (!program.slot_capacity.empty()) return slot_starts(program, unit_bytes).back();
     return times(std::uint64_t{program.slots} * program.depth,
                  in_lines(times(program.slot_units, unit_bytes)));
 }
@@ -325,7 +325,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     const std::uint64_t bank_bytes = program.pairwise
                                          ? std::uint64_t{rooms} * program.depth * bound.slot_bytes
                                          : slots_bytes(program, unit_bytes);
-    if (!program.slot_rooms.empty() && !program.pairwise)
+    if (!program.slot_capacity.empty() && !program.pairwise)
         bound.slot_starts = slot_starts(program, unit_bytes);
     if (bound.bulk && bank_bytes > options.shape.bulk_bytes)
         return base::fail(Status::memory,

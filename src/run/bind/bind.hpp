@@ -18,7 +18,7 @@ struct BindOptions {
     std::string description;
     base::RegionShape shape;
     bool fuse = true;  ///< also make the fused form where the steps allow it
-    /// Of ragged vectors: where blocks start in the caller's memory, in elements; empty: behind each other.
+    /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind each other.
     std::vector<std::uint64_t> input_starts = {};
     std::vector<std::uint64_t> output_starts = {};
 };

@@ -47,7 +47,7 @@ struct Pair {
 };
 
 struct BoundStep {
-    plan::StepKind kind = plan::StepKind::local;
+    plan::StepKind kind = plan::StepKind::flush;
     std::uint8_t flags = 0;
     bool in_cell = false;  ///< put of a program with bulk payloads: this one travels in its cell
     std::uint16_t lag = 0;
@@ -66,7 +66,7 @@ struct BoundProgram {
     std::string description;      ///< the call in words, for ranks that disagree about it
     std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
-    /// Where blocks of a ragged vector start in the caller's memory; empty: as the partition has it.
+    /// Where blocks of a uneven vector start in the caller's memory; empty: as the partition has it.
     std::vector<std::uint64_t> input_starts;
     std::vector<std::uint64_t> output_starts;
     std::uint64_t elements = 0;

@@ -34,7 +34,7 @@ class Fuser {
                 if ((step.flags & plan::kFromPublished) == 0) return false;
                 awaited_.push_back({.peer = step.peer, .number = step.number, .combines = false});
                 return true;
-            case StepKind::local:
+            case StepKind::flush:
                 return true;  // cells are stored at once: nothing reads their source later
             case StepKind::reduce:
             case StepKind::copy:

@@ -7,7 +7,7 @@
 // Holds    One thread calls; if the engine is shared, a progress thread may help between its calls
 //          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node takes
 //          the fused path: no queue, no operation object, no decoding.
-// Next     window.hpp for the bank rule; stepper.hpp for steps; vigil.hpp for waits that take long.
+// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for waits that take long.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 #include "run/execute/turn.hpp"
-#include "run/execute/vigil.hpp"
+#include "run/execute/watchdog.hpp"
 
 namespace weft::run {
 
 struct EngineOptions {
-    VigilOptions vigil;
+    WatchdogOptions watchdog;
     bool shared = false;  ///< a progress thread drives, too: each call takes its turn
 };
 
@@ -47,7 +47,7 @@ class Engine {
         : wire_(wire),
           turn_(options.shared),
           stepper_(wire, job_rank),
-          vigil_(wire, job_rank, std::move(options.vigil)) {}
+          watchdog_(wire, job_rank, std::move(options.watchdog)) {}
 
     /// Adds a team; its region must be clear of flags with ticks from first_tick on.
     TeamState& add_team(TeamSetup setup) {
@@ -165,12 +165,12 @@ class Engine {
             if (!done) wire_.relax(idle_.failures);
         }
         also_waits_ = nullptr;
-        if (!done) failure_ = vigil_.failure();
+        if (!done) failure_ = watchdog_.failure();
         return done;
     }
     /// Why no wait can succeed any more, or nullptr.
     [[nodiscard]] const base::Failure* lost() const {
-        return gave_up_ ? &vigil_.failure() : nullptr;
+        return gave_up_ ? &watchdog_.failure() : nullptr;
     }
 
     /// Drives everything until nothing is in flight.
@@ -217,10 +217,11 @@ class Engine {
     class Attendance {
       public:
         explicit Attendance(Engine& engine)
-            : engine_(engine), nested_(engine.vigil_.summons().enter()) {}
+            : engine_(engine), nested_(engine.watchdog_.status_request().enter()) {}
         ~Attendance() {
-            if (engine_.vigil_.summons().leave(nested_)) [[unlikely]]
-                engine_.vigil_.answer_summons([this] { return engine_.describe_running(); });
+            if (engine_.watchdog_.status_request().leave(nested_)) [[unlikely]]
+                engine_.watchdog_.answer_status_request(
+                    [this] { return engine_.describe_running(); });
         }
         Attendance(const Attendance&) = delete;
         Attendance& operator=(const Attendance&) = delete;
@@ -238,10 +239,10 @@ class Engine {
         for (; start_queued(); moved = true) advance_running();
         if (moved) {
             idle_ = {};
-        } else if (vigil_.is_due(++idle_.failures) &&
-                   !vigil_.look(idle_, teams_, [&] { return describe_running(); })) {
-            fail_all(vigil_.failure());
-            gave_up_ = gave_up_ || vigil_.blames_all();
+        } else if (watchdog_.is_due(++idle_.failures) &&
+                   !watchdog_.look(idle_, teams_, [&] { return describe_running(); })) {
+            fail_all(watchdog_.failure());
+            gave_up_ = gave_up_ || watchdog_.blames_all();
         }
         return moved;
     }
@@ -389,11 +390,12 @@ class Engine {
                        epoch,
                        team.cell_bank(epoch),
                        base::flag_word(tick, flag_hash(digest))};
-        const bool done = run_stages(call, [&](Patience& patience, const FusedWait& wait) {
-            if (patience.failures % kExternalEvery == kExternalEvery - 1) drive_external();
-            if (vigil_.endure(patience, teams_, [&] { return std::vector{stuck_at(call, wait)}; }))
+        const bool done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
+            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) drive_external();
+            if (watchdog_.wait(wait_state, teams_,
+                               [&] { return std::vector{stuck_at(call, wait)}; }))
                 return true;
-            fail_all(vigil_.failure());
+            fail_all(watchdog_.failure());
             return !team.failed;
         });
         if (!done) failure_ = team.failure;
@@ -423,7 +425,7 @@ class Engine {
 
     void fail_all(const base::Failure& why) {
         for (const auto& team : teams_) {
-            if (vigil_.blames(*team)) fail_team(*team, why);
+            if (watchdog_.blames(*team)) fail_team(*team, why);
         }
     }
 
@@ -444,7 +446,7 @@ class Engine {
                               step.kind == plan::StepKind::signal ||
                               step.kind == plan::StepKind::expose;
             if (!puts) stuck.peer = -1;
-            stuck.waits_for_local = true;
+            stuck.waits_for_flush = true;
         }
         return stuck;
     }
@@ -456,7 +458,7 @@ class Engine {
                 .digest = op.digest,
                 .step = static_cast<std::uint32_t>(op.program->steps.size()),
                 .peer = -1,
-                .waits_for_local = true};
+                .waits_for_flush = true};
     }
 
     // --- operations are recycled ---------------------------------------------------------------
@@ -481,16 +483,16 @@ class Engine {
     Wire& wire_;
     Turn turn_;
     Stepper<Wire> stepper_;
-    Vigil<Wire> vigil_;
+    Watchdog<Wire> watchdog_;
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;
-    Patience idle_;  ///< how long nothing has moved
+    WaitState idle_;  ///< how long nothing has moved
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
     bool in_external_ = false;
     std::function<std::string()> also_waits_;  ///< of await()
-    bool gave_up_ = false;                     ///< the vigil ended every wait
+    bool gave_up_ = false;                     ///< the watchdog ended every wait
     std::deque<Operation> pool_;
     std::vector<Operation*> free_;
     base::Failure failure_;

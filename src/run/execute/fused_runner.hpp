@@ -13,7 +13,7 @@
 #include "run/bind/fused.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
-#include "run/execute/vigil.hpp"
+#include "run/execute/watchdog.hpp"
 
 namespace weft::run {
 
@@ -60,9 +60,9 @@ inline void publish_cell(const FusedCall& call, const FusedStage& stage, std::si
 template <class Idle>
 bool await_cell(const FusedCall& call, const FusedWait& wait, Idle& idle) {
     if (wait.cell->flag.load(std::memory_order_acquire) == call.flag) return true;
-    Patience patience;
+    WaitState wait_state;
     while (wait.cell->flag.load(std::memory_order_acquire) != call.flag) {
-        if (!idle(patience, wait)) return false;
+        if (!idle(wait_state, wait)) return false;
     }
     return true;
 }

@@ -89,7 +89,7 @@ class Stepper {
             case plan::StepKind::wait:
                 if (!arrived(op, lane, step)) return Progress::blocked;
                 break;
-            case plan::StepKind::local:
+            case plan::StepKind::flush:
                 if (op.pending != 0) return Progress::blocked;
                 break;
             case plan::StepKind::reduce:

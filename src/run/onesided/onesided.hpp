@@ -47,8 +47,8 @@ class OneSided {
 
     /// What peers have asked this rank for; see Wire::set_service().
     static void serve(void* self) noexcept { static_cast<OneSided*>(self)->service_.serve(); }
-    static void hear(void* self, std::uint64_t told) noexcept {
-        static_cast<OneSided*>(self)->service_.hear(told);
+    static void on_immediate(void* self, std::uint64_t payload) noexcept {
+        static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
 
@@ -90,7 +90,7 @@ class OneSided {
             return true;
         }
         if (wire_.signals() && bytes <= onesided::kTellingBytesMax) {
-            if (const auto told = onesided::told_of(signal))
+            if (const auto told = onesided::payload_of(signal))
                 return put_telling(rank, to, from, bytes, *told, when);
         }
         Request request{.kind = kind, .offset = signal.offset, .operand = signal.value};

@@ -50,8 +50,8 @@ class Service {
     }
 
     /// A write has landed, and this is what it told.
-    void hear(std::uint64_t told) noexcept {
-        const Signal signal = onesided::signal_of(told);
+    void on_immediate(std::uint64_t payload) noexcept {
+        const Signal signal = onesided::signal_of(payload);
         WEFT_CHECK(signal.offset + sizeof signal.value <= wire_.segment_bytes(), signal.offset);
         onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + signal.offset,
                          sizeof signal.value, signal.value, 0);

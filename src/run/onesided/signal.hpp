@@ -30,7 +30,7 @@ constexpr unsigned kToldValueBits = 29;
 constexpr std::uint64_t kToldMark = std::uint64_t{1} << 62;  ///< never 0, which tells nothing
 
 /// A signal as a word to be told; nothing if it does not fit.
-[[nodiscard]] constexpr std::optional<std::uint64_t> told_of(const Signal& signal) noexcept {
+[[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal) noexcept {
     const std::uint64_t word = signal.offset / sizeof(std::uint64_t);
     if (word >> kToldOffsetBits != 0 || signal.value >> kToldValueBits != 0) return std::nullopt;
     const std::uint64_t adds = signal.adds ? 1 : 0;

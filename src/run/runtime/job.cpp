@@ -121,9 +121,9 @@ class Joiner {
     explicit Joiner(const base::Settings& settings) : settings_(settings) {}
 
     base::Result<Job> run() {
-        job_.last_words = std::make_unique<LastWords>();
-        job_.last_words->set_rank(link::rank_by_environment().value_or(-1));
-        job_.last_words->set_stage("start-up: joining the job");
+        job_.sigterm_report = std::make_unique<SigtermReport>();
+        job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
+        job_.sigterm_report->set_stage("start-up: joining the job");
         std::uint64_t begun_ns = base::monotonic_ns();
         auto bootstrap = link::join_job();
         if (!bootstrap) return bootstrap.failure().within("start-up");
@@ -131,16 +131,16 @@ class Joiner {
         job_.bootstrap = std::move(*bootstrap);
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
-        job_.last_words->set_rank(me_);
+        job_.sigterm_report->set_rank(me_);
         for (const auto& [name, stage, step] : kSteps) {
-            job_.last_words->set_stage(stage);
+            job_.sigterm_report->set_stage(stage);
             if (auto done = (this->*step)(); !done)
                 return done.failure().within(fmt::format("rank {}: start-up", me_));
             end_phase(name, begun_ns);
         }
         make_wire();
         take_place();
-        job_.last_words->set_stage(nullptr);
+        job_.sigterm_report->set_stage(nullptr);
         return std::move(job_);
     }
 

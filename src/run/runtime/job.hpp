@@ -19,13 +19,13 @@
 #include "link/bootstrap/bootstrap.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/wire/wire.hpp"
-#include "run/runtime/last_words.hpp"
 #include "run/runtime/layout.hpp"
+#include "run/runtime/sigterm_report.hpp"
 
 namespace weft::run {
 
 struct Job {
-    std::unique_ptr<LastWords> last_words;
+    std::unique_ptr<SigtermReport> sigterm_report;
     std::unique_ptr<link::Bootstrap> bootstrap;
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;

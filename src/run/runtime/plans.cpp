@@ -27,7 +27,7 @@ std::span<const std::size_t> counts_of(const CallShape& shape) {
 
 std::string describe(const CallShape& shape, std::string_view spec) {
     std::string text(name_of(shape.kind));
-    if (is_exchange(shape.kind))
+    if (has_pairwise_counts(shape.kind))
         text += fmt::format(" of {}", base::name_of(shape.type));  // counts are between two
     else if (has_counts(shape.kind))
         text += fmt::format(" of {} {}", to_text(counts_of(shape)), base::name_of(shape.type));
@@ -180,12 +180,12 @@ base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
 }
 
 base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
-    if (is_exchange(shape.kind)) return std::string(kExchangeAlgorithm);
+    if (has_pairwise_counts(shape.kind)) return std::string(kVCollectiveAlgorithm);
     return chooser_.choose(class_of(shape, name_of(shape.kind)));
 }
 
 std::uint64_t PlanCache::vector_elements(const CallShape& shape) const {
-    if (is_exchange(shape.kind)) return 0;
+    if (has_pairwise_counts(shape.kind)) return 0;
     if (has_counts(shape.kind)) {
         const auto counts = counts_of(shape);
         return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -267,11 +267,11 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
                         .shape = context_.region};
     if (shape.kind == Kind::allgatherv) options.output_starts = apart(shape.out);
     options.call_hash = hash_of(options.description, options.element_bytes);
-    auto bound = is_exchange(shape.kind) ? bind_exchange(shape, *parsed, options)
-                                         : bind_call(shape, *parsed, options);
+    auto bound = has_pairwise_counts(shape.kind) ? bind_v_collective(shape, *parsed, options)
+                                                 : bind_call(shape, *parsed, options);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", spec));
     plan->program = std::move(*bound);
-    if (is_exchange(shape.kind)) return plan;  // blocks say where its vectors start
+    if (has_pairwise_counts(shape.kind)) return plan;  // blocks say where its vectors start
     const plan::Contract& contract = collectives::contract(collective_of(shape.kind));
     const plan::Program& program = plan->program.program;
     plan->input = part_of(plan->program, contract.input_of(program));
@@ -342,16 +342,16 @@ base::Result<PlanCache::Ends> PlanCache::ends_of(const CallShape& shape) const {
     return ends;
 }
 
-base::Result<BoundProgram> PlanCache::bind_exchange(const CallShape& shape,
-                                                    const collectives::AlgorithmSpec& spec,
-                                                    BindOptions options) const {
-    if (print(spec) != kExchangeAlgorithm)
+base::Result<BoundProgram> PlanCache::bind_v_collective(const CallShape& shape,
+                                                        const collectives::AlgorithmSpec& spec,
+                                                        BindOptions options) const {
+    if (print(spec) != kVCollectiveAlgorithm)
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          name_of(shape.kind), print(spec), kExchangeAlgorithm);
+                          name_of(shape.kind), print(spec), kVCollectiveAlgorithm);
     auto ends = ends_of(shape);
     if (!ends) return ends.failure();
     const std::uint64_t slot = even_slot_bytes(
-        options.shape, static_cast<std::uint32_t>(context_.size), collectives::kExchangeDepth);
+        options.shape, static_cast<std::uint32_t>(context_.size), collectives::kVCollectiveDepth);
     const std::uint64_t piece = slot / options.element_bytes;
     if (piece == 0)
         return base::fail(
@@ -359,13 +359,13 @@ base::Result<BoundProgram> PlanCache::bind_exchange(const CallShape& shape,
             "put targets of {} bytes for each of {} ranks do not hold an element of {} "
             "bytes (WEFT_BANK_BYTES sets the {} bytes of a bank)",
             slot, context_.size, options.element_bytes, options.shape.bulk_bytes);
-    auto program = collectives::generate_exchange({.collective = name_of(shape.kind),
-                                                   .rank = context_.rank,
-                                                   .size = context_.size,
-                                                   .root = shape.root,
-                                                   .piece_elements = piece,
-                                                   .sent = ends->sent,
-                                                   .received = ends->received});
+    auto program = collectives::generate_v_collective({.collective = name_of(shape.kind),
+                                                       .rank = context_.rank,
+                                                       .size = context_.size,
+                                                       .root = shape.root,
+                                                       .piece_elements = piece,
+                                                       .sent = ends->sent,
+                                                       .received = ends->received});
     if (!program) return program.failure();
     options.input_starts = std::move(ends->input_starts);
     options.output_starts = std::move(ends->output_starts);

@@ -18,8 +18,8 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
-#include "collectives/exchange.hpp"
 #include "collectives/notation/spec.hpp"
+#include "collectives/v_collective.hpp"
 #include "run/bind/bind.hpp"
 #include "run/execute/operation.hpp"
 #include "run/reduce/reduce.hpp"
@@ -47,12 +47,12 @@ inline constexpr std::array<std::string_view, 16> kKindNames{
            kind == Kind::reduce_scatterv || kind == Kind::scan || kind == Kind::exscan;
 }
 /// Whether only the two ends of a message know its count.
-[[nodiscard]] constexpr bool is_exchange(Kind kind) {
+[[nodiscard]] constexpr bool has_pairwise_counts(Kind kind) {
     return kind == Kind::gatherv || kind == Kind::scatterv || kind == Kind::alltoallv;
 }
 /// Whether blocks have counts.
 [[nodiscard]] constexpr bool has_counts(Kind kind) {
-    return kind == Kind::allgatherv || kind == Kind::reduce_scatterv || is_exchange(kind);
+    return kind == Kind::allgatherv || kind == Kind::reduce_scatterv || has_pairwise_counts(kind);
 }
 /// The collective whose contract and algorithms a call has: one with counts is cut otherwise, that is all.
 [[nodiscard]] constexpr std::string_view collective_of(Kind kind) {
@@ -62,7 +62,7 @@ inline constexpr std::array<std::string_view, 16> kKindNames{
 }
 
 /// The algorithm of an exchange.
-inline constexpr std::string_view kExchangeAlgorithm = "direct";
+inline constexpr std::string_view kVCollectiveAlgorithm = "direct";
 
 /// The shape of a call.
 struct CallShape {
@@ -188,9 +188,8 @@ class PlanCache {
         std::vector<std::uint64_t> output_starts;
     };
     [[nodiscard]] base::Result<Ends> ends_of(const CallShape& shape) const;
-    [[nodiscard]] base::Result<BoundProgram> bind_exchange(const CallShape& shape,
-                                                           const collectives::AlgorithmSpec& spec,
-                                                           BindOptions options) const;
+    [[nodiscard]] base::Result<BoundProgram> bind_v_collective(
+        const CallShape& shape, const collectives::AlgorithmSpec& spec, BindOptions options) const;
     [[nodiscard]] base::Result<BoundProgram> bind_call(const CallShape& shape,
                                                        const collectives::AlgorithmSpec& spec,
                                                        const BindOptions& options) const;

@@ -47,19 +47,19 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
     engine_ = std::make_unique<RealEngine>(
         *job_.wire, rank,
         EngineOptions{
-            .vigil = {.timeout_ns = settings_.timeout_ns,
-                      .patience_ns = kPatienceNs,
-                      .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                      .report = write_line,
-                      .abort = [this](const std::string& why) { abort_job(why); },
-                      .summons = &job_.last_words->summons(),
-                      .answer = [words = job_.last_words.get()](
-                                    const std::string& line) { words->answer(line); }},
+            .watchdog = {.timeout_ns = settings_.timeout_ns,
+                         .linger_ns = kPatienceNs,
+                         .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                         .report = write_line,
+                         .abort = [this](const std::string& why) { abort_job(why); },
+                         .status_request = &job_.sigterm_report->status_request(),
+                         .answer = [words = job_.sigterm_report.get()](
+                                       const std::string& line) { words->answer(line); }},
             .shared = settings_.progress == base::ProgressMode::thread});
     onesided_ = std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
                                                job_.bootstrap->rank());
     if (onesided_->service().has_origins())
-        job_.wire->set_service(&RealOneSided::serve, &RealOneSided::hear, onesided_.get());
+        job_.wire->set_service(&RealOneSided::serve, &RealOneSided::on_immediate, onesided_.get());
     std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
     std::iota(everyone.begin(), everyone.end(), 0);
     add_team(0, std::move(everyone), 1, 0);
@@ -67,7 +67,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
 }
 
 void Runtime::abort_job(const std::string& why) {
-    job_.last_words->set_stage("ending the job");
+    job_.sigterm_report->set_stage("ending the job");
     job_.bootstrap->abort(3, why);
 }
 
@@ -164,7 +164,7 @@ base::Result<void> Runtime::finalize() {
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
     if (outcome.ok()) outcome = world().call({.kind = Kind::barrier}, {});
-    job_.last_words->set_stage("finalize: waiting for all ranks to be here");
+    job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;
         engine_->poll();
@@ -180,9 +180,9 @@ base::Result<void> Runtime::finalize() {
     }
     engine_->close({Status::argument, "the runtime has been finalized"});
     job_.wire.reset();
-    job_.last_words->set_stage("finalize: leaving the job");
+    job_.sigterm_report->set_stage("finalize: leaving the job");
     auto left = job_.bootstrap->finalize();
-    job_.last_words->retire();
+    job_.sigterm_report->retire();
     if (outcome.ok() && !left.ok()) return left;
     return outcome;
 }

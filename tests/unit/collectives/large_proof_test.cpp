@@ -225,7 +225,7 @@ std::vector<Mistake> mistakes() {
             [](plan::Program& program) {
                 step_of(program, plan::StepKind::put, 0).source =
                     step_of(program, plan::StepKind::copy, 0).source;
-                step_of(program, plan::StepKind::wait, 1).kind = plan::StepKind::local;
+                step_of(program, plan::StepKind::wait, 1).kind = plan::StepKind::flush;
             }),
          "rank 4000 "},
     };

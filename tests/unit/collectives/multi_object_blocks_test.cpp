@@ -138,7 +138,7 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
     // The first round of nine nodes of two: six nodes' blocks.
     const auto program = *generate("scatter", *parse_spec("multi-object"),
                                    {.size = 18, .root = 0, .elements = 18, .layout = {18, 2}});
-    EXPECT_EQ(program.slot_rooms.front(), 6U);
+    EXPECT_EQ(program.slot_capacity.front(), 6U);
     EXPECT_EQ(far_of({18, 2}, "scatter", "multi-object", 0).rounds, 2U);
 }
 

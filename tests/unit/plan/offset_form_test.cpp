@@ -50,7 +50,7 @@ TEST(OffsetForm, HalvingBlocksAreAlikeBitByBit) {
             const std::uint32_t mine = r & ~(half - 1);
             build.put(static_cast<Rank>(r ^ half), stage, scratch(0, mine ^ half, half));
             build.wait(static_cast<Rank>(r ^ half), stage);
-            build.local();
+            build.flush();
             build.reduce(scratch(0, mine, half), {scratch(0, mine, half), slot(stage, mine, half)});
         }
         programs.push_back(std::move(build).finish());

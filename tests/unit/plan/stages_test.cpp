@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the arithmetic of stages is right in both directions, and programs read from stages are those of a
-// group. Method: every number of small numberings, groups and riders; one stage made by hand, verified.
+// group. Method: every number of small numberings, groups and remainders; one stage made by hand, verified.
 #include "plan/schedule/stages.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ namespace {
 TEST(Numbering, OuterAndInnerNumbersAreInverse) {
     // The last of each of four triples, then the rest; and two of every five behind the first one.
     const Numbering last{.count = 7,
-                         .strips = {{.first = 2, .count = 4, .pitch = 3},
-                                    {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
-    const Numbering pairs{.count = 5, .strips = {{.first = 1, .count = 5, .width = 2, .pitch = 5}}};
+                         .runs = {{.first = 2, .count = 4, .pitch = 3},
+                                  {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
+    const Numbering pairs{.count = 5, .runs = {{.first = 1, .count = 5, .width = 2, .pitch = 5}}};
     EXPECT_EQ(last.outer_of(3), 11);
     EXPECT_EQ(last.outer_of(6), 14);
     EXPECT_EQ(pairs.outer_of(3), 7);
@@ -31,7 +31,7 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
         }
         EXPECT_EQ(named.size(), static_cast<std::size_t>(numbering.count));
         for (Rank outer = 0; outer < 20; ++outer) {
-            EXPECT_EQ(numbering.number_of(outer) == kNobody, !named.contains(outer)) << outer;
+            EXPECT_EQ(numbering.number_of(outer) == kNoNumber, !named.contains(outer)) << outer;
         }
     }
 }
@@ -39,8 +39,8 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
 TEST(Numbering, ChainsLeadToRanks) {
     Stages stages = begin_stages({.size = 15});
     stages.add(Numbering{
-        .outer = 0, .count = 5, .strips = {{.first = 2, .count = 5, .pitch = 3}}});  // 2 5 8 11 14
-    stages.add(Numbering{.outer = 1, .count = 2, .strips = {{.first = 1, .count = 2, .pitch = 2}}});
+        .outer = 0, .count = 5, .runs = {{.first = 2, .count = 5, .pitch = 3}}});  // 2 5 8 11 14
+    stages.add(Numbering{.outer = 1, .count = 2, .runs = {{.first = 1, .count = 2, .pitch = 2}}});
     EXPECT_EQ(stages.rank_of(0, 9), 9);
     EXPECT_EQ(stages.rank_of(1, 3), 11);
     EXPECT_EQ(stages.rank_of(2, 0), 5);
@@ -49,13 +49,13 @@ TEST(Numbering, ChainsLeadToRanks) {
 
 TEST(MeetingOf, GroupsAndPositionsNameEachMemberOnce) {
     for (const Rank stride : {1, 2, 6}) {
-        const Meeting meeting{.groups = 12, .base = 3, .stride = stride};
+        const ExchangeStage exchange{.groups = 12, .base = 3, .stride = stride};
         std::set<Rank> members;
-        for (Rank group = 0; group < meeting.groups; ++group) {
-            for (Rank position = 0; position < meeting.base; ++position) {
-                const Rank member = meeting.member(group, position);
-                EXPECT_EQ(meeting.group_of(member), group);
-                EXPECT_EQ(meeting.position_of(member), position);
+        for (Rank group = 0; group < exchange.groups; ++group) {
+            for (Rank position = 0; position < exchange.base; ++position) {
+                const Rank member = exchange.member(group, position);
+                EXPECT_EQ(exchange.group_of(member), group);
+                EXPECT_EQ(exchange.position_of(member), position);
                 members.insert(member);
             }
         }
@@ -64,19 +64,19 @@ TEST(MeetingOf, GroupsAndPositionsNameEachMemberOnce) {
     }
 }
 
-TEST(RidersOf, GroupsAreEachOnesOnce) {
+TEST(RemaindersOf, GroupsAreEachOnesOnce) {
     for (Rank count = 1; count <= 13; ++count) {
         for (Rank groups = 1; groups <= 5; ++groups) {
             for (const bool dealt : {false, true}) {
-                const Riders riders{count, groups, dealt};
+                const Remainders remainders{count, groups, dealt};
                 std::set<Rank> seen;
                 for (Rank group = 0; group < groups; ++group) {
-                    EXPECT_LE(riders.of(group), riders.most());
-                    EXPECT_GE(riders.of(group), riders.most() - 1);
-                    for (Rank place = 0; place < riders.of(group); ++place) {
-                        const Rank number = riders.number(group, place);
-                        EXPECT_EQ(riders.group_of(number), group);
-                        EXPECT_EQ(riders.place_of(number), place);
+                    EXPECT_LE(remainders.of(group), remainders.most());
+                    EXPECT_GE(remainders.of(group), remainders.most() - 1);
+                    for (Rank place = 0; place < remainders.of(group); ++place) {
+                        const Rank number = remainders.number(group, place);
+                        EXPECT_EQ(remainders.group_of(number), group);
+                        EXPECT_EQ(remainders.place_of(number), place);
                         seen.insert(number);
                     }
                 }
@@ -87,14 +87,15 @@ TEST(RidersOf, GroupsAreEachOnesOnce) {
     }
 }
 
-/// Two groups of two members, all of whom put to all; one rider sends to the first group.
+/// Two groups of two members, all of whom put to all; one remainder sends to the first group.
 Stages example() {
     Stages stages = begin_stages({.size = 5});
     stages.carries = true;
     stages.add(Numbering{
-        .outer = 0, .count = 4, .strips = {{.first = 1, .count = 4, .width = 4, .pitch = 4}}});
-    stages.add(Numbering{.outer = 0, .count = 1, .strips = {{.count = 1, .width = 1, .pitch = 1}}});
-    stages.add(Meeting{.numbering = 1, .groups = 2, .base = 2, .riders = 2, .riders_send = true});
+        .outer = 0, .count = 4, .runs = {{.first = 1, .count = 4, .width = 4, .pitch = 4}}});
+    stages.add(Numbering{.outer = 0, .count = 1, .runs = {{.count = 1, .width = 1, .pitch = 1}}});
+    stages.add(ExchangeStage{
+        .numbering = 1, .groups = 2, .base = 2, .remainders = 2, .remainders_send = true});
     return stages;
 }
 
@@ -125,7 +126,7 @@ TEST(Stages, AreReadAsTheProgramsOfRanks) {
 
 TEST(Stages, CirclesSignalAheadAndWaitBehind) {
     Stages stages = begin_stages({.size = 7});
-    stages.add(Circle{.reach = 2, .radix = 3});
+    stages.add(ShiftStage{.reach = 2, .radix = 3});
     EXPECT_EQ(stages.header.slots, 3U);
     EXPECT_EQ(raises_of(stages, stages.stages.front()), 14U);
     const Program program = program_of(stages, 5);

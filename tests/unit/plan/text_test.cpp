@@ -70,7 +70,7 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     build.end_loop();
     build.begin_lane();
     build.put_mapped(2, 8, mapped(2, 4, 0, 2), scratch(0, 0, 2));
-    build.local();
+    build.flush();
     const Block two[] = {output(0), output(2)};
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));

@@ -25,7 +25,7 @@ rank 1
   wait from 0 slot 0
 )"),
               "rank 0 step 3 (copy output[0+1] = slot 0[0+1]) overwrites output[0] of rank 0 while "
-              "the put of rank 0 step 1 may still read it (no `local` lies between)");
+              "the put of rank 0 step 1 may still read it (no `flush` lies between)");
 }
 
 TEST(VerifyFaults, InputAndOutputInTheSameMemory) {
@@ -41,7 +41,7 @@ rank 1
 )"),
         "with input and output in the same memory: rank 0 step 2 (copy output[0+1] = slot "
         "0[0+1]) overwrites output[0] of rank 0 while the put of rank 0 step 0 may still read "
-        "it (no `local` lies between)");
+        "it (no `flush` lies between)");
 }
 
 TEST(VerifyFaults, ReadingWhatNothingHasWritten) {
@@ -298,12 +298,12 @@ TEST(VerifyFaults, MalformedPrograms) {
               "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have room "
               "for 1");
     EXPECT_EQ(
-        error_of("slot-units 2\nslot-rooms 2 1\nunits 2\nrank 0\n put to 0 slot 1 from input"),
+        error_of("slot-units 2\nslot-capacity 2 1\nunits 2\nrank 0\n put to 0 slot 1 from input"),
         "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, its slot has room "
         "for 1");
-    EXPECT_EQ(error_of("slot-rooms 2\nslots 2\nrank 0\n put to 0 slot 1 from input"),
+    EXPECT_EQ(error_of("slot-capacity 2\nslots 2\nrank 0\n put to 0 slot 1 from input"),
               "rank 0: 1 rooms for 2 slots");
-    EXPECT_EQ(error_of("slot-rooms 2\nrank 0\n put to 0 slot 0 from input"),
+    EXPECT_EQ(error_of("slot-capacity 2\nrank 0\n put to 0 slot 0 from input"),
               "rank 0: a slot has room for 2 units, slot-units is 1");
     EXPECT_EQ(error_of("units 2\nrank 0\n copy output[0] = input"),
               "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1");

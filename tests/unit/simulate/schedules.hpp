@@ -42,15 +42,15 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
     };
     if (kind == 2 && n >= 5) {
         for (int attempt = 0; attempt < 20; ++attempt) {
-            const Rank riders = upto(1, n - 4);
-            split(n - riders);
+            const Rank remainders = upto(1, n - 4);
+            split(n - remainders);
             if (factors.size() < 2) continue;
-            std::string text =
-                fmt::format("m{}g{}a{}", riders, (n - riders) / factors.front(), factors.front());
+            std::string text = fmt::format("m{}g{}a{}", remainders,
+                                           (n - remainders) / factors.front(), factors.front());
             for (std::size_t i = 1; i + 1 < factors.size(); ++i)
                 text += fmt::format(",a{}", factors[i]);
-            return text +
-                   fmt::format(",n{}g{}a{}", riders, (n - riders) / factors.back(), factors.back());
+            return text + fmt::format(",n{}g{}a{}", remainders, (n - remainders) / factors.back(),
+                                      factors.back());
         }
     }
     split(n);

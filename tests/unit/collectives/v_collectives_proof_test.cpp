@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
-#include "collectives/exchange.hpp"
+#include "collectives/v_collective.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
@@ -128,12 +128,12 @@ struct Matrix {
         for (Rank rank = 0; rank < size; ++rank) {
             const auto to = sent(rank);
             const auto from = received(rank);
-            auto program = generate_exchange({.collective = "exchange",
-                                              .rank = rank,
-                                              .size = size,
-                                              .piece_elements = piece,
-                                              .sent = to,
-                                              .received = from});
+            auto program = generate_v_collective({.collective = "exchange",
+                                                  .rank = rank,
+                                                  .size = size,
+                                                  .piece_elements = piece,
+                                                  .sent = to,
+                                                  .received = from});
             EXPECT_TRUE(program.ok());
             list.push_back(*std::move(program));
         }

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "base/clock.hpp"
-#include "collectives/exchange.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
 #include "run/bind/bind.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
@@ -141,13 +141,13 @@ Side side_of(std::uint64_t call, Rank rank, const Matrix& sends, const Matrix& a
     side.out_starts = place(side.received, end);
     side.output.assign(end, kUntouched);
     const std::uint64_t slot = run::even_slot_bytes(shape, static_cast<std::uint32_t>(sends.size),
-                                                    collectives::kExchangeDepth);
-    auto program = collectives::generate_exchange({.collective = "exchange",
-                                                   .rank = rank,
-                                                   .size = sends.size,
-                                                   .piece_elements = slot / sizeof(Element),
-                                                   .sent = side.sent,
-                                                   .received = side.received});
+                                                    collectives::kVCollectiveDepth);
+    auto program = collectives::generate_v_collective({.collective = "exchange",
+                                                       .rank = rank,
+                                                       .size = sends.size,
+                                                       .piece_elements = slot / sizeof(Element),
+                                                       .sent = side.sent,
+                                                       .received = side.received});
     EXPECT_TRUE(program.ok());
     std::vector<std::uint64_t> in_starts = side.in_starts;
     in_starts.resize(side.sent.size() + side.received.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// last_words.hpp - what a rank says when it is told to end (SIGTERM).
+// sigterm_report.hpp - what a rank says when it is told to end (SIGTERM).
 //
 // Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there while
 //          the process has a runtime tells apart where each runtime is: in start-up or in finalize it
-//          prints the stage; in a call it asks the engine (summons.hpp), which prints who waits for
+//          prints the stage; in a call it asks the engine (status_request.hpp), which prints who waits for
 //          whom; else the rank is in the application. After that the process dies of the signal.
 // Why      A hung or broken job is understood from who waits for whom, and only the ranks know.
 // Holds    The handler is installed only over the default action, and taken away with the last runtime.
@@ -15,7 +15,7 @@
 
 #include <string_view>
 
-#include "run/execute/summons.hpp"
+#include "run/execute/status_request.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {
@@ -24,12 +24,12 @@ namespace weft::run {
 void write_line(std::string_view line);
 
 /// One runtime, as the handler sees it.
-class LastWords {
+class SigtermReport {
   public:
-    LastWords();
-    ~LastWords();
-    LastWords(const LastWords&) = delete;
-    LastWords& operator=(const LastWords&) = delete;
+    SigtermReport();
+    ~SigtermReport();
+    SigtermReport(const SigtermReport&) = delete;
+    SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
     /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
@@ -39,14 +39,14 @@ class LastWords {
     /// No more signals are answered for this runtime.
     void retire();
 
-    [[nodiscard]] Summons& summons() noexcept;
+    [[nodiscard]] StatusRequest& status_request() noexcept;
 
     struct Place;  ///< in the handler's memory
 
   private:
     Place* place_ = nullptr;  ///< null: there are more runtimes than places
     bool retired_ = false;
-    Summons unheard_;
+    StatusRequest unheard_;
 };
 
 }  // namespace weft::run

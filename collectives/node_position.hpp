@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mates.hpp - where a rank stands on its node, for algorithms in which every rank drives the network.
+// node_position.hpp - where a rank stands on its node, for algorithms in which every rank drives the network.
 //
 // Idea     The first ranks of each node, as many as the smallest node has, are its *ports*: port l of a node
 //          talks to port l of other nodes. Further ranks take part on their node only.
@@ -16,8 +16,8 @@
 
 namespace weft::collectives {
 
-struct Mates {
-    explicit Mates(const GenerateRequest& request)
+struct NodePosition {
+    explicit NodePosition(const GenerateRequest& request)
         : layout(layout_of(request)),
           rank(request.rank),
           node(layout.node_of(request.rank)),
@@ -35,7 +35,7 @@ struct Mates {
     Rank ports;  ///< of each node
 
     [[nodiscard]] bool is_port() const { return local < ports; }
-    [[nodiscard]] Rank mate(Rank number) const { return layout.rank_at(node, number); }
+    [[nodiscard]] Rank node_rank(Rank number) const { return layout.rank_at(node, number); }
     /// The same port of another node; nodes are counted around.
     [[nodiscard]] Rank partner(std::int64_t other) const {
         const auto around = static_cast<Rank>(((other % nodes) + nodes) % nodes);
@@ -44,7 +44,7 @@ struct Mates {
     /// Everyone else on the node, beginning behind this rank: nobody is everyone's first.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
-        for (Rank k = 1; k < count; ++k) list.push_back(mate((local + k) % count));
+        for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));
         return list;
     }
 };

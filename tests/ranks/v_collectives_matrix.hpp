@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ragged_matrix.hpp - calls whose blocks have counts, on real ranks.
+// v_collectives_matrix.hpp - calls whose blocks have counts, on real ranks.
 //
 // Idea     Counts follow from a pattern: some without elements, one large, all different, none at all. Blocks
 //          stand apart and backwards, or behind each other. Calls that all know the counts of run by every

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// last_words_test.cpp - the handler of SIGTERM, without a job around it.
+// sigterm_report_test.cpp - the handler of SIGTERM, without a job around it.
 //
 // Goal: each runtime of a process says where it is, the last one to answer ends the process by the signal,
 // and nobody else's handler is touched. Method: death tests in which the test plays the runtime.
-#include "run/runtime/last_words.hpp"
+#include "run/runtime/sigterm_report.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-using run::LastWords;
+using run::SigtermReport;
 
 struct sigaction disposition() {
     struct sigaction found = {};
@@ -26,13 +26,13 @@ struct sigaction disposition() {
 }
 
 /// A call of a runtime that looks whether it is asked, as an engine does.
-void wait_until_asked(LastWords& words) {
-    while (!words.summons().asked.exchange(false)) ::poll(nullptr, 0, 1);
+void wait_until_asked(SigtermReport& words) {
+    while (!words.status_request().asked.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
 TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
     const auto die = [] {
-        LastWords words;
+        SigtermReport words;
         words.set_rank(307);
         ::raise(SIGTERM);
         ::_exit(1);
@@ -43,7 +43,7 @@ TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
 
 TEST(LastWordsDeathTest, AStageIsSaidByTheHandler) {
     const auto die = [] {
-        LastWords words;
+        SigtermReport words;
         words.set_rank(0);
         words.set_stage("start-up: waiting for the others");
         ::raise(SIGTERM);
@@ -55,8 +55,8 @@ TEST(LastWordsDeathTest, AStageIsSaidByTheHandler) {
 
 TEST(LastWordsDeathTest, ACallAnswersAndThenTheProcessDies) {
     const auto die = [] {
-        LastWords words;
-        static_cast<void>(words.summons().enter());
+        SigtermReport words;
+        static_cast<void>(words.status_request().enter());
         ::raise(SIGTERM);
         wait_until_asked(words);
         words.answer("weft: rank 3: what the engine says");
@@ -67,12 +67,12 @@ TEST(LastWordsDeathTest, ACallAnswersAndThenTheProcessDies) {
 
 TEST(LastWordsDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
     const auto die = [] {
-        LastWords words;
-        const bool outer = words.summons().enter();
-        const bool inner = words.summons().enter();
+        SigtermReport words;
+        const bool outer = words.status_request().enter();
+        const bool inner = words.status_request().enter();
         ::raise(SIGTERM);
-        if (words.summons().leave(inner)) ::_exit(1);  // not out yet
-        if (!words.summons().leave(outer)) ::_exit(2);
+        if (words.status_request().leave(inner)) ::_exit(1);  // not out yet
+        if (!words.status_request().leave(outer)) ::_exit(2);
         words.answer("left");
     };
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^left\n$");
@@ -80,13 +80,13 @@ TEST(LastWordsDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
 
 TEST(LastWordsDeathTest, AllRuntimesThatWaitReport) {
     const auto die = [] {
-        LastWords first;
-        LastWords second;
-        LastWords third;
+        SigtermReport first;
+        SigtermReport second;
+        SigtermReport third;
         first.set_rank(1);
         first.set_stage("in a stage");
-        static_cast<void>(second.summons().enter());
-        static_cast<void>(third.summons().enter());
+        static_cast<void>(second.status_request().enter());
+        static_cast<void>(third.status_request().enter());
         ::raise(SIGTERM);
         wait_until_asked(second);
         second.answer("second");
@@ -100,8 +100,8 @@ TEST(LastWordsDeathTest, AllRuntimesThatWaitReport) {
 
 TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
     const auto die = [] {
-        LastWords words;
-        static_cast<void>(words.summons().enter());
+        SigtermReport words;
+        static_cast<void>(words.status_request().enter());
         ::raise(SIGTERM);
         ::raise(SIGTERM);
         run::write_line("still here");
@@ -114,7 +114,7 @@ TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
 
 TEST(LastWordsDeathTest, AForkedChildDiesWithoutAWord) {
     const auto die = [] {
-        LastWords words;
+        SigtermReport words;
         const pid_t child = ::fork();
         if (child == 0) {
             ::raise(SIGTERM);
@@ -127,13 +127,13 @@ TEST(LastWordsDeathTest, AForkedChildDiesWithoutAWord) {
     EXPECT_EXIT(die(), testing::ExitedWithCode(0), "^$");
 }
 
-TEST(LastWords, TheHandlerGoesWithTheLastRuntime) {
+TEST(SigtermReport, TheHandlerGoesWithTheLastRuntime) {
     ASSERT_EQ(disposition().sa_handler, SIG_DFL);
     {
-        const LastWords first;
+        const SigtermReport first;
         EXPECT_NE(disposition().sa_handler, SIG_DFL);
         {
-            LastWords second;
+            SigtermReport second;
             second.retire();
         }
         EXPECT_NE(disposition().sa_handler, SIG_DFL);
@@ -141,12 +141,12 @@ TEST(LastWords, TheHandlerGoesWithTheLastRuntime) {
     EXPECT_EQ(disposition().sa_handler, SIG_DFL);
 }
 
-TEST(LastWords, AHandlerOfTheApplicationStaysWheneverItCame) {
+TEST(SigtermReport, AHandlerOfTheApplicationStaysWheneverItCame) {
     const auto own = [](int) {};
     for (const bool early : {true, false}) {
         if (early) ::signal(SIGTERM, own);
         {
-            const LastWords words;
+            const SigtermReport words;
             if (!early) ::signal(SIGTERM, own);
             EXPECT_EQ(disposition().sa_handler, +own);
         }
@@ -155,18 +155,18 @@ TEST(LastWords, AHandlerOfTheApplicationStaysWheneverItCame) {
     }
     ::signal(SIGTERM, SIG_IGN);
     {
-        const LastWords words;
+        const SigtermReport words;
         EXPECT_EQ(disposition().sa_handler, SIG_IGN);
     }
     ::signal(SIGTERM, SIG_DFL);
 }
 
-TEST(LastWords, MoreRuntimesThanPlacesDoNoHarm) {
-    std::vector<std::unique_ptr<LastWords>> many;
+TEST(SigtermReport, MoreRuntimesThanPlacesDoNoHarm) {
+    std::vector<std::unique_ptr<SigtermReport>> many;
     for (int i = 0; i < 40; ++i) {
-        many.push_back(std::make_unique<LastWords>());
+        many.push_back(std::make_unique<SigtermReport>());
         many.back()->set_stage("one of many");
-        EXPECT_FALSE(many.back()->summons().leave(many.back()->summons().enter()));
+        EXPECT_FALSE(many.back()->status_request().leave(many.back()->status_request().enter()));
     }
     many.clear();
     EXPECT_EQ(disposition().sa_handler, SIG_DFL);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// summons.hpp - how a request to end reaches a call that waits.
+// status_request.hpp - how a request to end reaches a call that waits.
 //
 // Idea     A signal handler cannot read an engine that it has interrupted. It only asks; whoever drives
 //          the engine sees that where it looks at the clock anyway, and answers with what it waits for.
 // Holds    A call pays two plain stores and a load. A thread that is inside answers at its next look or
 //          when it leaves; one that is not inside is not asked: the handler then knows what to say.
-// Next     vigil.hpp for the look; run/runtime/last_words.hpp for the handler.
+// Next     watchdog.hpp for the look; run/runtime/sigterm_report.hpp for the handler.
 #pragma once
 
 #include <atomic>
 
 namespace weft::run {
 
-struct Summons {
+struct StatusRequest {
     // Handler and engine mostly run on one thread, so relaxed order with signal fences is enough. Where
     // the handler runs on another thread, an answer may come one call late.
     std::atomic<bool> inside{false};  ///< a call of this runtime is being driven

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "collectives/exchange.hpp"
+#include "collectives/v_collective.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -68,8 +68,8 @@ class Exchange {
         header.rank = request_.rank;
         header.size = request_.size;
         header.root = request_.root;
-        header.depth = kExchangeDepth;
-        header.segments = 2 * kExchangeDepth;
+        header.depth = kVCollectiveDepth;
+        header.segments = 2 * kVCollectiveDepth;
         header.pairwise = true;
         for (const auto list : {request_.sent, request_.received}) {
             for (const Message& message : list) header.unit_counts.push_back(message.count);
@@ -106,7 +106,7 @@ class Exchange {
         const auto number = static_cast<std::uint32_t>(request_.rank);
         for_each_piece(message, [&](auto place) {
             if (pieces(message) > 1)
-                builder_.wait(message.peer, credit_of(message.peer), 0, kExchangeDepth);
+                builder_.wait(message.peer, credit_of(message.peer), 0, kVCollectiveDepth);
             builder_.put(message.peer, number, place(plan::input(unit)));
         });
     }
@@ -117,7 +117,7 @@ class Exchange {
             builder_.wait(message.peer, number);
             builder_.copy(place(plan::output(unit)), place(plan::slot(number, unit)));
             if (pieces(message) > 1)
-                builder_.signal(message.peer, credit_of(request_.rank), 0, kExchangeDepth);
+                builder_.signal(message.peer, credit_of(request_.rank), 0, kVCollectiveDepth);
         });
     }
 
@@ -129,7 +129,8 @@ class Exchange {
     void reserve() {
         if (request_.size == 1) return;
         const auto ranks = static_cast<std::uint32_t>(request_.size);
-        for (std::uint32_t number = 0; number < ranks; ++number) builder_.reserve_room(number, 1);
+        for (std::uint32_t number = 0; number < ranks; ++number)
+            builder_.reserve_capacity(number, 1);
         builder_.reserve_slots(2 * ranks);
     }
 
@@ -140,7 +141,7 @@ class Exchange {
 
 }  // namespace
 
-base::Result<plan::Program> generate_exchange(const ExchangeRequest& request) {
+base::Result<plan::Program> generate_v_collective(const ExchangeRequest& request) {
     Exchange exchange(request);
     if (!exchange.fits())
         return base::fail(Status::memory,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/execute/vigil.hpp"
+#include "run/execute/watchdog.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
                                    stuck.program->program.algorithm, stuck.epoch, stuck.step);
     if (stuck.peer < 0) return text + "waiting for earlier puts of its own to complete";
     const Rank peer = stuck.team->setup.job_ranks[static_cast<std::size_t>(stuck.peer)];
-    if (stuck.waits_for_local)
+    if (stuck.waits_for_flush)
         return text + fmt::format("waiting for room to put to rank {}", peer);
     return text + fmt::format("waiting for rank {} (have {}, want {}){}", peer,
                               base::tick_of(stuck.have), base::tick_of(stuck.want),
@@ -24,15 +24,15 @@ std::string to_text(const Stuck& stuck, Rank job_rank) {
 
 bool has_arrival(const std::vector<Stuck>& lanes) {
     return std::ranges::any_of(lanes, [](const Stuck& lane) {
-        return !lane.waits_for_local && lane.peer >= 0 && lane.have == lane.want;
+        return !lane.waits_for_flush && lane.peer >= 0 && lane.have == lane.want;
     });
 }
 
-std::string last_words_of(const std::vector<Stuck>& lanes, Rank job_rank) {
+std::string status_line(const std::vector<Stuck>& lanes, Rank job_rank) {
     if (lanes.empty())
         return fmt::format("rank {}: in the application, outside any weft call", job_rank);
     const auto waits_for_peer = [](const Stuck& lane) {
-        return !lane.waits_for_local && lane.peer >= 0 && lane.have != lane.want;
+        return !lane.waits_for_flush && lane.peer >= 0 && lane.have != lane.want;
     };
     const auto found = std::ranges::find_if(lanes, waits_for_peer);
     return to_text(found != lanes.end() ? *found : lanes.front(), job_rank);

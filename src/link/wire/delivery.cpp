@@ -20,9 +20,9 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 }  // namespace
 
 void Wire::land(std::uint64_t immediate) noexcept {
-    if ((immediate & kTold) != 0) {
-        WEFT_CHECK(hear_ != nullptr, immediate);
-        hear_(service_, immediate & ~kTold);
+    if ((immediate & kCarriesPayload) != 0) {
+        WEFT_CHECK(on_immediate_ != nullptr, immediate);
+        on_immediate_(service_, immediate & ~kCarriesPayload);
         return;
     }
     const auto line = static_cast<std::size_t>(immediate >> 2);
@@ -47,7 +47,7 @@ void Wire::land(std::uint64_t immediate) noexcept {
         }
     }
     // Release: pairs with the acquire of whoever waits for this flag.
-    cell->flag.store(cell->landed, std::memory_order_release);
+    cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
 /// All words of a put carry its tag, and no other word of the landing can: what was read is cleared,
@@ -83,7 +83,7 @@ void Wire::take_landed(std::uint64_t offset) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
     auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
     // Acquire: the data that the strategy has put before this word is visible with it.
-    const base::FlagWord landed = SharedWord(cell->landed).load(std::memory_order_acquire);
+    const base::FlagWord landed = SharedWord(cell->delivered).load(std::memory_order_acquire);
     if (landed == landing->taken) return;
     landing->taken = landed;
     // Release: pairs with the acquire of whoever waits for this flag.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// last_words.cpp - the handler of SIGTERM and what it reads.
+// sigterm_report.cpp - the handler of SIGTERM and what it reads.
 //
 // Holds    The handler calls nothing but functions that are safe in signal handlers. Places are never
 //          freed, so it may read them at any time. A child that was forked and still has the handler
 //          dies of the signal without a word.
-#include "run/runtime/last_words.hpp"
+#include "run/runtime/sigterm_report.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -20,12 +20,12 @@
 
 namespace weft::run {
 
-struct LastWords::Place {
+struct SigtermReport::Place {
     std::atomic<bool> taken{false};   ///< by a runtime
     std::atomic<bool> speaks{false};  ///< the handler answers for it
     std::atomic<Rank> rank{-1};
     std::atomic<const char*> stage{nullptr};
-    Summons summons;
+    StatusRequest status_request;
 };
 
 namespace {
@@ -35,7 +35,7 @@ constexpr std::uint64_t kRepeatedNs = 1'000'000'000;  ///< a second signal after
 
 /// All that is process-wide.
 struct HandlerMemory {
-    std::array<LastWords::Place, kPlaces> places;
+    std::array<SigtermReport::Place, kPlaces> places;
     std::atomic<pid_t> owner{0};
     std::atomic<std::uint64_t> asked_ns{0};  ///< when the signal came
     std::atomic<int> unanswered{0};
@@ -102,16 +102,16 @@ void handle(int) {
         all.unanswered = 1;  // This handler itself: who answers meanwhile is not the last.
         bool somebody_waits = false;
         Rank rank = -1;
-        for (LastWords::Place& place : all.places) {
+        for (SigtermReport::Place& place : all.places) {
             if (!place.speaks) continue;
             rank = place.rank;
             const char* const stage = place.stage;
             if (stage != nullptr) {
                 (Line() << "weft: rank " << rank << ": " << stage).write();
                 somebody_waits = true;
-            } else if (place.summons.inside) {
+            } else if (place.status_request.inside) {
                 ++all.unanswered;
-                place.summons.asked = true;
+                place.status_request.asked = true;
                 somebody_waits = true;
             }
         }
@@ -152,7 +152,7 @@ void write_line(std::string_view line) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-LastWords::LastWords() {
+SigtermReport::SigtermReport() {
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
     for (Place& place : all.places) {
@@ -160,8 +160,8 @@ LastWords::LastWords() {
         place.taken = true;
         place.rank = -1;
         place.stage = nullptr;
-        place.summons.inside = false;
-        place.summons.asked = false;
+        place.status_request.inside = false;
+        place.status_request.asked = false;
         place_ = &place;
         break;
     }
@@ -170,12 +170,12 @@ LastWords::LastWords() {
     place_->speaks = true;
 }
 
-LastWords::~LastWords() {
+SigtermReport::~SigtermReport() {
     retire();
     if (place_ != nullptr) place_->taken = false;
 }
 
-void LastWords::retire() {
+void SigtermReport::retire() {
     if (place_ == nullptr || retired_) return;
     retired_ = true;
     HandlerMemory& all = memory();
@@ -184,15 +184,15 @@ void LastWords::retire() {
     if (--all.speakers == 0 && all.installed) uninstall(all);
 }
 
-void LastWords::set_rank(Rank rank) noexcept {
+void SigtermReport::set_rank(Rank rank) noexcept {
     if (place_ != nullptr) place_->rank = rank;
 }
 
-void LastWords::set_stage(const char* stage) noexcept {
+void SigtermReport::set_stage(const char* stage) noexcept {
     if (place_ != nullptr) place_->stage = stage;
 }
 
-void LastWords::answer(std::string_view line) {
+void SigtermReport::answer(std::string_view line) {
     write_line(line);
     if (--memory().unanswered > 0) return;
     restore_default();
@@ -200,8 +200,8 @@ void LastWords::answer(std::string_view line) {
     while (true) ::pause();  // Another thread may be the one that takes the signal.
 }
 
-Summons& LastWords::summons() noexcept {
-    return place_ != nullptr ? place_->summons : unheard_;
+StatusRequest& SigtermReport::status_request() noexcept {
+    return place_ != nullptr ? place_->status_request : unheard_;
 }
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange.hpp - messages whose counts only their two ends know: straight from rank to rank.
+// v_collective.hpp - messages whose counts only their two ends know: straight from rank to rank.
 //
 // Idea     A call with counts that differ from rank to rank (alltoallv, gatherv, scatterv) is to each rank a
 //          list of messages that it puts and one of messages that it awaits. Its units are its own:
@@ -39,8 +39,8 @@ struct ExchangeRequest {
 };
 
 /// Copies of each slot: one is filled while the other one is read.
-inline constexpr std::uint32_t kExchangeDepth = 2;
+inline constexpr std::uint32_t kVCollectiveDepth = 2;
 
-[[nodiscard]] base::Result<plan::Program> generate_exchange(const ExchangeRequest& request);
+[[nodiscard]] base::Result<plan::Program> generate_v_collective(const ExchangeRequest& request);
 
 }  // namespace weft::collectives

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vigil.hpp - how a wait waits, and what it does when it takes too long.
+// watchdog.hpp - how a wait waits, and what it does when it takes too long.
 //
-// Idea     After each failed poll the wire pauses or yields. Now and then (not at each poll) the vigil
+// Idea     After each failed poll the wire pauses or yields. Now and then (not at each poll) the watchdog
 //          looks at the clock: after a second it asks the peer whether both mean the same call
 //          (inquiry.hpp), after WEFT_TIMEOUT it reports who waits for whom. Failures of the wire and
-//          answers of peers end the wait; who is told to end says what it waits for (summons.hpp).
+//          answers of peers end the wait; who is told to end says what it waits for (status_request.hpp).
 // Why      A wire fails because a peer has died. Its launcher is to hear first of that peer, and this
-//          rank's last words are to say what it waited for, so it waits on for a moment (patience_ns).
+//          rank's last words are to say what it waited for, so it waits on for a moment (linger_ns).
 // Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a wait
 //          unless the user asked for that.
 #pragma once
@@ -21,14 +21,14 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/execute/inquiry.hpp"
-#include "run/execute/summons.hpp"
+#include "run/execute/status_request.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 
 namespace weft::run {
 
 /// How long one wait has been going on.
-struct Patience {
+struct WaitState {
     unsigned failures = 0;  ///< polls in a row without effect
     std::uint64_t started_ns = 0;
     std::uint64_t next_inquiry_ns = 0;
@@ -45,7 +45,7 @@ struct Stuck {
     Rank peer = 0;  ///< team rank; < 0 where no peer is meant
     base::FlagWord have = 0;
     base::FlagWord want = 0;
-    bool waits_for_local = false;  ///< for room (with a peer) or local completion (without)
+    bool waits_for_flush = false;  ///< for room (with a peer) or local completion (without)
     std::string said;              ///< what another wait than a lane's waits for, in words
 };
 
@@ -54,7 +54,7 @@ struct Stuck {
 /// Whether what some lane waits for has arrived since it looked: it can move on.
 [[nodiscard]] bool has_arrival(const std::vector<Stuck>& lanes);
 /// One line about all of a rank's lanes: the oldest that waits for somebody's signal, if any does.
-[[nodiscard]] std::string last_words_of(const std::vector<Stuck>& lanes, Rank job_rank);
+[[nodiscard]] std::string status_line(const std::vector<Stuck>& lanes, Rank job_rank);
 /// Both sides of a disagreement, in words.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
 /// The same about what two ranks have for each other in one call; empty if they agree.
@@ -69,52 +69,52 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 [[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
                                                     const BoundProgram* program);
 
-struct VigilOptions {
+struct WatchdogOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
-    std::uint64_t patience_ns = 0;              ///< how long a wait outlives a peer that is lost
+    std::uint64_t linger_ns = 0;                ///< how long a wait outlives a peer that is lost
     bool abort_on_timeout = false;
     std::function<void(const std::string&)> report;  ///< one line for a person; may be empty
     /// Ends the job after a report if abort_on_timeout; if empty, the wait ends with the failure.
     std::function<void(const std::string&)> abort;
-    Summons* summons = nullptr;  ///< null: nobody asks
-    /// Takes the answer to a summons, and mostly does not return.
+    StatusRequest* status_request = nullptr;  ///< null: nobody asks
+    /// Takes the answer to a status_request, and mostly does not return.
     std::function<void(const std::string&)> answer;
 };
 
 template <Transport Wire>
-class Vigil {
+class Watchdog {
   public:
     using Teams = std::vector<std::unique_ptr<TeamState>>;
     static constexpr unsigned kLookEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
     static constexpr std::uint64_t kFarewell = 1'000'000'000;  ///< ns to get verdicts on their way
 
-    Vigil(Wire& wire, Rank job_rank, VigilOptions options)
+    Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
 
     /// Passes the time after a poll without effect. False: the wait cannot succeed, see failure()
     /// and blames(). `stuck` gives the waiting lanes; called only when they are needed.
     template <class StuckLanes>
-    bool endure(Patience& patience, const Teams& teams, StuckLanes stuck) {
-        wire_.relax(++patience.failures);
-        if (patience.failures % kProgressEvery == 0) wire_.progress();
-        if (!is_due(patience.failures)) return true;
-        return look(patience, teams, stuck);
+    bool wait(WaitState& wait_state, const Teams& teams, StuckLanes stuck) {
+        wire_.relax(++wait_state.failures);
+        if (wait_state.failures % kProgressEvery == 0) wire_.progress();
+        if (!is_due(wait_state.failures)) return true;
+        return look(wait_state, teams, stuck);
     }
 
-    [[nodiscard]] Summons& summons() {
-        return options_.summons != nullptr ? *options_.summons : unheard_;
+    [[nodiscard]] StatusRequest& status_request() {
+        return options_.status_request != nullptr ? *options_.status_request : unheard_;
     }
     /// Whether it is time to look(), after so many failed polls in a row.
     [[nodiscard]] bool is_due(unsigned failures) {
-        return failures % kLookEvery == 0 || summons().asked.load(std::memory_order_relaxed);
+        return failures % kLookEvery == 0 || status_request().asked.load(std::memory_order_relaxed);
     }
     /// Says what these lanes wait for, if somebody has asked.
     template <class StuckLanes>
-    void answer_summons(StuckLanes stuck) {
-        if (!summons().asked.exchange(false, std::memory_order_relaxed)) return;
-        if (options_.answer) options_.answer("weft: " + last_words_of(stuck(), job_rank_));
+    void answer_status_request(StuckLanes stuck) {
+        if (!status_request().asked.exchange(false, std::memory_order_relaxed)) return;
+        if (options_.answer) options_.answer("weft: " + status_line(stuck(), job_rank_));
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
@@ -145,31 +145,31 @@ class Vigil {
         return true;
     }
 
-    /// What a wait does now and then: read inquiries, ask, report. False as endure().
+    /// What a wait does now and then: read inquiries, ask, report. False as wait().
     template <class StuckLanes>
-    bool look(Patience& patience, const Teams& teams, StuckLanes stuck) {
+    bool look(WaitState& wait_state, const Teams& teams, StuckLanes stuck) {
         const std::uint64_t now = base::monotonic_ns();
-        if (patience.started_ns == 0) {
-            patience.started_ns = now;
-            patience.next_inquiry_ns = now + options_.inquiry_ns;
-            patience.next_report_ns = now + options_.timeout_ns;
+        if (wait_state.started_ns == 0) {
+            wait_state.started_ns = now;
+            wait_state.next_inquiry_ns = now + options_.inquiry_ns;
+            wait_state.next_report_ns = now + options_.timeout_ns;
         }
-        if (summons().asked.load(std::memory_order_relaxed) && !has_arrival(stuck()))
-            answer_summons(stuck);
+        if (status_request().asked.load(std::memory_order_relaxed) && !has_arrival(stuck()))
+            answer_status_request(stuck);
         if (const base::Failure* failure = wire_.failure()) {
             if (broken_since_ns_ == 0) broken_since_ns_ = now;
-            if (failure->status != Status::peer || now - broken_since_ns_ >= options_.patience_ns)
+            if (failure->status != Status::peer || now - broken_since_ns_ >= options_.linger_ns)
                 return give_up(*failure, nullptr);
         }
         static_cast<void>(finish_sending(now));
         if (!read_inquiries(teams)) return false;
-        if (now >= patience.next_inquiry_ns) {
-            patience.next_inquiry_ns = now + options_.inquiry_ns;
+        if (now >= wait_state.next_inquiry_ns) {
+            wait_state.next_inquiry_ns = now + options_.inquiry_ns;
             for (const Stuck& lane : stuck()) ask(lane);
         }
-        if (options_.timeout_ns != 0 && now >= patience.next_report_ns) {
-            patience.next_report_ns = now + options_.timeout_ns;
-            return report(stuck(), now - patience.started_ns);
+        if (options_.timeout_ns != 0 && now >= wait_state.next_report_ns) {
+            wait_state.next_report_ns = now + options_.timeout_ns;
+            return report(stuck(), now - wait_state.started_ns);
         }
         return true;
     }
@@ -196,7 +196,7 @@ class Vigil {
     }
 
     void ask(const Stuck& lane) {
-        if (lane.peer < 0 || lane.waits_for_local || lane.team == nullptr) return;
+        if (lane.peer < 0 || lane.waits_for_flush || lane.team == nullptr) return;
         Inquiry inquiry =
             make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_);
         add_pair(inquiry, *lane.program, lane.peer);
@@ -313,8 +313,8 @@ class Vigil {
 
     Wire& wire_;
     Rank job_rank_;
-    VigilOptions options_;
-    Summons unheard_;
+    WatchdogOptions options_;
+    StatusRequest unheard_;
     std::uint64_t broken_since_ns_ = 0;  ///< when the wire was first seen to have failed
     base::Failure failure_;
     const TeamState* blamed_team_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ragged.c - a C program of real ranks: the calls with a count for each member, in their blocking, started
+// v_collectives.c - a C program of real ranks: the calls with a count for each member, in their blocking, started
 // and persistent forms, apart and in place, against values that every rank works out by itself.
 //
 // Each form writes into a cleared vector, whose gaps must stay clear. The arrays of counts and displacements

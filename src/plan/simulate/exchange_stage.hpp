@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// meet.hpp - what one group of a stage does to the clocks of its members and riders.
+// exchange_stage.hpp - what one group of a stage does to the clocks of its members and remainders.
 //
 // Idea     A sender's messages leave at equal distances, so when the k-th one arrives is arithmetic;
 //          each receiver takes all of its arrivals and combines them. One function, used for each
@@ -46,12 +46,14 @@ struct StageCosts {
     }
 };
 
-/// Clocks of one group: members first, riders behind them. Keeps its memory from group to group.
+/// Clocks of one group: members first, remainders behind them. Keeps its memory from group to group.
 class Meet {
   public:
-    explicit Meet(const Meeting& meeting) : meeting_(meeting) {}
+    explicit Meet(const ExchangeStage& exchange) : meeting_(exchange) {}
 
-    [[nodiscard]] Rank riders() const { return static_cast<Rank>(clocks.size()) - meeting_.base; }
+    [[nodiscard]] Rank remainders() const {
+        return static_cast<Rank>(clocks.size()) - meeting_.base;
+    }
     /// Lets the group meet. latency(a, b): between two of its clocks, by index.
     template <class Latency>
     void run(const StageCosts& costs, Latency latency);
@@ -77,7 +79,7 @@ class Meet {
         clock.now += operands * costs.combine;
     }
 
-    const Meeting& meeting_;
+    const ExchangeStage& meeting_;
     std::vector<Time> starts_;
     std::vector<Time> arrivals_;
 };
@@ -91,10 +93,10 @@ void Meet::run(const StageCosts& costs, Latency latency) {
     for (const Clock& clock : clocks) starts_.push_back(StageCosts::start(clock));
     for (Rank i = 0; i < base; ++i) {
         if (!meeting_.sends(i)) continue;
-        const Rank to_riders = meeting_.riders_receive ? riders() : 0;
-        costs.sent(clocks[at(i)], messages_to_members(i) + to_riders);
+        const Rank to_remainders = meeting_.remainders_receive ? remainders() : 0;
+        costs.sent(clocks[at(i)], messages_to_members(i) + to_remainders);
     }
-    for (Rank i = base; i < all && meeting_.riders_send; ++i)
+    for (Rank i = base; i < all && meeting_.remainders_send; ++i)
         costs.sent(clocks[at(i)], meeting_.count_of(meeting_.receivers));
 
     const auto arrive = [&](Rank from, Rank to, Rank k) {
@@ -103,13 +105,13 @@ void Meet::run(const StageCosts& costs, Latency latency) {
     for (Rank to = 0; to < base; ++to) {
         if (!meeting_.receives(to)) continue;
         arrivals_.clear();
-        for (Rank from = base; from < all && meeting_.riders_send; ++from)
+        for (Rank from = base; from < all && meeting_.remainders_send; ++from)
             arrive(from, to, meeting_.receivers == Members::last ? 1 : to + 1);
         for (Rank from = 0; from < base; ++from)
             if (from != to && meeting_.sends(from)) arrive(from, to, order(from, to));
         receive(clocks[at(to)], costs, meeting_.keeps_own);
     }
-    for (Rank to = base; to < all && meeting_.riders_receive; ++to) {
+    for (Rank to = base; to < all && meeting_.remainders_receive; ++to) {
         arrivals_.clear();
         for (Rank from = 0; from < base; ++from)
             if (meeting_.sends(from)) arrive(from, to, messages_to_members(from) + 1 + to - base);
