@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lint.py - checks the whole tree; prints `file:line: rule: what and what to do`; status 1 if any.
 
-Next     rules.py and rooms.py for the rules; lint_test.py for the files that each must report.
+Next     rules.py, rooms.py and fields.py for the rules; lint_test.py for the files that each must report.
 """
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import fields  # noqa: E402
 import rooms  # noqa: E402
 import rules  # noqa: E402
 from source import read_tree  # noqa: E402
@@ -22,7 +23,8 @@ def check_tree(root):
         raise ValueError(f"{rooms.TABLE} is missing under {root}")
     room_list = rooms.read_table(table.text)
     variables = rules.table_of_variables(sources)
-    findings = list(rooms.check_table(table, room_list))
+    findings = [*rooms.check_table(table, room_list), *rooms.check_use(table, sources, files, room_list),
+                *fields.check_fields(sources)]
     for source in sources:
         findings += rooms.check_includes(source, files, room_list)
         findings += rules.head_comment(source, files)

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import compile_headers  # noqa: E402
+import fields  # noqa: E402
 import rooms  # noqa: E402
 import rules  # noqa: E402
 from source import Source  # noqa: E402
@@ -206,6 +207,26 @@ class Includes(unittest.TestCase):
         with self.assertRaises(ValueError):
             rooms.read_table("no table")
 
+    def test_rows_and_allowances_are_used(self):
+        used = {"src/base/put.hpp": '#include "weft/team.hpp"\n#include <unistd.h>\n', "include/weft/team.hpp": "",
+                "src/plan/schedule/step.hpp": '#include "base/put.hpp"\n', "src/link/fabric/fabric.hpp":
+                '#include "base/put.hpp"\n#include <rdma/fabric.h>\n', "src/link/fabric/pmix_a.cpp": "#include <pmix.h>\n",
+                "src/link/wire/wire.cpp": '#include "base/put.hpp"\n#include "link/fabric/fabric.hpp"\n',
+                "src/run/runtime/a.cpp": '#include "plan/schedule/step.hpp"\n#include "link/fabric/fabric.hpp"\n'
+                                         '#include "base/put.hpp"\n'}
+
+        def found(files):
+            sources = [Source(path, text) for path, text in files.items()]
+            return [finding.message for finding in rooms.check_use(
+                Source(rooms.TABLE, self.TABLE), sources, set(files), rooms.read_table(self.TABLE))]
+
+        self.assertEqual(found(used), [])
+        for path, item in (("src/link/fabric/pmix_a.cpp", "pmix*.h in pmix_*"), ("src/base/put.hpp", "posix"),
+                           ("src/link/wire/wire.cpp", "link/fabric/fabric.hpp"), ("src/run/runtime/a.cpp", "plan/*")):
+            self.assertTrue(any(item in text for text in found({**used, path: ""})), item)
+        del used["src/run/runtime/a.cpp"]
+        self.assertEqual(found(used), ["row run/runtime has no code: delete it"])
+
     def test_the_project_keeps_its_halves_apart(self):
         """The table of the project says what the picture says: plan and link never meet."""
         table = rooms.read_table((ROOT / rooms.TABLE).read_text(encoding="utf-8"))
@@ -213,6 +234,30 @@ class Includes(unittest.TestCase):
             for half, other in (("plan/", "link/"), ("link/", "plan/"), ("collectives", "link/")):
                 if room.name.startswith(half):
                     self.assertFalse([item for item in room.rooms if item.startswith(other)], room.name)
+
+
+class Fields(unittest.TestCase):
+    HEADER = ("struct Line : Base {\n    std::map<int, int> table = {{1, 2}};\n    int first, second = 0;\n"
+              "    bool flag : 1;\n    void f(int argument);\n    static int shared;\n"
+              "    int g() const { int local = 0; return local; }\n};\nstruct LineOptions {\n    int width = 7;\n};\n")
+    USES = "auto f(Line& a, LineOptions b) { a.flag = 1; b.width = 2; return a.flag, a.table, a.first + a.second, b.width; }"
+
+    def found(self, uses, header=HEADER):
+        sources = [Source("src/base/a.hpp", header), Source("tests/a.cpp", uses)]
+        return [(finding.line, finding.message.split(":: ")[0]) for finding in fields.check_fields(sources)]
+
+    def test_data_members_are_found_and_nothing_else(self):
+        names = [name for _, name, _, _ in fields.members(Source("src/base/a.hpp", self.HEADER))]
+        self.assertEqual(names, ["table", "first", "second", "flag", "width"])
+
+    def test_members_that_nothing_reads_or_sets_are_reported(self):
+        self.assertEqual(self.found(self.USES), [])
+        self.assertEqual(self.found(self.USES.replace("a.table, ", "")), [(2, "nothing reads Line::table: delete it")])
+        self.assertEqual(self.found(self.USES.replace("return a.flag, ", "return ")),
+                         [(4, "nothing reads Line::flag: delete it")])
+        self.assertEqual(self.found(self.USES.replace("b.width = 2; ", "")),
+                         [(10, "nothing sets LineOptions::width: make it a constant")])
+        self.assertEqual(self.found("", "struct A {\n    // lint: allow(dead-field): read elsewhere\n    int a;\n};"), [])
 
 
 class Headers(unittest.TestCase):

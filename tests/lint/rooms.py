@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rooms.py - the dependency table of docs/architecture.md, and the check of every #include.
 
-Holds    The table is the only description: a room that it does not name is a finding, and so is a
-         circle in it.
+Holds    The table is the only description: a room that it does not name is a finding, and so are a
+         circle in it, a row without code, and an allowance that no #include uses.
 """
 import re
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Room:
     name: str
     line: int
     rooms: list = field(default_factory=list)    # rooms, `room/*` patterns and single headers
-    foreign: list = field(default_factory=list)  # (header pattern, file pattern)
+    foreign: list = field(default_factory=list)  # (header pattern, file pattern, the item that allows it)
     pure: bool = False
     any_room: bool = False
 
@@ -75,9 +75,9 @@ def read_table(text):
             if header == "pure":
                 room.pure = True
             elif header == "posix":
-                room.foreign += [(name, only_in or "*") for name in POSIX]
+                room.foreign += [(name, only_in or "*", item) for name in POSIX]
             else:
-                room.foreign.append(("*" if header == "any" else header, only_in or "*"))
+                room.foreign.append(("*" if header == "any" else header, only_in or "*", item))
         rooms.append(room)
     return rooms
 
@@ -98,17 +98,19 @@ def resolve(name, quoted_from, files):
     return None
 
 
-def _may_include(room, target, target_room):
-    if room.any_room or target_room is room or target.as_posix() == FOR_ALL:
-        return True
+def _allowances(room, target, target_room):
+    """The items of a row that allow an #include of a file of the project."""
     without_src = target.as_posix().removeprefix("src/")
     for item in room.rooms:
         if item.endswith(EXTENSIONS):
             if item == without_src:
-                return True
-        elif target_room is not None and fnmatch(target_room.name, item):
-            return True
-    return False
+                yield item
+        elif item == "any" or (target_room is not None and fnmatch(target_room.name, item)):
+            yield item
+
+
+def _foreign_allowances(room, path, name):
+    return [item for header, files, item in room.foreign if fnmatch(name, header) and fnmatch(path.name, files)]
 
 
 def _foreign_problem(room, path, name):
@@ -116,9 +118,9 @@ def _foreign_problem(room, path, name):
         if room.pure and name in IMPURE:
             return f"{room.name} is pure: no clock, thread or file, hence no <{name}>"
         return None
-    fits = [files for header, files in room.foreign if fnmatch(name, header)]
-    if any(fnmatch(path.name, files) for files in fits):
+    if _foreign_allowances(room, path, name):
         return None
+    fits = [files for header, files, _ in room.foreign if fnmatch(name, header)]
     if fits:
         return f"<{name}> may be included only in {' or '.join(fits)} of {room.name}"
     return f"{room.name} may not include <{name}>: it is not among its foreign headers in {TABLE}"
@@ -131,7 +133,7 @@ def _include_problem(source, room, bracket, name, files, rooms):
             return f'"{name}" is no file of the project; foreign headers stand in <>'
         return _foreign_problem(room, source.path, name)
     target_room = room_of(target, rooms)
-    if _may_include(room, target, target_room):
+    if target_room is room or target.as_posix() == FOR_ALL or any(_allowances(room, target, target_room)):
         return None
     where = target_room.name if target_room else target.as_posix()
     return f'{room.name} may not include {where} ("{name}"); {TABLE} has the table'
@@ -149,6 +151,30 @@ def check_includes(source, files, rooms):
         problem = _include_problem(source, room, match[1], match[2], files, rooms)
         if problem and not source.allows(line, "include"):
             yield source.finding(line, "include", problem)
+
+
+def check_use(table, sources, files, rooms):
+    """Rows without code, and allowances that no #include uses."""
+    sources = [source for source in sources if source.is_cpp]
+    used = {room.name: set() for room in rooms}
+    inhabited = set()
+    for source in sources:
+        if (room := room_of(source.path, rooms)) is None:
+            continue
+        inhabited.add(room.name)
+        for match in INCLUDE.finditer(source.without_comments):
+            target = resolve(match[2], source.path, files)
+            if target is None:
+                used[room.name].update(_foreign_allowances(room, source.path, match[2]))
+            elif (target_room := room_of(target, rooms)) is not room and target.as_posix() != FOR_ALL:
+                used[room.name].update(_allowances(room, target, target_room))
+    for room in rooms:
+        if room.name not in inhabited:
+            yield table.finding(room.line, "room", f"row {room.name} has no code: delete it")
+            continue
+        for item in [*room.rooms, *dict.fromkeys(item for _, _, item in room.foreign)]:
+            if item != "any" and item not in used[room.name]:
+                yield table.finding(room.line, "room", f"{room.name} never uses its allowance `{item}`: delete it")
 
 
 def find_circle(rooms):
