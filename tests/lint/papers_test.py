@@ -1,52 +1,92 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goal: docs/papers.md names every result of the papers once, and only files and tests that exist.
-Method: rows are numbered without gaps; names in backticks are looked up in the tree and in the sources of the tests.
+"""Goal: docs/papers.md names every result of the papers once, only files and tests that exist, and no test for
+rows that have nothing to do with each other.
+Method: rows are numbered without gaps; names in backticks are looked up in the tree and in the sources of the
+tests; a test that several rows name stands in SHARED with these rows. Each check refuses a planted page.
 
 usage: papers_test.py"""
 import re
 import unittest
+from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {1: 23, 2: 9, 3: 12, 4: 8, 5: 9}
+TEST = re.compile(r"`(\w+\.\w+|test_\w+)`")
+
+# What one test shows of several rows.
+SHARED = {
+    "Multiplying.WorkedExamplesHaveThePublishedPeers": {"S1-03", "S1-04"},  # splits and merges are among them
+    "EveryAlgorithm.GivesWhatASerialFoldGives": {"S1-06", "S1-07"},  # floats, and matrices in rank order
+    "AllreduceCounts.ARingSendsToOneNeighbour": {"S2-04", "S4-03"},  # one algorithm in both papers
+    "AllreduceCounts.GeneralizedServesMixedGroups": {"S4-02", "S4-08"},  # such groups have more steps
+    "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise is one of them
+    "test_hoefler_other_values": {"S5-03", "S5-06"},  # values of both
+}
 
 
-def rows():
-    """(number, cells) of each line of a table."""
-    for line in (ROOT / "docs/papers.md").read_text(encoding="utf-8").splitlines():
-        if found := re.match(r"\| (S\d-\d\d) \|", line):
-            yield found[1], [cell.strip() for cell in line.strip("|").split("|")]
+def rows_of(text):
+    """(number, cells) of each row."""
+    return [(found[1], [cell.strip() for cell in line.strip("|").split("|")])
+            for line in text.splitlines() if (found := re.match(r"\| (S\d-\d\d) \|", line))]
 
 
 def all_tests():
     """Suite.Name of each C++ test, and names of Python's test methods."""
     names = set()
     for path in (ROOT / "tests").rglob("*.cpp"):
-        names |= {".".join(found) for found in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", path.read_text(encoding="utf-8"), re.M)}
+        names |= {".".join(found)
+                  for found in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", path.read_text(encoding="utf-8"), re.M)}
     for path in (ROOT / "tests").rglob("*_test.py"):
         names |= set(re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8")))
     return names
 
 
+def problems(text, tests, shared):
+    """What is wrong with the page, a sentence each."""
+    rows = rows_of(text)
+    expected = [f"S{paper}-{row:02}" for paper, last in ROWS.items() for row in range(1, last + 1)]
+    if [number for number, _ in rows] != expected:
+        yield "rows are missing, twice or out of order"
+    named = defaultdict(set)
+    for number, (_, _, where, shown) in rows:
+        for name in re.findall(r"`([^`]+)`", where):
+            if "/" in name and " " not in name and not (ROOT / name).exists():
+                yield f"{number}: {name} is not there"
+        for name in TEST.findall(shown):
+            named[name].add(number)
+            if name not in tests:
+                yield f"{number}: there is no test {name}"
+        if not TEST.search(shown) and not re.match(r"not yet|no test|documentation only|partly: the steps", shown):
+            yield f"{number}: names no test and does not say so"
+    for name, numbers in named.items():
+        if len(numbers) > 1 and numbers != shared.get(name):
+            yield f"{name} is named for {', '.join(sorted(numbers))}: say in SHARED what it shows of each"
+    for name in set(shared) - {name for name, numbers in named.items() if len(numbers) > 1}:
+        yield f"{name} stands in SHARED, but one row names it"
+
+
 class Papers(unittest.TestCase):
-    def test_every_row_stands_there_once(self):
-        expected = [f"S{paper}-{row:02}" for paper, last in ROWS.items() for row in range(1, last + 1)]
-        self.assertEqual([number for number, _ in rows()], expected)
+    PAGE = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
 
-    def test_what_is_named_exists(self):
-        known = all_tests()
-        self.assertGreater(len(known), 400)
-        for number, (_, _, where, shown) in rows():
-            for name in re.findall(r"`([^`]+)`", where):
-                if "/" in name and " " not in name:
-                    self.assertTrue((ROOT / name).exists(), f"{number}: {name} is not there")
-            for name in re.findall(r"`(\w+\.\w+|test_\w+)`", shown):
-                self.assertTrue(name in known, f"{number}: there is no test {name}")
+    def test_the_page_names_what_exists(self):
+        tests = all_tests()
+        self.assertGreater(len(tests), 400)
+        self.assertEqual(list(problems(self.PAGE, tests, SHARED)), [])
 
-    def test_every_row_is_shown_or_says_that_it_is_not(self):
-        for number, (_, _, _, shown) in rows():
-            self.assertRegex(shown, r"`|not yet|\]\(|only", number)
+    def test_planted_pages_are_refused(self):
+        tests = all_tests()
+        row = next(line for line in self.PAGE.splitlines() if line.startswith("| S1-02 |"))
+        first = TEST.search(row)[1]
+        for old, new, words in ((row + "\n", "", "rows are missing"),
+                                (row, "| S1-02 | a | `src/gone.cpp` | not yet |", "src/gone.cpp is not there"),
+                                (row, "| S1-02 | a | - | `Gone.Test` |", "there is no test Gone.Test"),
+                                (row, "| S1-02 | a | - | shown |", "S1-02: names no test"),
+                                ("| - | not yet |", f"| - | `{first}` |", f"{first} is named for S1-02, S1-11")):
+            found = list(problems(self.PAGE.replace(old, new, 1), tests, SHARED))
+            self.assertTrue(any(words in text for text in found), (words, found))
+        self.assertIn("stands in SHARED", " ".join(problems(self.PAGE, tests, {**SHARED, first: {"S1-02", "S1-03"}})))
 
 
 if __name__ == "__main__":
