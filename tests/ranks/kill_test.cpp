@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "tests/ranks/leftovers.hpp"
 #include "tests/ranks/ranks_job.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::test {
 namespace {
@@ -31,8 +32,7 @@ struct Kill {
 };
 
 unsigned seed() {
-    const char* const given = std::getenv("WEFT_TESTS_SEED");
-    return given != nullptr ? static_cast<unsigned>(std::atoi(given)) : std::random_device{}();
+    return static_cast<unsigned>(seed_to_repeat().value_or(std::random_device{}()));
 }
 
 double now_s() {

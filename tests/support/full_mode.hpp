@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - whether the long forms of tests were asked for: WEFT_TESTS_FULL, the one reader.
+// full_mode.hpp - what the environment asks of tests: their long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED).
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace weft::test {
@@ -11,6 +13,13 @@ namespace weft::test {
 inline bool full_mode() {
     const char* value = std::getenv("WEFT_TESTS_FULL");
     return value != nullptr && !std::string_view(value).empty() && std::string_view(value) != "0";
+}
+
+/// The seed to repeat, if one was asked for.
+inline std::optional<std::uint64_t> seed_to_repeat() {
+    const char* value = std::getenv("WEFT_TESTS_SEED");
+    if (value == nullptr || *value == 0) return std::nullopt;
+    return std::strtoull(value, nullptr, 10);
 }
 
 }  // namespace weft::test

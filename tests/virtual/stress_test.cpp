@@ -94,20 +94,26 @@ void run_trial(const Trial& trial, Done& so_far) {
     so_far.outstanding = std::max(so_far.outstanding, outcome.outstanding);
 }
 
-TEST(Stress, MixedCallsOnOverlappingTeamsKeepTheBankRule) {
+/// Trials from seed `first` on until so many operations were made; WEFT_TESTS_SEED runs that one trial alone.
+void run_trials(std::uint64_t first, std::uint64_t operations, Trial (*trial_of)(std::uint64_t)) {
     Done done;
-    for (std::uint64_t seed = 1; done.made < effort(70'000) && !HasFailure(); ++seed)
-        run_trial({.seed = seed, .calls = seed % 10 == 0 ? 900U : 120U}, done);
-    RecordProperty("outstanding", static_cast<int>(done.outstanding));
+    if (const auto seed = seed_to_repeat()) return run_trial(trial_of(*seed), done);
+    for (std::uint64_t seed = first; done.made < operations && !testing::Test::HasFailure(); ++seed)
+        run_trial(trial_of(seed), done);
+    testing::Test::RecordProperty("outstanding", static_cast<int>(done.outstanding));
     EXPECT_GE(done.outstanding, kOutstanding);
 }
 
+TEST(Stress, MixedCallsOnOverlappingTeamsKeepTheBankRule) {
+    run_trials(1, effort(70'000), [](std::uint64_t seed) {
+        return Trial{.seed = seed, .calls = seed % 10 == 0 ? 900U : 120U};
+    });
+}
+
 TEST(Stress, StreamsOfBroadcastsFromChangingRootsKeepTheBankRule) {
-    Done done;
-    for (std::uint64_t seed = 100'001; done.made < effort(30'000) && !HasFailure(); ++seed)
-        run_trial({.seed = seed, .calls = 300, .streams = true}, done);
-    RecordProperty("outstanding", static_cast<int>(done.outstanding));
-    EXPECT_GE(done.outstanding, kOutstanding);
+    run_trials(100'001, effort(30'000), [](std::uint64_t seed) {
+        return Trial{.seed = seed, .calls = 300, .streams = true};
+    });
 }
 
 }  // namespace
