@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Atomic operations are on integers of 4 or 8 bytes.
+// Refused: constraints not satisfied
+#include "weft/weft.hpp"
+
+#ifdef VALID
+using Counter = std::int64_t;
+#else
+using Counter = double;
+#endif
+
+void use(weft::Team& team, Counter* counter) {
+    team.fetch_add(counter, 1, 0);
+}

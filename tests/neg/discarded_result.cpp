@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A failure must not be ignored: Result is [[nodiscard]].
+// Refused: ignoring returned value of type 'weft::base::Result
+#include "base/result.hpp"
+
+weft::base::Result<int> open_something();
+
+void use() {
+#ifdef VALID
+    if (!open_something().ok()) return;
+#else
+    open_something();
+#endif
+}
