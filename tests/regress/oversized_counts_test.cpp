@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls of sizes that no memory has are refused, and never taken for small ones.
+// Bug: the units of a vector of nearly 2^64 elements were rounded up to zero, and the bytes of a bank wrapped to a
+// few, so that such calls were bound as if they fitted.
 // Method: counts about which sums and products of sizes wrap, for programs with slots of one and of many sizes.
-#include "run/bind/bind.hpp"
-
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
+#include "run/bind/bind.hpp"
 
 namespace weft::run {
 namespace {
@@ -18,7 +18,7 @@ plan::Program program_of(const char* collective, const char* spec, std::uint32_t
                                   {.size = 16, .segments = segments, .elements = 16});
 }
 
-TEST(Bind, SizesThatOverflowAreRefused) {
+TEST(OversizedCounts, AreRefused) {
     struct Case {
         const char* collective;
         const char* spec;
@@ -48,7 +48,7 @@ TEST(Bind, SizesThatOverflowAreRefused) {
     EXPECT_GT(tried, 1000);
 }
 
-TEST(Bind, TheFailureSaysWhichSizesThereAre) {
+TEST(OversizedCounts, TheFailureSaysWhichSizesThereAre) {
     const auto bound =
         bind(program_of("allreduce", "a16", 1),
              {.elements = std::uint64_t{1} << 60, .element_bytes = 8, .shape = kShape});
@@ -63,7 +63,7 @@ TEST(Bind, TheFailureSaysWhichSizesThereAre) {
               "1048576 (WEFT_BANK_BYTES sets it)");
 }
 
-TEST(Bind, WhatFitsIsBound) {
+TEST(OversizedCounts, WhatFitsIsStillBound) {
     const auto bound = bind(program_of("allreduce", "a16", 1),
                             {.elements = 1000, .element_bytes = 8, .shape = kShape});
     ASSERT_TRUE(bound.ok()) << bound.failure().text;
