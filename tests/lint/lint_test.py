@@ -5,9 +5,11 @@ and one beside it that it must not.
 
 usage: lint_test.py [C++ COMPILER]
 """
+import re
 import sys
 import tempfile
 import unittest
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -16,7 +18,7 @@ import compile_headers  # noqa: E402
 import fields  # noqa: E402
 import rooms  # noqa: E402
 import rules  # noqa: E402
-from source import Source  # noqa: E402
+from source import Source, tests_of  # noqa: E402
 
 COMPILER = "c++"
 ROOT = Path(__file__).resolve().parents[2]
@@ -258,6 +260,16 @@ class Fields(unittest.TestCase):
         self.assertEqual(self.found(self.USES.replace("b.width = 2; ", "")),
                          [(10, "nothing sets LineOptions::width: make it a constant")])
         self.assertEqual(self.found("", "struct A {\n    // lint: allow(dead-field): read elsewhere\n    int a;\n};"), [])
+
+
+class FastRun(unittest.TestCase):
+    def test_the_fast_run_names_tests_that_exist(self):
+        names = tests_of(ROOT)
+        filters = re.findall(r"^fast_(?:left_out|ranks)\+?=':?([^']*)'", (ROOT / "tests/run").read_text(), re.M)
+        patterns = [pattern.split("/")[0] for text in filters for pattern in text.split(":")]
+        self.assertGreater(len(patterns), 10)
+        self.assertEqual([pattern for pattern in patterns
+                          if not any(fnmatchcase(name, pattern) for name in names)], [])
 
 
 class Headers(unittest.TestCase):

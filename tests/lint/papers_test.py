@@ -7,9 +7,14 @@ tests; a test that several rows name stands in SHARED with these rows. Each chec
 
 usage: papers_test.py"""
 import re
+import sys
 import unittest
 from collections import defaultdict
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from source import tests_of  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {1: 23, 2: 9, 3: 12, 4: 8, 5: 9}
@@ -30,17 +35,6 @@ def rows_of(text):
     """(number, cells) of each row."""
     return [(found[1], [cell.strip() for cell in line.strip("|").split("|")])
             for line in text.splitlines() if (found := re.match(r"\| (S\d-\d\d) \|", line))]
-
-
-def all_tests():
-    """Suite.Name of each C++ test, and names of Python's test methods."""
-    names = set()
-    for path in (ROOT / "tests").rglob("*.cpp"):
-        names |= {".".join(found)
-                  for found in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", path.read_text(encoding="utf-8"), re.M)}
-    for path in (ROOT / "tests").rglob("*_test.py"):
-        names |= set(re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8")))
-    return names
 
 
 def problems(text, tests, shared):
@@ -71,12 +65,12 @@ class Papers(unittest.TestCase):
     PAGE = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
 
     def test_the_page_names_what_exists(self):
-        tests = all_tests()
+        tests = tests_of(ROOT)
         self.assertGreater(len(tests), 400)
         self.assertEqual(list(problems(self.PAGE, tests, SHARED)), [])
 
     def test_planted_pages_are_refused(self):
-        tests = all_tests()
+        tests = tests_of(ROOT)
         row = next(line for line in self.PAGE.splitlines() if line.startswith("| S1-02 |"))
         first = TEST.search(row)[1]
         for old, new, words in ((row + "\n", "", "rows are missing"),

@@ -112,3 +112,14 @@ def read_tree(root):
             except (UnicodeDecodeError, FileNotFoundError):
                 continue
     return sources
+
+
+def tests_of(root):
+    """Suite.Name of each C++ test, and names of Python's test methods."""
+    names = set()
+    for path in (root / "tests").rglob("*.cpp"):
+        names |= {".".join(found)
+                  for found in re.findall(r"^\w*TEST\w*\((\w+), (\w+)\)", path.read_text(encoding="utf-8"), re.M)}
+    for path in (root / "tests").rglob("*_test.py"):
+        names |= set(re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8")))
+    return names
