@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/registry.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,26 +24,6 @@
 namespace weft::collectives {
 
 namespace {
-
-struct Collective {
-    std::string_view name;
-    const plan::Contract& (*contract)();
-};
-
-// One line for each collective.
-constexpr std::array kCollectives = {
-    Collective{"barrier", &barrier_contract},
-    Collective{"broadcast", &broadcast_contract},
-    Collective{"allreduce", &allreduce_contract},
-    Collective{"reduce", &reduce_contract},
-    Collective{"gather", &gather_contract},
-    Collective{"scatter", &scatter_contract},
-    Collective{"allgather", &allgather_contract},
-    Collective{"alltoall", &alltoall_contract},
-    Collective{"reduce_scatter", &reduce_scatter_contract},
-    Collective{"scan", &scan_contract},
-    Collective{"exscan", &exscan_contract},
-};
 
 // One line for each algorithm.
 // clang-format off
@@ -130,12 +112,12 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
         return base::fail(Status::argument, "rank: {} is not in 0..{}", request.rank,
                           request.size - 1);
     if (request.segments < 1) return base::fail(Status::argument, "segments: 0 is less than 1");
-    if (algorithm.properties.rooted && (request.root < 0 || request.root >= request.size))
+    if (is_rooted(algorithm.collective) && (request.root < 0 || request.root >= request.size))
         return base::fail(Status::argument, "root: {} is not in 0..{}", request.root,
                           request.size - 1);
     if (algorithm.properties.power_of_two &&
         !std::has_single_bit(static_cast<std::uint32_t>(request.size)))
-        return base::fail(Status::argument, "{} {} needs a power of two, {} ranks are none",
+        return base::fail(Status::argument, "{} {} requires a power-of-two number of ranks, got {}",
                           algorithm.collective, algorithm.name, request.size);
     if (request.layout.is_given() && request.layout.size() != request.size)
         return base::fail(Status::argument, "layout: it is one of {} ranks, there are {}",
@@ -181,38 +163,17 @@ std::span<const Algorithm> algorithms() {
 }
 
 std::span<const std::string_view> collectives() {
-    static const auto names = [] {
-        std::array<std::string_view, kCollectives.size()> list;
-        std::ranges::transform(kCollectives, list.begin(), &Collective::name);
-        return list;
-    }();
-    return names;
-}
-
-const plan::Contract* find_contract(std::string_view collective) {
-    const auto found = std::ranges::find(kCollectives, collective, &Collective::name);
-    return found == kCollectives.end() ? nullptr : &found->contract();
+    constexpr std::size_t kEven =
+        std::ranges::count(kCollectives, Counts::equal, &CollectiveTraits::counts);
+    static_assert(std::ranges::all_of(std::span(kCollectives).first(kEven),
+                                      [](const auto& traits) { return !traits.has_counts(); }));
+    return std::span(kCollectiveNames).first(kEven);
 }
 
 base::Result<void> check_collective(std::string_view collective) {
     if (find_contract(collective) != nullptr) return base::Done{};
-    std::string known;
-    for (const std::string_view name : collectives())
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
     return base::fail(Status::argument, "collective '{}' is not known; there are {}", collective,
-                      known);
-}
-
-const plan::Contract& contract(std::string_view collective) {
-    const plan::Contract* found = find_contract(collective);
-    WEFT_CHECK(found != nullptr, collective);
-    return *found;
-}
-
-bool is_rooted(std::string_view collective) {
-    return std::ranges::any_of(algorithms(), [collective](const Algorithm& algorithm) {
-        return algorithm.collective == collective && algorithm.properties.rooted;
-    });
+                      fmt::join(collectives(), ", "));
 }
 
 std::vector<std::string> specs_to_try(std::string_view collective) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/collective_traits.hpp"
 #include "plan/schedule/contract.hpp"
 
 namespace weft::collectives {
@@ -20,7 +21,7 @@ namespace weft::collectives {
 /// All algorithms, those of one collective next to each other.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 
-/// The names of the collectives, in the order of the list.
+/// The names of the collectives with equal blocks, in the order of their table.
 [[nodiscard]] std::span<const std::string_view> collectives();
 
 /// What the named collective must achieve; nullptr if there is none of that name.
@@ -30,8 +31,10 @@ namespace weft::collectives {
 /// As find_contract(), for a name that is known to exist.
 [[nodiscard]] const plan::Contract& contract(std::string_view collective);
 
-/// Whether calls of the collective have a root.
-[[nodiscard]] bool is_rooted(std::string_view collective);
+/// Whether calls of a collective that is known to exist have a root.
+[[nodiscard]] constexpr bool is_rooted(std::string_view collective) {
+    return find_collective(collective)->rooted();
+}
 
 /// The collective's algorithms by name, and with each of their parameters set to values worth trying: what
 /// tests and benches run. Without those of the notation, which are named by their schedules.

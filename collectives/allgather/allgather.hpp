@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& allgather_contract();
-
 [[nodiscard]] Algorithm allgather_bruck();
 [[nodiscard]] Algorithm allgather_direct();
 [[nodiscard]] Algorithm allgather_recursive_doubling();

@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& allreduce_contract();
-
 [[nodiscard]] Algorithm allreduce_binary_blocks();
 [[nodiscard]] Algorithm allreduce_double_tree();
 [[nodiscard]] Algorithm allreduce_elimination();

@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& alltoall_contract();
-
 [[nodiscard]] Algorithm alltoall_bruck();
 [[nodiscard]] Algorithm alltoall_direct();
 

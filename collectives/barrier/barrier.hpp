@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& barrier_contract();
-
 [[nodiscard]] Algorithm barrier_dissemination();
 [[nodiscard]] Algorithm barrier_tree();
 [[nodiscard]] Algorithm barrier_central();

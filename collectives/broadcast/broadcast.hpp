@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& broadcast_contract();
-
 [[nodiscard]] Algorithm broadcast_binomial();
 [[nodiscard]] Algorithm broadcast_chain();
 [[nodiscard]] Algorithm broadcast_double_tree();

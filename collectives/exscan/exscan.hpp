@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& exscan_contract();
-
 [[nodiscard]] Algorithm exscan_linear();
 [[nodiscard]] Algorithm exscan_recursive_doubling();
 

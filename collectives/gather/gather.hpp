@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& gather_contract();
-
 [[nodiscard]] Algorithm gather_binomial();
 [[nodiscard]] Algorithm gather_flat();
 [[nodiscard]] Algorithm gather_multi_object();

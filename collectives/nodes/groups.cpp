@@ -49,7 +49,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     request.counts = {};  // the whole gets them, when it is spliced
     request.rank = rank;
     request.size = kind.size;
-    request.root = (*algorithm)->properties.rooted ? kind.root : plan::kNoRank;
+    request.root = is_rooted((*algorithm)->collective) ? kind.root : plan::kNoRank;
     const bool by_blocks = call.data == Data::blocks || call.data == Data::places;
     if (by_blocks)
         request.elements = std::max<std::uint64_t>(

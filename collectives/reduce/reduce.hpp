@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& reduce_contract();
-
 [[nodiscard]] Algorithm reduce_binary_blocks();
 [[nodiscard]] Algorithm reduce_binomial();
 [[nodiscard]] Algorithm reduce_chain();

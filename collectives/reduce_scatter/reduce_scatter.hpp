@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& reduce_scatter_contract();
-
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();

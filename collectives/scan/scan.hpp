@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& scan_contract();
-
 [[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_recursive_doubling();
 

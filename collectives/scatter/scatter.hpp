@@ -7,8 +7,6 @@
 
 namespace weft::collectives {
 
-[[nodiscard]] const plan::Contract& scatter_contract();
-
 [[nodiscard]] Algorithm scatter_binomial();
 [[nodiscard]] Algorithm scatter_flat();
 [[nodiscard]] Algorithm scatter_multi_object();

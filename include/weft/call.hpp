@@ -16,26 +16,6 @@
 
 namespace weft {
 
-/// The collectives.
-enum class Collective : std::uint8_t {
-    barrier,
-    broadcast,
-    reduce,
-    allreduce,
-    gather,
-    scatter,
-    allgather,
-    alltoall,
-    reduce_scatter,
-    scan,
-    exscan,
-    gatherv,
-    scatterv,
-    allgatherv,
-    alltoallv,
-    reduce_scatterv
-};
-
 /// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
 /// longer than the runtime's calls that use it.
 class WEFT_API UserOp {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - the small words of the public interface: ranks, element types, operations, statuses.
+// types.hpp - the small words of the public interface: ranks, collectives, element types, operations, statuses.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +64,26 @@ inline constexpr int kBuiltinOps = 12;
 /// contributions of the lower ranks. Called on the thread that drives the runtime; under
 /// WEFT_PROGRESS=thread perhaps on the progress thread, never on two threads at once.
 using UserFunction = void (*)(const void* in, void* inout, std::size_t count, void* argument);
+
+/// The collectives.
+enum class Collective : std::uint8_t {
+    barrier,
+    broadcast,
+    reduce,
+    allreduce,
+    gather,
+    scatter,
+    allgather,
+    alltoall,
+    reduce_scatter,
+    scan,
+    exscan,
+    gatherv,
+    scatterv,
+    allgatherv,
+    alltoallv,
+    reduce_scatterv
+};
 
 /// How a waiting rank compares a word with a value.
 enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };

@@ -110,8 +110,9 @@ class Rules(unittest.TestCase):
 
     def test_strings_name_variables_that_the_table_has(self):
         table = Source(rules.VARIABLE_TABLE[1], 'line("WEFT_BANKS", "4");  // "WEFT_COMMENT"\n')
-        kinds = Source(rules.KINDS, 'std::array<std::string_view, 2> kKindNames{"dance", "long_dance"};\n')
-        names = rules.table_of_variables([table, kinds, Source("src/a.cpp", '"WEFT_OTHER"')])
+        collectives = Source(rules.COLLECTIVE_TABLE,
+                             'CollectiveTraits{dance, "dance", none}, CollectiveTraits{long_dance, "long_dance"}')
+        names = rules.table_of_variables([table, collectives, Source("src/a.cpp", '"WEFT_OTHER"')])
         self.assertEqual(names, {"WEFT_BANKS", "WEFT_DANCE", "WEFT_LONG_DANCE"})
         rule = rules.unknown_variables
         for text in ('f("(WEFT_CELLS sets it)");', 'f(R"(WEFT_BANK)");'):

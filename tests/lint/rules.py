@@ -32,7 +32,7 @@ LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
 DOCS_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\w")
 VARIABLE_TABLE = ("src/base/environment.hpp", "src/base/environment.cpp")
-KINDS = "src/run/runtime/plans.hpp"
+COLLECTIVE_TABLE = "collectives/collective_traits.hpp"
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 ROOT_ENTRIES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md",
                 "CONTRIBUTING.md", "src", "include", "providers", "collectives", "tests", "perf", "docs",
@@ -210,9 +210,9 @@ def table_of_variables(sources):
     """Names that the table of the environment has, the variables that force an algorithm included."""
     text = "".join(s.without_comments for s in sources if s.path.as_posix() in VARIABLE_TABLE)
     names = set(re.findall(r'"(WEFT_[A-Z_]*[A-Z])"', text))
-    kinds = "".join(re.findall(r"kKindNames\s*\{([^}]*)\}", "".join(
-        s.without_comments for s in sources if s.path.as_posix() == KINDS)))
-    return names | {"WEFT_" + name.upper() for name in re.findall(r'"(\w+)"', kinds)}
+    collectives = re.findall(r'CollectiveTraits\{\w+, "(\w+)"', "".join(
+        s.without_comments for s in sources if s.path.as_posix() == COLLECTIVE_TABLE))
+    return names | {"WEFT_" + name.upper() for name in collectives}
 
 
 def unknown_variables(source, names):

@@ -113,7 +113,7 @@ base::Result<Request> read_counts(const run::Team& team, Collective collective,
     }
     call.shape.kind = collective;
     call.buffers = {arguments.in, arguments.out};
-    const bool here = !run::has_root(collective) || arguments.root == team.rank();
+    const bool here = !run::traits_of(collective).rooted() || arguments.root == team.rank();
     const bool all = collective == Collective::alltoallv;
     if (here &&
         (all || collective == Collective::scatterv || collective == Collective::reduce_scatterv)) {
@@ -131,7 +131,7 @@ base::Result<Request> read_counts(const run::Team& team, Collective collective,
     }
     // In place, the root's own count is the one that it has for itself.
     const Blocks& own = collective == Collective::gatherv ? call.shape.out : call.shape.in;
-    const bool rooted_in_place = run::has_root(collective) && here &&
+    const bool rooted_in_place = run::traits_of(collective).rooted() && here &&
                                  (arguments.in == WEFT_IN_PLACE || arguments.out == WEFT_IN_PLACE);
     if (rooted_in_place) call.shape.elements = own.counts[static_cast<std::size_t>(team.rank())];
     return call;
@@ -147,7 +147,7 @@ std::uint64_t element_bytes(const Request& call) {
 /// The element of the vector of all blocks that this rank's block starts at.
 std::uint64_t own_block(const run::Team& team, const Request& call) {
     const auto rank = static_cast<std::size_t>(team.rank());
-    if (!run::has_counts(call.shape.kind)) return rank * call.shape.elements;
+    if (!run::traits_of(call.shape.kind).has_counts()) return rank * call.shape.elements;
     const Blocks& blocks = call.shape.in.counts.empty() ? call.shape.out : call.shape.in;
     if (!blocks.displacements.empty()) return blocks.displacements[rank];
     const auto before = blocks.counts.first(rank);

@@ -27,7 +27,7 @@ Result<void> make(weft_team* team, weft_request** request, Form form, Read read)
     call->team = team;
     call->persistent = form == Form::persistent;
     if (auto fits = found->team->prepare(call->shape, call->buffers); !fits) return fits;
-    if (call->persistent && weft::run::has_counts(call->shape.kind)) {
+    if (call->persistent && weft::run::traits_of(call->shape.kind).has_counts()) {
         call->blocks = std::make_shared<weft::run::HeldBlocks>(call->shape.in, call->shape.out);
         call->shape.in = call->blocks->in();
         call->shape.out = call->blocks->out();

@@ -72,33 +72,32 @@ constexpr std::uint64_t kSingleCallsMax = 10'000;
 /// Schedules in the notation that "all" stands for, at most.
 constexpr std::size_t kSchedulesMax = 16;
 
-bool is_collective(std::string_view name) {
-    return std::ranges::find(run::kKindNames, name) != run::kKindNames.end();
-}
-Collective collective_named(std::string_view name) {
-    return static_cast<Collective>(std::ranges::find(run::kKindNames, name) -
-                                   run::kKindNames.begin());
+/// The collective that a bench is of; nullptr if it is one of puts.
+const collectives::CollectiveTraits* traits_of(const BenchOptions& options) {
+    return collectives::find_collective(options.collective);
 }
 
 /// The one whose algorithms a call has.
 std::string_view algorithms_of(const BenchOptions& options) {
-    if (!is_collective(options.collective)) return options.collective;
-    return run::collective_of(collective_named(options.collective));
+    const auto* const traits = traits_of(options);
+    return traits == nullptr ? options.collective : collectives::traits_of(traits->even).name;
 }
 
-/// Whether this is a collective of which `holds` is true.
-bool is_one(std::string_view name, bool (*holds)(Collective)) {
-    return is_collective(name) && holds(collective_named(name));
+bool is_rooted(const BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->rooted();
 }
 
 bool has_operation(const BenchOptions& options) {
-    return is_one(options.collective, run::has_operation);
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->reduces();
 }
 
 /// A call with one count becomes the one with a count for each member, if blocks shall differ.
 base::Result<void> complete_counts(BenchOptions& options) {
-    if (options.counts == "same" || is_one(options.collective, run::has_counts)) return {};
-    if (!is_one(options.collective + "v", run::has_counts))
+    const auto* const traits = traits_of(options);
+    if (options.counts == "same" || (traits != nullptr && traits->has_counts())) return {};
+    if (collectives::find_collective(options.collective + "v") == nullptr)
         return base::fail(Status::argument,
                           "--counts: {} has none that could differ, expected gather, scatter, "
                           "allgather, alltoall or reduce_scatter",
@@ -109,7 +108,8 @@ base::Result<void> complete_counts(BenchOptions& options) {
 
 /// Whether the call has one way only, by which its ranks exchange what is for each other.
 bool has_pairwise_counts(const BenchOptions& options) {
-    return is_one(options.collective, run::has_pairwise_counts);
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->has_pairwise_counts();
 }
 
 /// Whether there is an algorithm of this name.
@@ -128,7 +128,7 @@ base::Result<void> check_spec(const BenchOptions& options, const std::string& gi
 
 /// Whether there are algorithms of these names, and a root where one is needed.
 base::Result<void> check_specs(const BenchOptions& options) {
-    if (is_one(options.collective, run::has_root) && options.root < 0)
+    if (is_rooted(options) && options.root < 0)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
                           options.root);
     for (const std::string& given : options.algorithms) {
@@ -194,7 +194,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
     if (!spec) return spec.failure();
     const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
     if (!algorithm) return algorithm.failure();
-    const Rank root = (*algorithm)->properties.rooted ? options.root : plan::kNoRank;
+    const Rank root = is_rooted(options) ? options.root : plan::kNoRank;
     const auto program = collectives::generate(algorithms_of(options), *spec,
                                                {.size = size, .root = root, .elements = 1});
     if (!program) return program.failure();
@@ -203,7 +203,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
 
 /// Everything that all ranks can tell alike once they know how many they are.
 base::Result<void> check_job(const BenchOptions& options, Rank size) {
-    if (is_one(options.collective, run::has_root) && options.root >= size)
+    if (is_rooted(options) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
                           options.root, size - 1);
     for (const std::string& given : options.algorithms) {
@@ -279,12 +279,12 @@ base::Result<Measured> measure_subject(Team world, const BenchOptions& options, 
 
 /// A collective with data.
 base::Result<Measured> measure_call(Team world, const BenchOptions& options, std::uint64_t bytes) {
-    const CallOptions call{.collective = collective_named(options.collective),
+    const CallOptions call{.collective = traits_of(options)->collective,
                            .type = options.element,
                            .op = options.operation,
                            .root = options.root,
                            .rotated = options.buffers == "rotated"};
-    if (run::has_counts(call.collective))
+    if (traits_of(options)->has_counts())
         return measure_subject<CountsSubject>(world, options, bytes, call,
                                               options.counts == "ragged");
     switch (call.collective) {
@@ -440,7 +440,8 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     command->add_option("collective", options->collective, "what to time")
         ->required()
         ->check(CLI::IsMember([] {
-            std::vector<std::string> names(run::kKindNames.begin(), run::kKindNames.end());
+            std::vector<std::string> names(collectives::kCollectiveNames.begin(),
+                                           collectives::kCollectiveNames.end());
             names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
             return names;
         }()));

@@ -51,26 +51,12 @@ int processors_here() {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-base::Result<run::Kind> kind_of(const std::string& name) {
-    const auto found = std::ranges::find(run::kKindNames, name);
-    if (found == run::kKindNames.end())
+base::Result<const collectives::CollectiveTraits*> traits_named(const std::string& name) {
+    const auto* const found = collectives::find_collective(name);
+    if (found == nullptr)
         return base::fail(Status::argument, "collective '{}' is not known; there are {}", name,
-                          fmt::join(run::kKindNames, ", "));
-    return static_cast<run::Kind>(found - run::kKindNames.begin());
-}
-
-/// The call with equal blocks that stands for one with counts.
-std::string_view even_call_of(run::Kind kind) {
-    switch (kind) {
-        case run::Kind::gatherv:
-            return "gather";
-        case run::Kind::scatterv:
-            return "scatter";
-        case run::Kind::alltoallv:
-            return "alltoall";
-        default:
-            return run::collective_of(kind);
-    }
+                          fmt::join(collectives::kCollectiveNames, ", "));
+    return found;
 }
 
 base::Result<void> check(const ExplainArguments& arguments) {
@@ -110,9 +96,8 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     return machine;
 }
 
-base::Result<run::CallClass> call_of(const ExplainArguments& arguments, run::Kind kind) {
-    run::CallClass call{.collective = collectives::contract(even_call_of(kind)).collective};
-    if (kind == run::Kind::barrier) return call;
+base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
+    if (!collectives::traits_of(even).has_data()) return run::class_of({.kind = even});
     const auto type = base::parse_type(arguments.type);
     if (!type) return type.failure().within("--type");
     const auto op = base::parse_op(arguments.op);
@@ -123,14 +108,14 @@ base::Result<run::CallClass> call_of(const ExplainArguments& arguments, run::Kin
     if (*bytes % element_bytes != 0)
         return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
                           *bytes, element_bytes, arguments.type);
-    return run::class_of({.type = *type, .op = *op, .elements = *bytes / element_bytes},
-                         call.collective);
+    return run::class_of(
+        {.kind = even, .type = *type, .op = *op, .elements = *bytes / element_bytes});
 }
 
 /// What is left to choose where counts differ.
-void adapt_to_counts(plan::Choice& choice, run::Kind kind) {
-    if (!run::has_counts(kind)) return;
-    if (!run::has_pairwise_counts(kind)) {
+void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& traits) {
+    if (!traits.has_counts()) return;
+    if (!traits.has_pairwise_counts()) {
         choice.reason += "; chosen by the mean count";
         return;
     }
@@ -170,14 +155,14 @@ void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
 }
 
 int explain(const ExplainArguments& arguments) {
-    const auto kind = kind_of(arguments.collective);
-    if (!kind) return report_failure(kind.failure());
+    const auto traits = traits_named(arguments.collective);
+    if (!traits) return report_failure(traits.failure());
     if (auto checked = check(arguments); !checked) return report_failure(checked.failure());
-    const auto call = call_of(arguments, *kind);
+    const auto call = call_of(arguments, (*traits)->even);
     if (!call) return report_failure(call.failure());
     auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
     if (!choice) return report_failure(choice.failure());
-    adapt_to_counts(*choice, *kind);
+    adapt_to_counts(*choice, **traits);
     if (arguments.json)
         print_json(*choice, arguments);
     else

@@ -29,7 +29,7 @@ struct InfoArguments {
 };
 
 int tell_environment(bool json) {
-    const auto settings = base::read_settings(environ, run::kKindNames);
+    const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
     if (!settings) return refuse("info", settings.failure());
     if (!is_first_rank()) return 0;
     const auto table = environment_json(*settings);

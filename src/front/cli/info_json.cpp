@@ -127,7 +127,7 @@ Json environment_json(const base::Settings& settings) {
                        {"form", variable.form},
                        {"meaning", variable.meaning},
                        {"alike", variable.agreed}});
-    for (const std::string_view kind : run::kKindNames) {
+    for (const std::string_view kind : collectives::kCollectiveNames) {
         const auto forced =
             std::ranges::find(settings.algorithms, kind, &base::ForcedAlgorithm::name);
         const std::string name = base::algorithm_variable(kind);

@@ -31,7 +31,7 @@ std::string properties_of(const Algorithm& algorithm) {
     add(algorithm.properties.ordered, "in rank order");
     add(algorithm.properties.bit_identical, "bit-identical");
     add(algorithm.properties.synchronizing, "synchronizing");
-    add(algorithm.properties.rooted, "rooted");
+    add(collectives::is_rooted(algorithm.collective), "rooted");
     add(algorithm.properties.power_of_two, "powers of two only");
     add(algorithm.properties.for_nodes, "for nodes of several ranks");
     add(algorithm.properties.consecutive_nodes, "for nodes of consecutive ranks only");
@@ -62,7 +62,7 @@ Json to_json(const Algorithm& algorithm) {
             {"ordered", properties.ordered},
             {"bit_identical", properties.bit_identical},
             {"synchronizing", properties.synchronizing},
-            {"rooted", properties.rooted},
+            {"rooted", collectives::is_rooted(algorithm.collective)},
             {"power_of_two", properties.power_of_two},
             {"for_nodes", properties.for_nodes},
             {"consecutive_nodes", properties.consecutive_nodes},

@@ -101,7 +101,7 @@ std::string environment() {
             text += fmt::format(" Default: {}.", roff(std::string(variable.fallback)));
         text += "\n";
     }
-    for (const std::string_view kind : run::kKindNames)
+    for (const std::string_view kind : collectives::kCollectiveNames)
         text +=
             fmt::format(".TP\n\\fB{}\\fR\nThe algorithm of every {}, as weft list shows them.\n",
                         roff(base::algorithm_variable(kind)), kind);

@@ -93,7 +93,7 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     if (!spec) return in_spec(spec.failure());
     const auto algorithm = collectives::find_algorithm(arguments.collective, *spec);
     if (!algorithm) return in_spec(algorithm.failure());
-    if (!(*algorithm)->properties.rooted) request->root = plan::kNoRank;
+    if (!collectives::is_rooted((*algorithm)->collective)) request->root = plan::kNoRank;
     request->elements = collectives::contract(arguments.collective)
                             .vector_elements(request->size, request->elements);
     return ProgramQuestion{arguments.collective, *std::move(spec), *request};

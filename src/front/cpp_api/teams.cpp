@@ -29,12 +29,10 @@ void cut(TeamLink& link) noexcept {
 
 namespace {
 
-run::Kind kind_named(std::string_view name) {
-    const auto found = std::ranges::find(run::kKindNames, name);
-    if (found == run::kKindNames.end())
-        throw Error(Status::argument, fmt::format("no collective \"{}\", expected one of: {}", name,
-                                                  fmt::join(run::kKindNames, " ")));
-    return static_cast<run::Kind>(found - run::kKindNames.begin());
+Collective collective_named(std::string_view name) {
+    if (const auto* const traits = collectives::find_collective(name)) return traits->collective;
+    throw Error(Status::argument, fmt::format("unknown collective \"{}\", expected one of: {}",
+                                              name, fmt::join(collectives::kCollectiveNames, " ")));
 }
 
 }  // namespace
@@ -126,12 +124,12 @@ void* Team::ptr(const void* symmetric, Rank peer) const {
 }
 
 void Team::set_algorithm(std::string_view collective, std::string_view spec) {
-    succeed(team_of(link_).force(kind_named(collective), spec));
+    succeed(team_of(link_).force(collective_named(collective), spec));
 }
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
     return succeed(team_of(link_).plans().choose(
-        {.kind = kind_named(collective), .type = type, .root = 0, .elements = count}));
+        {.kind = collective_named(collective), .type = type, .root = 0, .elements = count}));
 }
 
 // --- owners --------------------------------------------------------------------------------------

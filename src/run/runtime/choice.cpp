@@ -38,10 +38,11 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                              const collectives::AlgorithmSpec& spec, const CallClass& call,
                              const plan::Layout& layout) {
     const collectives::Properties properties = algorithm.properties_of(spec);
-    collectives::GenerateRequest request{.root = algorithm.properties.rooted ? 0 : plan::kNoRank,
-                                         .elements = call.elements,
-                                         .element_bytes = call.element_bytes,
-                                         .ordered = call.ordered && properties.ordered};
+    collectives::GenerateRequest request{
+        .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
+        .elements = call.elements,
+        .element_bytes = call.element_bytes,
+        .ordered = call.ordered && properties.ordered};
     plan::Candidate candidate{.algorithm = print(spec),
                               .ordered = properties.ordered,
                               .bit_identical = properties.bit_identical};

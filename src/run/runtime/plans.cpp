@@ -22,18 +22,18 @@ std::uint32_t element_bytes(const CallShape& shape) {
 
 /// Of calls whose counts all ranks know.
 std::span<const std::size_t> counts_of(const CallShape& shape) {
-    return shape.kind == Kind::reduce_scatterv ? shape.in.counts : shape.out.counts;
+    return traits_of(shape.kind).has_input_counts() ? shape.in.counts : shape.out.counts;
 }
 
 std::string describe(const CallShape& shape, std::string_view spec) {
-    std::string text(name_of(shape.kind));
-    if (has_pairwise_counts(shape.kind))
+    std::string text(traits_of(shape.kind).name);
+    if (traits_of(shape.kind).has_pairwise_counts())
         text += fmt::format(" of {}", base::name_of(shape.type));  // counts are between two
-    else if (has_counts(shape.kind))
+    else if (traits_of(shape.kind).has_counts())
         text += fmt::format(" of {} {}", to_text(counts_of(shape)), base::name_of(shape.type));
-    else if (shape.kind != Kind::barrier)
+    else if (traits_of(shape.kind).has_data())
         text += fmt::format(" of {} {}", shape.elements, base::name_of(shape.type));
-    if (has_operation(shape.kind)) text += fmt::format(" with {}", base::name_of(shape.op));
+    if (traits_of(shape.kind).reduces()) text += fmt::format(" with {}", base::name_of(shape.op));
     if (shape.root >= 0) text += fmt::format(" from root {}", shape.root);
     return text + fmt::format(" by {}", spec);
 }
@@ -93,7 +93,7 @@ base::Result<void> check(const CallShape& shape, Rank size) {
     if (shape.elements > most / bytes / static_cast<std::uint64_t>(size))
         return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
                           shape.elements, bytes);
-    if (has_root(shape.kind) && (shape.root < 0 || shape.root >= size))
+    if (traits_of(shape.kind).rooted() && (shape.root < 0 || shape.root >= size))
         return base::fail(Status::argument, "root: {} is not a rank of the team, expected 0..{}",
                           shape.root, size - 1);
     return {};
@@ -101,16 +101,14 @@ base::Result<void> check(const CallShape& shape, Rank size) {
 
 /// Whether what the call has of counts and displacements can be used.
 base::Result<void> check_counts(const CallShape& shape, Rank rank, Rank size) {
-    const bool at_root = !has_root(shape.kind) || shape.root == rank;
-    const bool in = shape.kind == Kind::reduce_scatterv || shape.kind == Kind::alltoallv ||
-                    (shape.kind == Kind::scatterv && at_root);
-    const bool out = shape.kind == Kind::allgatherv || shape.kind == Kind::alltoallv ||
-                     (shape.kind == Kind::gatherv && at_root);
+    const bool at_root = !traits_of(shape.kind).rooted() || shape.root == rank;
     const std::uint64_t bytes = element_bytes(shape);
-    if (in) {
+    if (at_root && traits_of(shape.kind).has_input_counts()) {
         if (auto checked = check_blocks(shape.in, "in", size, bytes); !checked) return checked;
     }
-    return out ? check_blocks(shape.out, "out", size, bytes) : base::Result<void>();
+    if (at_root && traits_of(shape.kind).has_output_counts())
+        return check_blocks(shape.out, "out", size, bytes);
+    return {};
 }
 
 /// So many bytes, if any.
@@ -126,19 +124,18 @@ std::vector<std::uint64_t> apart(const Blocks& blocks) {
 
 }  // namespace
 
-CallClass class_of(const CallShape& shape, std::string_view collective) {
-    CallClass call{.collective = collective};
-    if (collective == name_of(Kind::barrier)) return call;
+CallClass class_of(const CallShape& shape) {
+    const collectives::CollectiveTraits& traits = traits_of(shape.kind);
+    CallClass call{.collective = traits_of(traits.even).name};
+    if (!traits.has_data()) return call;
     call.elements = shape.elements;
     call.element_bytes = element_bytes(shape);
-    const auto kind = std::ranges::find(kKindNames, collective) - kKindNames.begin();
-    if (has_counts(static_cast<Kind>(kind))) {
-        call.collective = collective_of(static_cast<Kind>(kind));
+    if (traits.counts == collectives::Counts::known_to_all) {
         const auto counts = counts_of(shape);
         const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
         if (!counts.empty()) call.elements = (sum + counts.size() - 1) / counts.size();
     }
-    if (!has_operation(static_cast<Kind>(kind))) return call;
+    if (!traits.reduces()) return call;
     call.ordered = shape.user != nullptr && !shape.user->commutative;
     call.bit_identical = !is_exact(shape);
     return call;
@@ -153,9 +150,8 @@ PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
     : context_(std::move(context)), chooser_(context_.machine, context_.size), kernels_(kernels) {
     for (const base::ForcedAlgorithm& one : forced) {
-        for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
-            if (kKindNames[kind] == one.name) environment_[kind] = one.spec;
-        }
+        if (const auto* const traits = collectives::find_collective(one.name))
+            environment_[static_cast<std::size_t>(traits->collective)] = one.spec;
     }
     forced_ = environment_;
 }
@@ -173,24 +169,24 @@ base::Result<void> PlanCache::force(Kind kind, std::string_view spec) {
 
 base::Result<std::string> PlanCache::choose(const CallShape& shape) const {
     if (auto checked = check(shape, context_.size); !checked)
-        return checked.failure().within(name_of(shape.kind));
+        return checked.failure().within(traits_of(shape.kind).name);
     const std::string& forced = forced_[static_cast<std::size_t>(shape.kind)];
     if (!forced.empty()) return forced;
     return choose_by_shape(shape);
 }
 
 base::Result<std::string> PlanCache::choose_by_shape(const CallShape& shape) const {
-    if (has_pairwise_counts(shape.kind)) return std::string(kVCollectiveAlgorithm);
-    return chooser_.choose(class_of(shape, name_of(shape.kind)));
+    if (traits_of(shape.kind).has_pairwise_counts()) return std::string(kVCollectiveAlgorithm);
+    return chooser_.choose(class_of(shape));
 }
 
 std::uint64_t PlanCache::vector_elements(const CallShape& shape) const {
-    if (has_pairwise_counts(shape.kind)) return 0;
-    if (has_counts(shape.kind)) {
+    if (traits_of(shape.kind).has_pairwise_counts()) return 0;
+    if (traits_of(shape.kind).has_counts()) {
         const auto counts = counts_of(shape);
         return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
     }
-    return collectives::contract(name_of(shape.kind))
+    return collectives::contract(traits_of(shape.kind).name)
         .vector_elements(context_.size, shape.elements);
 }
 
@@ -202,9 +198,9 @@ base::Result<const Plan*> PlanCache::inserted_barrier() {
 }
 
 base::Result<const Plan*> PlanCache::find_or_make(const CallShape& shape) {
-    if (has_counts(shape.kind)) {
+    if (traits_of(shape.kind).has_counts()) {
         if (auto checked = check_counts(shape, context_.rank, context_.size); !checked)
-            return checked.failure().within(name_of(shape.kind));
+            return checked.failure().within(traits_of(shape.kind).name);
     }
     const auto spec = choose(shape);
     if (!spec) return spec.failure();
@@ -218,10 +214,10 @@ base::Result<const Plan*> PlanCache::keep(const CallShape& shape, const std::str
     auto found = plans_.find(key);
     if (found == plans_.end()) {
         auto made = make(shape, spec);
-        if (!made) return made.failure().within(name_of(shape.kind));
+        if (!made) return made.failure().within(traits_of(shape.kind).name);
         key.first = (*made)->shape;  // what it refers to is the plan's
         found = plans_.emplace(std::move(key), std::move(*made)).first;
-        if (has_counts(shape.kind)) ++block_plans_;
+        if (traits_of(shape.kind).has_counts()) ++block_plans_;
     }
     return found->second.get();
 }
@@ -229,7 +225,7 @@ base::Result<const Plan*> PlanCache::keep(const CallShape& shape, const std::str
 void PlanCache::retire(Epoch before) {
     std::erase_if(plans_, [&](const auto& entry) {
         const Plan& plan = *entry.second;
-        if (!has_counts(plan.shape.kind) || plan.used >= before) return false;
+        if (!traits_of(plan.shape.kind).has_counts() || plan.used >= before) return false;
         const Plan*& last = last_[static_cast<std::size_t>(plan.shape.kind)];
         if (last == &plan) last = nullptr;
         --block_plans_;
@@ -244,7 +240,7 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     if (!parsed) return parsed.failure().within(fmt::format("algorithm \"{}\"", spec));
     auto plan = std::make_unique<Plan>();
     plan->shape = shape;
-    if (has_counts(shape.kind)) {
+    if (traits_of(shape.kind).has_counts()) {
         auto blocks = plan_blocks(shape);
         if (!blocks) return blocks.failure();
         plan->blocks = *std::move(blocks);
@@ -253,7 +249,7 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
     }
     plan->reducer.user = shape.user;
     plan->reducer.element_bytes = element_bytes(shape);
-    if (has_operation(shape.kind) && shape.user == nullptr) {
+    if (traits_of(shape.kind).reduces() && shape.user == nullptr) {
         plan->reducer.kernel = kernels_.kernel(shape.type, shape.op);
         if (plan->reducer.kernel == nullptr)
             return base::fail(Status::argument,
@@ -267,12 +263,15 @@ base::Result<std::unique_ptr<Plan>> PlanCache::make(const CallShape& shape,
                         .shape = context_.region};
     if (shape.kind == Kind::allgatherv) options.output_starts = apart(shape.out);
     options.call_hash = hash_of(options.description, options.element_bytes);
-    auto bound = has_pairwise_counts(shape.kind) ? bind_v_collective(shape, *parsed, options)
-                                                 : bind_call(shape, *parsed, options);
+    auto bound = traits_of(shape.kind).has_pairwise_counts()
+                     ? bind_v_collective(shape, *parsed, options)
+                     : bind_call(shape, *parsed, options);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", spec));
     plan->program = std::move(*bound);
-    if (has_pairwise_counts(shape.kind)) return plan;  // blocks say where its vectors start
-    const plan::Contract& contract = collectives::contract(collective_of(shape.kind));
+    if (traits_of(shape.kind).has_pairwise_counts())
+        return plan;  // blocks say where its vectors start
+    const plan::Contract& contract =
+        collectives::contract(traits_of(traits_of(shape.kind).even).name);
     const plan::Program& program = plan->program.program;
     plan->input = part_of(plan->program, contract.input_of(program));
     plan->output = part_of(plan->program, contract.output_of(program));
@@ -286,7 +285,8 @@ base::Result<std::unique_ptr<const BlockPlan>> PlanCache::plan_blocks(
     const auto own = static_cast<std::size_t>(context_.rank);
     // Of a call with a root: this rank's one block.
     plan->input = plan->output = extent(shape.elements * bytes);
-    if (has_root(shape.kind)) (shape.kind == Kind::gatherv ? plan->output : plan->input).clear();
+    if (traits_of(shape.kind).rooted())
+        (shape.kind == Kind::gatherv ? plan->output : plan->input).clear();
     if (!shape.in.counts.empty()) {
         auto input = extents_of(shape.in, "in", bytes, true);
         if (!input) return input.failure();
@@ -347,7 +347,7 @@ base::Result<BoundProgram> PlanCache::bind_v_collective(const CallShape& shape,
                                                         BindOptions options) const {
     if (print(spec) != kVCollectiveAlgorithm)
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          name_of(shape.kind), print(spec), kVCollectiveAlgorithm);
+                          traits_of(shape.kind).name, print(spec), kVCollectiveAlgorithm);
     auto ends = ends_of(shape);
     if (!ends) return ends.failure();
     const std::uint64_t slot = even_slot_bytes(
@@ -359,7 +359,7 @@ base::Result<BoundProgram> PlanCache::bind_v_collective(const CallShape& shape,
             "put targets of {} bytes for each of {} ranks do not hold an element of {} "
             "bytes (WEFT_BANK_BYTES sets the {} bytes of a bank)",
             slot, context_.size, options.element_bytes, options.shape.bulk_bytes);
-    auto program = collectives::generate_v_collective({.collective = name_of(shape.kind),
+    auto program = collectives::generate_v_collective({.collective = traits_of(shape.kind).name,
                                                        .rank = context_.rank,
                                                        .size = context_.size,
                                                        .root = shape.root,
@@ -383,9 +383,9 @@ base::Result<BoundProgram> PlanCache::bind_call(const CallShape& shape,
         .element_bytes = options.element_bytes,
         .ordered = shape.user != nullptr && !shape.user->commutative,
         .layout = context_.layout};
-    const std::string_view collective = collective_of(shape.kind);
+    const std::string_view collective = traits_of(traits_of(shape.kind).even).name;
     std::vector<std::uint64_t> counts;
-    if (has_counts(shape.kind)) {
+    if (traits_of(shape.kind).has_counts()) {
         counts.assign(counts_of(shape).begin(), counts_of(shape).end());
         request.counts = counts;
     }

@@ -18,6 +18,7 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "collectives/collective_traits.hpp"
 #include "collectives/notation/spec.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/bind/bind.hpp"
@@ -29,37 +30,8 @@
 
 namespace weft::run {
 
-/// The collectives; their names are those of the public enumeration, in its order.
 using Kind = Collective;
-inline constexpr std::array<std::string_view, 16> kKindNames{
-    "barrier",   "broadcast",  "reduce",         "allreduce",      "gather", "scatter",
-    "allgather", "alltoall",   "reduce_scatter", "scan",           "exscan", "gatherv",
-    "scatterv",  "allgatherv", "alltoallv",      "reduce_scatterv"};
-[[nodiscard]] constexpr std::string_view name_of(Kind kind) {
-    return kKindNames[static_cast<std::size_t>(kind)];
-}
-[[nodiscard]] constexpr bool has_root(Kind kind) {
-    return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather ||
-           kind == Kind::scatter || kind == Kind::gatherv || kind == Kind::scatterv;
-}
-[[nodiscard]] constexpr bool has_operation(Kind kind) {
-    return kind == Kind::allreduce || kind == Kind::reduce || kind == Kind::reduce_scatter ||
-           kind == Kind::reduce_scatterv || kind == Kind::scan || kind == Kind::exscan;
-}
-/// Whether only the two ends of a message know its count.
-[[nodiscard]] constexpr bool has_pairwise_counts(Kind kind) {
-    return kind == Kind::gatherv || kind == Kind::scatterv || kind == Kind::alltoallv;
-}
-/// Whether blocks have counts.
-[[nodiscard]] constexpr bool has_counts(Kind kind) {
-    return kind == Kind::allgatherv || kind == Kind::reduce_scatterv || has_pairwise_counts(kind);
-}
-/// The collective whose contract and algorithms a call has: one with counts is cut otherwise, that is all.
-[[nodiscard]] constexpr std::string_view collective_of(Kind kind) {
-    if (kind == Kind::allgatherv) return name_of(Kind::allgather);
-    if (kind == Kind::reduce_scatterv) return name_of(Kind::reduce_scatter);
-    return name_of(kind);
-}
+using collectives::traits_of;
 
 /// The algorithm of an exchange.
 inline constexpr std::string_view kVCollectiveAlgorithm = "direct";
@@ -94,8 +66,8 @@ struct CallShape {
     return compare(a.out, b.out);
 }
 
-/// What the choice of an algorithm depends on. `collective` is the name of the shape's kind.
-[[nodiscard]] CallClass class_of(const CallShape& shape, std::string_view collective);
+/// What the choice of an algorithm depends on.
+[[nodiscard]] CallClass class_of(const CallShape& shape);
 
 /// A number that no user's operation of this process had before, whichever interface it came by. Not
 /// state of a runtime: operations are made without one.
@@ -197,9 +169,10 @@ class PlanCache {
     PlanContext context_;
     Chooser chooser_;
     ReduceTable kernels_;
-    std::array<std::string, kKindNames.size()> environment_;  ///< specs of WEFT_<COLLECTIVE>
-    std::array<std::string, kKindNames.size()> forced_;
-    std::array<const Plan*, kKindNames.size()> last_{};
+    std::array<std::string, collectives::kCollectives.size()>
+        environment_;  ///< specs of WEFT_<COLLECTIVE>
+    std::array<std::string, collectives::kCollectives.size()> forced_;
+    std::array<const Plan*, collectives::kCollectives.size()> last_{};
     std::map<Key, std::unique_ptr<Plan>> plans_;
     std::size_t block_plans_ = 0;  ///< of calls with counts
     std::size_t block_plans_most_ = kBlockPlans;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 }  // namespace
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment) {
-    auto settings = base::read_settings(environment, kKindNames);
+    auto settings = base::read_settings(environment, collectives::kCollectiveNames);
     if (!settings) return settings.failure();
     return create(std::move(*settings));
 }

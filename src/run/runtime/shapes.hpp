@@ -9,8 +9,8 @@ namespace weft::run {
 
 /// Of any call; a user's operation and the arrays of counts outlive it.
 [[nodiscard]] inline base::Result<CallShape> shape_of(const Call& call) {
-    if (static_cast<std::size_t>(call.collective) >= kKindNames.size())
-        return base::fail(Status::argument, "collective: {} is none of the collectives",
+    if (static_cast<std::size_t>(call.collective) >= collectives::kCollectives.size())
+        return base::fail(Status::argument, "unknown collective {}",
                           static_cast<int>(call.collective));
     const auto* const user = static_cast<const UserOperation*>(call.user.get());
     return CallShape{.kind = call.collective,

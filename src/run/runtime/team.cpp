@@ -49,7 +49,7 @@ base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
 }
 
 base::Result<void> Team::check_separate_buffers(const Plan& plan, Registers memory) {
-    const std::string_view name = name_of(plan.shape.kind);
+    const std::string_view name = traits_of(plan.shape.kind).name;
     const bool no_input = plan.input.bytes > 0 && memory.input == nullptr;
     const bool no_output = plan.output.bytes > 0 && memory.output == nullptr;
     if (no_input || no_output) {
@@ -70,7 +70,7 @@ base::Result<void> Team::check_separate_buffers(const Plan& plan, Registers memo
 
 /// Memory that is read and memory that is written are apart, but for the own block where it belongs.
 base::Result<void> Team::check_blocks(const Plan& plan, Registers memory) {
-    const std::string_view name = name_of(plan.shape.kind);
+    const std::string_view name = traits_of(plan.shape.kind).name;
     const BlockPlan& blocks = *plan.blocks;
     const auto behind = [](const std::byte* start, std::uint64_t bytes) {
         return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(start) + bytes);

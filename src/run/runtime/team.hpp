@@ -66,7 +66,7 @@ class Team {
 
     /// The shape of a call with a root as this rank sees it: without blocks that count at the root only.
     [[nodiscard]] CallShape as_seen(CallShape shape) const {
-        if (has_root(shape.kind) && shape.root != rank()) shape.in = shape.out = {};
+        if (traits_of(shape.kind).rooted() && shape.root != rank()) shape.in = shape.out = {};
         return shape;
     }
 
@@ -130,7 +130,7 @@ class Team {
     [[nodiscard]] static base::Result<void> check_blocks(const Plan& plan, Registers memory);
     /// The plan of the next call.
     [[nodiscard]] base::Result<const Plan*> find(const CallShape& shape) {
-        return has_counts(shape.kind) ? find_with_counts(shape) : plans_.find(shape);
+        return traits_of(shape.kind).has_counts() ? find_with_counts(shape) : plans_.find(shape);
     }
     [[nodiscard]] base::Result<const Plan*> find_with_counts(const CallShape& shape);
 

@@ -15,7 +15,7 @@ constexpr int kAllRoots = 17;
 GenerateRequest request_of(const Algorithm& algorithm, int size, Rank root, std::uint64_t count) {
     GenerateRequest request{
         .size = size,
-        .root = algorithm.properties.rooted ? root : plan::kNoRank,
+        .root = is_rooted(algorithm.collective) ? root : plan::kNoRank,
         .elements = contract(algorithm.collective).vector_elements(size, count)};
     if (algorithm.properties.for_nodes) request.layout = plan::Layout(size, 4);
     return request;
@@ -34,7 +34,7 @@ class EverySize {
         : spec_(*parse_spec(spec)), algorithm_(**find_algorithm(collective, spec_)) {}
 
     bool prove_size(int size) {
-        const bool all = algorithm_.properties.rooted && size <= kAllRoots;
+        const bool all = is_rooted(algorithm_.collective) && size <= kAllRoots;
         for (Rank root = all ? 0 : size / 3; root < (all ? size : size / 3 + 1); ++root) {
             for (const std::uint64_t count :
                  counts_for(algorithm_, static_cast<std::uint64_t>(size)))

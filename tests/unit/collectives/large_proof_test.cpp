@@ -25,7 +25,7 @@ GenerateRequest request_of(const Subject& subject, Rank root) {
     const AlgorithmSpec spec = *parse_spec(subject.spec);
     const auto size = static_cast<std::uint64_t>(subject.layout.size());
     GenerateRequest request{.size = subject.layout.size(),
-                            .root = subject.algorithm->properties.rooted ? root : plan::kNoRank,
+                            .root = is_rooted(subject.algorithm->collective) ? root : plan::kNoRank,
                             .elements = subject.algorithm->collective == "barrier" ? 0 : size,
                             .ordered = true,
                             .layout = subject.layout};
