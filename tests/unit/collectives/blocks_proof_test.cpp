@@ -256,7 +256,7 @@ TEST(BlocksProof, SizesThatAreNotServedAreRefusedWithTheReason) {
         generate("allgather", *parse_spec("recursive-doubling"), {.size = 6, .elements = 6});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.failure().text,
-              "allgather recursive-doubling needs a power of two, 6 ranks are none");
+              "allgather recursive-doubling requires a power-of-two number of ranks, got 6");
     const auto unordered = generate("reduce_scatter", *parse_spec("ring"),
                                     {.size = 6, .elements = 6, .ordered = true});
     ASSERT_FALSE(unordered.ok());
