@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/element_types.hpp"
+#include "collectives/collective_traits.hpp"
 
 namespace weft::c_api {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "collectives/collective_traits.hpp"
 #include "front/cpp_api/links.hpp"
 #include "run/runtime/shapes.hpp"
 
