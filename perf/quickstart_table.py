@@ -3,14 +3,16 @@
 """quickstart_table.py - schedules of an 8-byte allreduce: what they cost on paper and what they take here.
 
 Idea     Rounds and messages come from the verifier, times from the real ranks, both for the same
-         specs. One launch measures all schedules of a layout, so they share the machine's mood.
+         specs. One launch measures all schedules of a layout, so they share the machine's noise.
 Holds    Nothing is shown that was not verified, and no time whose result was not checked.
 
 usage: quickstart_table.py WEFT
 """
-import json
-import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+
+from comparing.jobs import Broken, run_json, run_script, weft_run  # noqa: E402
 
 BYTES = 8
 SECONDS_PER_LAUNCH = 120  # a bound; on an idle machine a launch takes three
@@ -22,24 +24,9 @@ LAYOUTS = [(4, 1), (4, 4), (8, 1), (8, 4)]  # ranks, nodes
 SECONDS_PER_ROW = 0.4
 
 
-class Failed(Exception):
-    pass
-
-
-def run_json(command):
+def run(command):
     """The JSON object that a weft command prints; its stderr goes straight to ours."""
-    try:
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
-                               timeout=SECONDS_PER_LAUNCH + 10)
-    except subprocess.TimeoutExpired as error:
-        raise Failed(f"no end after {error.timeout} s: {' '.join(command)}") from error
-    try:
-        answer = json.loads(ended.stdout)
-    except ValueError as error:
-        raise Failed(f"status {ended.returncode}, no JSON: {' '.join(command)}") from error
-    if ended.returncode not in (0, 1):
-        raise Failed(f"status {ended.returncode}: {' '.join(command)}")
-    return answer
+    return run_json(command, SECONDS_PER_LAUNCH + 10, stderr=None)
 
 
 def layout_of(ranks, nodes):
@@ -49,28 +36,24 @@ def layout_of(ranks, nodes):
 
 def verify(weft, spec, ranks, nodes):
     """Facts about the programs as the run executes them: what node-mates read from each other is sent once."""
-    facts = run_json([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
-                      "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
+    facts = run([weft, "verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks),
+                 "--layout", layout_of(ranks, nodes), "--bytes", str(BYTES), "--json"])
     if not facts["valid"]:
-        raise Failed(f"{spec} on {ranks} ranks: {facts['error']}")
+        raise Broken(f"{spec} on {ranks} ranks: {facts['error']}")
     return facts
 
 
 def measure(weft, specs, ranks, nodes):
     """Results by spec, and the calibrator of that launch in ns."""
-    command = [weft, "run", "-n", str(ranks), "--timeout", str(SECONDS_PER_LAUNCH)]
-    command += ["--nodes", str(nodes)] if nodes > 1 else []
-    command += ["--", weft, "bench", "allreduce", "--bytes", str(BYTES)]
-    for spec in specs:
-        command += ["--algorithm", spec]
-    command += ["--seconds", str(SECONDS_PER_ROW), "--json"]
-    answer = run_json(command)
+    algorithms = [word for spec in specs for word in ("--algorithm", spec)]
+    answer = run(weft_run(weft, ranks, nodes if nodes > 1 else 0, weft, "bench", "allreduce", "--bytes", str(BYTES),
+                          *algorithms, "--seconds", str(SECONDS_PER_ROW), "--json"))
     results = {result["algorithm"]: result for result in answer["results"]}
     for spec in specs:
         if spec not in results:
-            raise Failed(f"no result for {spec} on {ranks} ranks, {nodes} node(s)")
+            raise Broken(f"no result for {spec} on {ranks} ranks, {nodes} node(s)")
         if not results[spec]["checked"]:
-            raise Failed(f"wrong result of {spec} on {ranks} ranks, {nodes} node(s)")
+            raise Broken(f"wrong result of {spec} on {ranks} ranks, {nodes} node(s)")
     return results, answer["calibrator_ns"]
 
 
@@ -92,12 +75,8 @@ def main():
         sys.exit("usage: quickstart_table.py WEFT")
     print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, averaged over\nbatches of calls\n")
     print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us"))
-    try:
-        for layout in LAYOUTS:
-            print_layout(sys.argv[1], *layout)
-    except Failed as error:
-        print(f"perf/quickstart: {error}", file=sys.stderr)
-        return 1
+    for layout in LAYOUTS:
+        print_layout(sys.argv[1], *layout)
     print("Nodes are virtual: parts of this machine that reach each other over libfabric only.\n"
           "Ranks that outnumber cores take turns, which costs more than the messages; compare\n"
           "schedules within one block, and blocks only if their cache-line times are close.")
@@ -105,4 +84,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(min(1, run_script("perf/quickstart", main)))

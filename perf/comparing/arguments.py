@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""arguments - what perf/compare can be told, and the sets of cells that have a name."""
+"""arguments - the options of perf/compare, and the sets of cells that have a name."""
 
 import argparse
 import math
-import pathlib
 
-from comparing.jobs import PEERS, Unusable
+from comparing.jobs import BIN, PEERS, Unusable
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter",
                "scan", "exscan")
 ROUNDS_MIN = 9
@@ -15,7 +13,8 @@ SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 SECONDS_MIN = 0.03  # for one size, however many there are
 
-# What is not given; `seconds` are shared by the sizes of a launch. The full set takes some ten minutes on two quiet processors: 189 launches of each side.
+# Defaults; `seconds` are shared by the sizes of a launch. The full set takes some ten minutes on two quiet processors:
+# 189 launches of each side.
 USUAL = {"collectives": "barrier,allreduce", "ranks": "2,4,8,16", "bytes": "8", "seconds": 0.2, "timeout": 120.0,
          "minutes": 24 * 60.0}
 QUICK = {**USUAL, "ranks": "2,4", "seconds": 0.05}
@@ -59,7 +58,7 @@ def read_names(option, text, known):
     names = list(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in known:
-            raise Unusable(f'{option}: "{name}" is none of {", ".join(known)}')
+            raise Unusable(f'{option}: "{name}" is unknown; expected some of {", ".join(known)}')
     return names
 
 
@@ -103,7 +102,7 @@ def declare_results(parser):
     parser.add_argument("--results", metavar="FOLDER",
                         help="also write compare.json, table.md and a plot for each collective (Matplotlib); cells that "
                              "an interrupted run has left there are not measured again")
-    parser.add_argument("--bin", default=str(ROOT / "build/release/bin"), metavar="FOLDER",
+    parser.add_argument("--bin", default=BIN, metavar="FOLDER",
                         help="where weft, the peers and ping_pong lie (default build/release/bin)")
     parser.add_argument("--mpirun", default="mpirun.openmpi", metavar="PROGRAM", help="Open MPI's launcher")
     parser.add_argument("--mpiexec", default="mpiexec.mpich", metavar="PROGRAM", help="MPICH's launcher")

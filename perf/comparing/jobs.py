@@ -2,8 +2,8 @@
 """jobs - how each side is launched, and what else runs on the machine meanwhile.
 
 Idea     A side knows the command of a cell; everything else about it is the same for all sides.
-Holds    Nobody inherits a choice that a library would make by itself. MPICH yields by a preload where ranks
-         outnumber processors, because it cannot be told to.
+Holds    No side inherits a choice that a library would make by itself. MPICH yields by a preload where ranks
+         outnumber processors, because it has no setting for it.
 Next     rounds.py for the order in which they run.
 """
 
@@ -17,7 +17,8 @@ import signal
 import subprocess
 import sys
 
-GRACE_S = 5  # for a launcher that is told to end, to take its ranks along
+BIN = str(pathlib.Path(__file__).resolve().parent.parent.parent / "build/release/bin")
+GRACE_S = 5  # for a launcher that gets a signal to end, to end its ranks
 
 
 class Unusable(Exception):
@@ -26,6 +27,21 @@ class Unusable(Exception):
 
 class Broken(Exception):
     """A side could not run: exit status 3."""
+
+
+def report(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run_script(name, work):
+    """The exit status of a script: that of its work, or that of what ended it."""
+    # SIGTERM becomes an exception, so that a job that is waited for is ended, too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        return work()
+    except (Unusable, Broken) as error:
+        report(f"{name}: {error}")
+        return 2 if isinstance(error, Unusable) else 3
 
 
 def processors():
@@ -40,7 +56,7 @@ def clean_environment():
 
 
 def end_group(process):
-    """Ends a launcher and what it launched: politely, since some ranks are in groups of their own, then not."""
+    """Ends a launcher and what it launched: first by SIGTERM, since some ranks are in groups of their own."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -50,20 +66,15 @@ def end_group(process):
     process.wait()
 
 
-def leave_when_told():
-    """SIGTERM becomes an exception, so that whoever waits for a job can take it along."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-
-
-def run_program(command, timeout, **options):
+def run_program(command, timeout, environment=(), **options):
     """Runs a command in a process group of its own to its end: what it printed, and its status.
 
-    The signal to end is held back while the process is made, so that there is none that nobody knows."""
+    SIGTERM is blocked while the process is made, so that no process is left that end_group() does not know."""
     process = None
     held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
-                                   env=clean_environment(),
+                                   env={**clean_environment(), **dict(environment)},
                                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, held), **options)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
         out, err = process.communicate(timeout=timeout)
@@ -80,10 +91,10 @@ def run_program(command, timeout, **options):
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def run_json(command, timeout):
+def run_json(command, timeout, environment=(), stderr=subprocess.PIPE):
     """Runs a command and returns the JSON object it printed."""
     shown = " ".join(command)
-    out, err, status = run_program(command, timeout, stderr=subprocess.PIPE)
+    out, err, status = run_program(command, timeout, environment, stderr=stderr)
     # Status 1 says that a result was wrong; the object says which.
     if status not in (0, 1):
         raise Broken(f"status {status}: {shown}\n{err.strip() or out.strip()}")
@@ -102,26 +113,30 @@ class Calibrator:
         return run_json(self.command, self.timeout)["half_round_trip_ns"]
 
 
+def weft_run(weft, ranks, nodes, *words):
+    """A job of these words, on so many ranks and virtual nodes (0: none)."""
+    virtual = ["--nodes", str(nodes)] if nodes > 0 else []
+    return [weft, "run", "-n", str(ranks), *virtual, "--", *words]
+
+
 class Weft:
     """`weft bench` under `weft run`."""
 
     name = "weft"
 
     def __init__(self, options):
-        self.program = f"{options.bin}/weft"
-        self.files = [self.program, f"{options.bin}/weft_fabric.so"]
+        self.files = [f"{options.bin}/weft", f"{options.bin}/weft_fabric.so"]
         self.options = options
 
     def missing(self):
         return missing_files(self.options.bin, ["weft"])
 
     def version(self):
-        return first_line([self.program, "--version"])
+        return first_line([self.files[0], "--version"])
 
     def command(self, cell):
-        nodes = ["--nodes", str(cell.nodes)] if cell.nodes > 0 else []
-        return [self.program, "run", "-n", str(cell.ranks), *nodes, "--", self.program, "bench",
-                cell.collective, *measuring(cell, self.options)]
+        weft = self.files[0]
+        return weft_run(weft, cell.ranks, cell.nodes, weft, "bench", cell.collective, *measuring(cell, self.options))
 
 
 class OpenMpi:
@@ -181,12 +196,12 @@ PEERS = {side.name: side for side in (OpenMpi, Mpich)}
 
 
 def measuring(cell, options):
-    """The options that all sides have in common."""
+    """The options of all sides."""
     return ["--bytes", cell.bytes_text(), "--loop", options.loop, "--seconds", f"{options.seconds:g}", "--json"]
 
 
 def digest(path):
-    """What tells one build of a file from another."""
+    """Differs between builds of a file."""
     try:
         return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()[:16]
     except OSError:
@@ -225,7 +240,7 @@ class Onlookers:
             fields = pathlib.Path("/proc/stat").read_text().split(None, 9)
         except OSError:
             return times.elapsed, 0.0
-        # user, nice, system and steal; time in interrupts is nobody's in particular.
+        # user, nice, system and steal; time in interrupts belongs to no process.
         busy = sum(int(fields[index]) for index in (1, 2, 3, 8)) / os.sysconf("SC_CLK_TCK")
         own = times.user + times.system + times.children_user + times.children_system
         return times.elapsed, busy - own

@@ -7,18 +7,13 @@ Next     docs/measuring.md, "perf/compare".
 """
 
 import statistics
-import sys
 import time
 
-from comparing.jobs import Broken, Onlookers, Unusable, run_json
+from comparing.jobs import Broken, Onlookers, Unusable, report, run_json
 
 WITHOUT_BYTES = ("barrier",)
 CALIBRATOR_FACTOR = 1.5
 FOREIGN_LIMIT = 0.1  # processors
-
-
-def report(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 class Cell:
@@ -36,7 +31,6 @@ class Cell:
     def __str__(self):
         place = f", {self.nodes} virtual nodes" if self.nodes > 0 else ""
         return f"{self.collective}, {self.ranks} ranks{place}"
-
 
     def file_name(self):
         return f"{self.collective}-{self.ranks}" + (f"-{self.nodes}" if self.nodes > 0 else "") + ".json"

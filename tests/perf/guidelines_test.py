@@ -2,59 +2,47 @@
 """Goal: perf/guidelines measures each pair and says which guidelines are broken.
 Method: the script itself with a fake weft whose times are given."""
 
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "perf" / "guidelines"
+from fakes import Run
 
-FAKE = """#!/usr/bin/env python3
-import json
-import sys
-times = {"barrier": 3.0, "broadcast": 1.0, "allreduce": 2.0}
-if sys.argv[1] == "list":
-    print(json.dumps({"algorithms": [{"collective": name} for name in times]}))
-    sys.exit(0)
-at = sys.argv.index("bench")
-name = sys.argv[at + 1]
-if name == "FAILS":
-    sys.exit(3)
-sizes = [0] if name == "barrier" else map(int, sys.argv[sys.argv.index("--bytes") + 1].split(","))
-print(json.dumps({"results": [{"bytes": size, "median_us": times[name] * (1 + size / 1024)} for size in sizes]}))
+# Times grow by as much with each KiB: barrier 3 us, broadcast 1, allreduce 2.
+ANSWER = """
+[ "$1" = list ] && echo '{"algorithms": [{"collective": "barrier"}, {"collective": "broadcast"}, {"collective": "allreduce"}]}' && exit
+collective=$(option bench "$@")
+[ "$collective" = FAILS ] && exit 3
+case $collective in barrier) time=3 sizes=0 ;; broadcast) time=1 ;; allreduce) time=2 ;; esac
+results=
+for size in ${sizes-$(option --bytes "$@" | tr , ' ')}; do
+    results="$results${results:+,}{\\"bytes\\": $size, \\"median_us\\": $((time * (1024 + size)))}"
+done
+echo "{\\"results\\": [$results]}"
 """
 
 
 def guidelines(*arguments, fails="none"):
-    with tempfile.TemporaryDirectory() as folder:
-        weft = pathlib.Path(folder) / "weft"
-        weft.write_text(FAKE.replace("FAILS", fails))
-        weft.chmod(0o755)
-        return subprocess.run([sys.executable, SCRIPT, "--bin", folder, *arguments], capture_output=True, text=True,
-                              timeout=50)
+    return Run("guidelines", ANSWER.replace("FAILS", fails), {"weft": [0]}, *arguments)
 
 
 class Guidelines(unittest.TestCase):
     def test_ratios(self):
         done = guidelines("--rounds", "2", "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual(done.status, 0, done.err)
+        rows = done.json()["rows"]
         self.assertEqual(len(rows), 1 + 2 * 3)
         self.assertAlmostEqual(rows[0]["ratio"], 3 / (2 * (1 + 8 / 1024)))
         self.assertTrue(all(row["ratio"] < 1 for row in rows[1:]))
 
     def test_what_is_broken_is_named(self):
         done = guidelines("--rounds", "1", "--limit", "1.2")
-        self.assertEqual(done.returncode, 1)
-        lines = done.stdout.splitlines()
+        self.assertEqual(done.status, 1)
+        lines = done.out.splitlines()
         self.assertIn("BROKEN", lines[0])
         self.assertTrue(all("kept" in line for line in lines[1:]))
 
     def test_a_job_that_fails(self):
         done = guidelines("--rounds", "1", fails="broadcast")
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertEqual((done.status, done.out), (3, ""))
 
 
 if __name__ == "__main__":
