@@ -31,27 +31,43 @@ def percent(value, digits=0):
 
 def not_measured(name):
     step = COMMANDS[name]
-    return ["Not measured in this run. The command, after building what it needs:", "", "```sh", step.build(), step.command, "```", ""]
+    return ["Not measured in this run. The command, after building what it needs:", "",
+            "```sh", step.build(), step.command, "```", ""]
 
 
 def by_command(name):
     return [f"`{COMMANDS[name].command}`", ""]
 
 
+def parts(results, titles, body):
+    """A part for each step: its title, and its body or the command that is missing."""
+    lines = []
+    for name, title in titles:
+        found = results.get(name)
+        lines += [f"### {title}", "", *(not_measured(name) if found is None else [*by_command(name), *body(found)])]
+    return lines
+
+
 # ---- Head -------------------------------------------------------------------------------------------
+
+HEAD = """# Performance
+
+Written by `perf/performance` from the results of one run; not by hand. All numbers come from that run and from one
+machine.
+
+## Method
+
+Collectives: each side (weft, Open MPI, MPICH) is launched anew in each round, all in turn, and times batches of calls
+with the same loop. A time is the median over the rounds of the medians over the batches; `ratio` is weft's time over
+that of the best peer, below 1 weft is faster. Quartiles are those of the rounds' own ratios. A row is *disturbed* if
+other work, or machine noise, spoilt too many of its rounds. More than one node means virtual nodes: ranks that reach
+each other over TCP on the loopback interface; the peers are then held to TCP for all messages, while weft's ranks of
+one node share memory. [Measuring](measuring.md) has the details, and what each of the other programs does.
+"""
 
 
 def head(_):
-    return [
-        "# Performance", "",
-        "Written by `perf/performance` from the results of one run; not by hand. All numbers come from that run and from one machine.", "",
-        "## Method", "",
-        "Collectives: each side (weft, Open MPI, MPICH) is launched anew in each round, all in turn, and times batches of calls with the same loop. A",
-        "time is the median over the rounds of the medians over the batches; `ratio` is weft's time over that of the best peer, below 1",
-        "weft is faster. Quartiles are those of the rounds' own ratios. A row is *disturbed* if other work, or a change of the machine's",
-        "mood, spoilt too many of its rounds. More than one node means virtual nodes: ranks that reach each other over TCP on",
-        "the loopback interface; the peers are then held to TCP for all messages, while weft's ranks of one node share memory.",
-        "[Measuring](measuring.md) has the details, and what each of the other programs does.", ""]
+    return HEAD.split("\n")
 
 
 def machine(results):
@@ -83,17 +99,18 @@ def summary(rows):
     worst = max((row for row in rows if row["ratio"] is not None), key=lambda row: row["ratio"])
     disturbed = sum(row["flagged_counted"] for row in rows)
     rounds = min(len(row["rounds"]) for row in rows)
+    where = f"{worst['ranks']} ranks, {worst['nodes']} node{'s' if worst['nodes'] > 1 else ''}"
     return [f"weft is faster than both peers in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} rows; the ratio is "
-            f"{statistics.median(ratios):.2f} in the median and {worst['ratio']:.2f} at worst ({worst['ranks']} ranks, "
-            f"{worst['nodes']} node{'s' if worst['nodes'] > 1 else ''}{', ' + size_of(worst) if worst['bytes'] else ''}). "
+            f"{statistics.median(ratios):.2f} in the median",
+            f"and {worst['ratio']:.2f} at worst ({where}{', ' + size_of(worst) if worst['bytes'] else ''}). "
             f"{rounds} rounds or more a row; {disturbed} rows disturbed.", ""]
 
 
 def collective(name, rows, again):
     seconds = {key_of(row): row["ratio"] for row in again}
     over_bytes = len({row["bytes"] for row in rows}) > 1
-    columns = ["ranks", "nodes", *(["bytes"] if over_bytes else []), "weft us", "Open MPI us", "MPICH us", "ratio", "quartiles",
-               *(["ratio again"] if again else []), ""]
+    columns = ["ranks", "nodes", *(["bytes"] if over_bytes else []), "weft us", "Open MPI us", "MPICH us", "ratio",
+               "quartiles", *(["ratio again"] if again else []), ""]
     lines = []
     for row in rows:
         lines.append([str(row["ranks"]), str(row["nodes"]), *([format_bytes(row["bytes"])] if over_bytes else []),
@@ -120,92 +137,84 @@ def spread(found):
     rows = [[row["collective"], str(row["ranks"]), str(row["nodes"]), size_of(row), format_number(row["first"]),
              format_number(row["second"]), percent(row["difference"])] for row in found["worst"]]
     return ["### Two runs", "",
-            f"The whole was measured twice. The ratios of {found['rows']} rows differ by {percent(found['median'], 1)} in the median and "
-            f"{percent(found['largest'])} at most (|first / second - 1|; the limit for the median is {percent(found['limit'])}). "
-            "The rows that differ most:", "",
-            *table(("collective", "ranks", "nodes", "bytes", "ratio", "ratio again", "difference"), rows)]
+            f"All of it was measured twice. The ratios of {found['rows']} rows differ by {percent(found['median'], 1)} in the "
+            f"median and {percent(found['largest'])} at",
+            f"most (|first / second - 1|; the limit for the median is {percent(found['limit'])}). The rows that differ most:",
+            "", *table(("collective", "ranks", "nodes", "bytes", "ratio", "ratio again", "difference"), rows)]
 
 
 def telling(results):
     found = results.get("tell_apart")
-    lines = ["## Telling a slower call apart", ""]
+    lines = ["## Detecting a slower call", ""]
     if found is None:
         return lines + not_measured("tell_apart")
-    rows = [[answer["name"], "told apart" if answer["told_apart"] else "not told apart",
-             f"{answer['slower_rounds']} of {answer['rounds']}", f"{answer['chance']:.2g}", format_number(answer["ratio"], 3),
-             f"{answer['ratio_low']:.3f} to {answer['ratio_high']:.3f}"] for answer in found["answers"]]
+    rows = [[answer["name"], "detected" if answer["told_apart"] else "no difference",
+             f"{answer['slower_rounds']} of {answer['rounds']}", f"{answer['chance']:.2g}",
+             format_number(answer["ratio"], 3), f"{answer['ratio_low']:.3f} to {answer['ratio_high']:.3f}"]
+            for answer in found["answers"]]
     return lines + by_command("tell_apart") + [
         f"{found['collective']} of {found['bytes']} bytes on {found['ranks']} ranks, {found['plain_us']:.3f} us; "
-        f"{found['seconds']:.0f} seconds. Alike sides would be told apart in {percent(found['error'])} of such runs.", "",
+        f"{found['seconds']:.0f} seconds. Between equally fast sides",
+        f"a difference would be detected in {percent(found['error'])} of such runs.", "",
         *table(("side", "verdict", "slower rounds", "by chance", "ratio", "between"), rows)]
 
 
 # ---- The other sections -----------------------------------------------------------------------------
 
 
-def puts_table(found):
+def puts_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["put_us"], 3), format_number(row["bare_put_us"], 3),
              format_number(row["put_ratio"]), format_number(row["window_us"], 4), format_number(row["bare_window_us"], 4),
-             format_number(row["window_ratio"]), format_number(row["bytes"] / row["window_us"] / 1000)] for row in found["rows"]]
-    return table(("bytes", "put us", "bare us", "ratio", "in a window us", "bare us", "ratio", "GB/s"), rows)
+             format_number(row["window_ratio"]), format_number(row["bytes"] / row["window_us"] / 1000)]
+            for row in found["rows"]]
+    return [f"Against {found['against']}; medians of {found['rounds']} rounds.", "",
+            *table(("bytes", "put us", "bare us", "ratio", "in a window us", "bare us", "ratio", "GB/s"), rows)]
 
 
 def puts(results):
     lines = ["## Puts", "",
-             "One-sided calls between two ranks against the thinnest way to do the same: a put with its flag, half of there and back, and",
-             "one put of a window of many.", ""]
+             "One-sided calls between two ranks against the thinnest way to do the same: a put with its flag, half of there",
+             "and back, and one put of a window of many.", ""]
     if results.get("puts_node") or results.get("puts_network"):
         lines += picture("puts", "puts: latency and bandwidth over bytes")
-    for name, words in (("puts_node", "On a node"), ("puts_network", "Between two virtual nodes")):
-        found = results.get(name)
-        lines += [f"### {words}", ""]
-        lines += not_measured(name) if found is None else [
-            *by_command(name), f"Against {found['against']}; medians of {found['rounds']} rounds.", "", *puts_table(found)]
-    return lines
+    return lines + parts(results, (("puts_node", "On a node"), ("puts_network", "Between two virtual nodes")), puts_part)
 
 
-def startup_table(found):
-    rows = [[str(row["ranks"]), str(row["nodes"]), format_number(row["total_s"], 3), format_number(row["phases_s"]["launch"], 3),
-             format_number(row["phases_s"]["join"], 3), format_number(row["phases_s"]["network"], 3),
+def startup_part(found):
+    rows = [[str(row["ranks"]), str(row["nodes"]), format_number(row["total_s"], 3),
+             *(format_number(row["phases_s"][name], 3) for name in ("launch", "join", "network")),
              format_number(row["phases_s"]["barrier"] * 1000), format_number(row["pss_bytes"] / 2**20),
              format_number(row["segment_touched_bytes"] / 2**10, 0)] for row in found["rows"]]
-    lines = table(("ranks", "nodes", "total s", "launch s", "join s", "network s", "first barrier ms", "memory of a rank MiB",
-                   "touched put targets KiB"), rows)
+    lines = table(("ranks", "nodes", "total s", "launch s", "join s", "network s", "first barrier ms",
+                   "memory of a rank MiB", "touched put targets KiB"), rows)
     grows = found["growth"]
     if grows is not None:
-        lines += [f"From {grows['from_ranks']} to {grows['to_ranks']} ranks the total grows as n^{grows['total_s_exponent']:.2f}, the memory "
-                  f"of a rank as n^{grows['pss_bytes_exponent']:.2f}.", ""]
-    return lines
+        lines += [f"From {grows['from_ranks']} to {grows['to_ranks']} ranks the total grows as "
+                  f"n^{grows['total_s_exponent']:.2f}, the memory of a rank as n^{grows['pss_bytes_exponent']:.2f}.", ""]
+    return [f"Medians of {found['rounds']} launches; phases are those of the slowest rank.", "", *lines]
 
 
 def startup(results):
     lines = ["## Start-up", ""]
     if results.get("startup") or results.get("startup_nodes"):
         lines += picture("startup", "start-up: seconds and memory over ranks")
-    for name, words in (("startup", "On a node"), ("startup_nodes", "On two virtual nodes")):
-        found = results.get(name)
-        lines += [f"### {words}", ""]
-        lines += not_measured(name) if found is None else [
-            *by_command(name), f"Medians of {found['rounds']} launches; phases are those of the slowest rank.", "", *startup_table(found)]
-    return lines
+    return lines + parts(results, (("startup", "On a node"), ("startup_nodes", "On two virtual nodes")), startup_part)
+
+
+def overlap_part(found):
+    rows = [[format_bytes(row["bytes"]), format_number(row["blocking_us"], 1), format_number(row["computing_us"], 1),
+             percent(row["hidden_computing"]), format_number(row["sleeping_us"], 1), percent(row["hidden_sleeping"])]
+            for row in found["rows"]]
+    return [f"{found['ranks']} ranks, {found['nodes']} nodes, {found['provider']}, {found['rounds']} rounds.", "",
+            *table(("bytes", "blocking us", "with computing us", "hidden", "with sleeping us", "hidden"), rows)]
 
 
 def overlap(results):
-    lines = ["## Overlap", "",
-             "An allreduce behind which a rank computes, or sleeps, for as long as the call would take alone, without and with a progress thread.",
-             "*Hidden* is the part of the call that went on meanwhile; below zero, both together took longer than one after the other.", ""]
-    for name, words in (("overlap_calls", "Progress in calls"), ("overlap_thread", "A progress thread")):
-        found = results.get(name)
-        lines += [f"### {words}", ""]
-        if found is None:
-            lines += not_measured(name)
-            continue
-        rows = [[format_bytes(row["bytes"]), format_number(row["blocking_us"], 1), format_number(row["computing_us"], 1),
-                 percent(row["hidden_computing"]), format_number(row["sleeping_us"], 1), percent(row["hidden_sleeping"])]
-                for row in found["rows"]]
-        lines += [*by_command(name), f"{found['ranks']} ranks, {found['nodes']} nodes, {found['provider']}, {found['rounds']} rounds.", "",
-                  *table(("bytes", "blocking us", "with computing us", "hidden", "with sleeping us", "hidden"), rows)]
-    return lines
+    return ["## Overlap", "",
+            "An allreduce during which a rank computes, or sleeps, for as long as the call would take alone, without and with",
+            "a progress thread. *Hidden* is the part of the call that overlapped; below zero, both together took longer than",
+            "one after the other.", "",
+            *parts(results, (("overlap_calls", "Progress in calls"), ("overlap_thread", "A progress thread")), overlap_part)]
 
 
 def simulator(results):
@@ -220,14 +229,26 @@ def simulator(results):
             *table(("case", "least s", "median s", "goal s", "messages or schedules", ""), rows)]
 
 
+REPEATING = f"""## How to repeat it
+
+On a machine where nothing else runs; what it needs beside the build is named in `cmake/debian-packages.txt` (group
+peers). All of it takes less than an hour on two processors, and goes on where it was interrupted.
+
+```sh
+{PRELUDE}
+cmake --build --preset release --target perf_put_compare --target perf_overlap --target perf_simulate
+perf/performance                        # measures into build/performance and writes this page and its plots
+perf/performance --render               # the page again, from the results that are there
+```
+
+One part alone:
+
+```sh
+"""
+
+
 def repeating(_):
-    return ["## How to repeat it", "",
-            "On a machine where nothing else runs; what it needs beside the build is named in",
-            "`cmake/debian-packages.txt` (group peers). All of it takes less than an hour on two processors, and goes on where it was interrupted.", "",
-            "```sh", PRELUDE, "cmake --build --preset release --target perf_put_compare --target perf_overlap --target perf_simulate",
-            "perf/performance                        # measures into build/performance and writes this page and its plots",
-            "perf/performance --render               # the page again, from the results that are there", "```", "",
-            "One part alone:", "", "```sh", *(step.command for step in STEPS), "```"]
+    return [*REPEATING.splitlines(), *(step.command for step in STEPS), "```"]
 
 
 SECTIONS = (head, machine, collectives, telling, puts, startup, overlap, simulator, repeating)

@@ -63,7 +63,7 @@ class Text(unittest.TestCase):
                             ("### On two virtual nodes", "startup_nodes"), ("### Progress in calls", "overlap_calls"),
                             ("### A progress thread", "overlap_thread"), ("## The simulator", "simulate")):
             self.assertEqual(table_rows(section(self.page, title)), len(self.results[name]["rows"]), title)
-        self.assertEqual(table_rows(section(self.page, "## Telling a slower call apart")), 2)
+        self.assertEqual(table_rows(section(self.page, "## Detecting a slower call")), 2)
         self.assertEqual(table_rows(section(self.page, "### Two runs")), len(self.results["compare"]["spread"]["worst"]))
         self.assertIn(self.results["compare"]["machine"]["processor"], section(self.page, "## Machine"))
         self.assertNotIn("Not measured", self.page)
