@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spread - how much the ratios of two runs of the same cells differ.
 
-Idea     A ratio that is a property of the two libraries comes out alike when it is measured again. What a run
+Idea     A ratio that is a property of the two libraries comes out the same when it is measured again. What a run
          is worth shows in |first / second - 1| over its rows: its median, and the rows where it is worst.
 """
 

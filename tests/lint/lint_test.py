@@ -53,12 +53,6 @@ class Rules(unittest.TestCase):
             self.assertEqual(lines_of(rule, "src/link/fabric/a.cpp", fine), [], fine)
         self.assertEqual(lines_of(rule, "providers/tcp.cpp", '"tcp"'), [])
 
-    def test_plan_and_collectives_read_no_clock(self):
-        for text in ("auto t = std::chrono::steady_clock::now();", "getenv(name);", "std::thread t;"):
-            self.assertEqual(lines_of(rules.purity, "src/plan/simulate/a.cpp", text), [1], text)
-            self.assertEqual(lines_of(rules.purity, "src/run/runtime/a.cpp", text), [])
-        self.assertEqual(lines_of(rules.purity, "collectives/a.cpp", "// like getenv()\n"), [])
-
     def test_head_comment_is_there(self):
         rule = rules.head_comment
         good = SPDX + "// a.hpp - what it is.\n"
@@ -80,14 +74,19 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 500), [])
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 501), [501])
 
-    def test_leftovers_are_reported(self):
-        self.assertEqual(lines_of(rules.leftovers, "src/a.cpp", "// TO" "DO: later\n"), [1])
-        self.assertEqual(lines_of(rules.leftovers, "docs/a.md", "\nFIX" "ME\n"), [2])
-        self.assertEqual(lines_of(rules.leftovers, "docs/a.md", "to do, fixed\n"), [])
-
-    def test_paths_of_one_machine_are_reported(self):
-        self.assertEqual(lines_of(rules.machine_paths, "docs/a.md", "see /ho" "me/me/notes\n"), [1])
-        self.assertEqual(lines_of(rules.machine_paths, "docs/a.md", "a/work/b ${X}/home/y\n"), [])
+    def test_patterns(self):
+        for path, text, lines in (
+                ("src/plan/simulate/a.cpp", "auto t = std::chrono::steady_clock::now();", [1]),
+                ("src/plan/simulate/a.cpp", "getenv(name);", [1]), ("src/plan/simulate/a.cpp", "std::thread t;", [1]),
+                ("src/run/runtime/a.cpp", "std::thread t;", []), ("collectives/a.cpp", "// like getenv()\n", []),
+                ("src/a.cpp", "// TO" "DO: later\n", [1]), ("docs/a.md", "\nFIX" "ME\n", [2]), ("docs/a.md", "to do, fixed\n", []),
+                ("docs/a.md", "see /ho" "me/me/notes\n", [1]), ("docs/a.md", "a/work/b ${X}/home/y\n", []),
+                ("cmake/a.sh", "# all ranks alike\n", [1]), ("docs/a.md", "Nobody waits; one tells them apart.\n", [1]),
+                ("perf/a.cpp", 'f("{} is none of the types");\nf("is told well apart");\n', [1, 2]),
+                ("docs/a.md", "perf/tell-apart, told_apart, none of these; go, shared, hearing\n", []),
+                ("docs/decisions/1.md", "alike\n", []),
+                ("src/a.cpp", "int a;  // lint: allow(word): a name of others: mood\n", [])):
+            self.assertEqual(lines_of(rules.patterns, path, text), lines, text)
 
     def test_the_top_of_the_tree_stays_as_it_is(self):
         self.assertEqual(lines_of(rules.root_entries, "notes.txt", ""), [1])

@@ -30,6 +30,12 @@ IMPURE_CODE = re.compile(r"std::chrono|std::thread|std::j?thread|std::random_dev
                          r"|\b(?:clock_gettime|gettimeofday|getenv|fopen|rdtsc|__rdtsc)\b")
 LEFTOVER = re.compile(r"\b(?:FIX" r"ME|TO" r"DO|XX" r"X|HA" r"CK)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.}~/])/(?:home|root|work|Users|workspace|scratch)/\w")
+# Decisions are never edited; these rules and their tests name the words.
+WITH_OLD_WORDS = ("docs/decisions", "tests/lint")
+NOT_YET_CLEAN = ("collectives", "include", "perf/apps", "perf/micro", "perf/peer", "providers", "src", "tests")
+OLD_WORDS = re.compile(
+    r"(?<![`\"])\b(?:alike|(?:no|some|any|every)body|whoever|moods?|summons|vigil|last words|hears?|heard|for ever"
+    r"|without a word|(?:is|are) none of|lets? go)\b|\bt(?:ell|ells|old|elling)\s(?:[^.]{0,40}\s)?apart\b", re.I)
 DOCS_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\w")
 VARIABLE_TABLE = ("src/base/environment.hpp", "src/base/environment.cpp")
 COLLECTIVE_TABLE = "collectives/collective_traits.hpp"
@@ -49,6 +55,30 @@ def _in_lines(source, rule, text, problem_of):
         problem = problem_of(line)
         if problem and not source.allows(number, rule):
             yield source.finding(number, rule, problem)
+
+
+def _where(applies, text="text"):
+    return lambda source: getattr(source, text) if applies(source) else ""
+
+
+# Rules that are one pattern: where it is looked for, what must not stand there, what to do.
+PATTERNS = {
+    "pure": (_where(lambda source: source.is_cpp and source.under(*PURE), "bare_code"), IMPURE_CODE,
+             "plan/ and collectives/ depend on their arguments alone"),
+    "leftover": (_where(lambda source: True), LEFTOVER, "do it, or open an issue"),
+    "machine-path": (_where(lambda source: True), MACHINE_PATH, "exists on one machine only"),
+    "word": (_where(lambda source: not source.under(*WITH_OLD_WORDS, *NOT_YET_CLEAN)), OLD_WORDS,
+             "say it in plain technical terms (docs/glossary.md)"),
+}
+
+
+def patterns(source):
+    for rule, (where, pattern, advice) in PATTERNS.items():
+        def problem_of(line, pattern=pattern, advice=advice):
+            found = pattern.search(line)
+            return found and f"{found[0]}: {advice}"
+
+        yield from _in_lines(source, rule, where(source), problem_of)
 
 
 def collective_names(source):
@@ -80,17 +110,6 @@ def provider_names(source):
         return names and f"names the provider {names[0]}; put what is special about it in providers/"
 
     yield from _in_lines(source, "provider-name", source.text, problem_of)
-
-
-def purity(source):
-    if not (source.is_cpp and source.under(*PURE)):
-        return
-
-    def problem_of(line):
-        found = IMPURE_CODE.search(line)
-        return found and f"{found[0]}: plan/ and collectives/ depend on their arguments alone"
-
-    yield from _in_lines(source, "pure", source.bare_code, problem_of)
 
 
 def head_comment(source, files=()):
@@ -162,22 +181,6 @@ def function_length(source):
         head_start = at + 1
 
 
-def leftovers(source):
-    def problem_of(line):
-        found = LEFTOVER.search(line)
-        return found and f"{found[0]} left over: do it, or open an issue"
-
-    yield from _in_lines(source, "leftover", source.text, problem_of)
-
-
-def machine_paths(source):
-    def problem_of(line):
-        found = MACHINE_PATH.search(line)
-        return found and f"{found[0]}... exists on somebody's machine only"
-
-    yield from _in_lines(source, "machine-path", source.text, problem_of)
-
-
 def root_entries(source):
     first = source.path.parts[0]
     if first not in ROOT_ENTRIES and not first.startswith("."):
@@ -227,5 +230,4 @@ def unknown_variables(source, names):
                                      f"{match[0]} is not in the table of {VARIABLE_TABLE[1]}")
 
 
-RULES = [collective_names, provider_names, purity, pragma_once, file_length, function_length,
-         leftovers, machine_paths, root_entries]
+RULES = [collective_names, provider_names, patterns, pragma_once, file_length, function_length, root_entries]

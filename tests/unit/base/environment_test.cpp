@@ -165,7 +165,7 @@ std::string guide() {
 
 /// The table of the guide's page.
 std::string markdown_table() {
-    std::string text = "| Variable | Default | Alike | Value | Meaning |\n|---|---|---|---|---|\n";
+    std::string text = "| Variable | Default | Same | Value | Meaning |\n|---|---|---|---|---|\n";
     for (const Variable& variable : variables()) {
         const std::string fallback =
             variable.fallback.empty() ? " " : fmt::format(" `{}` ", variable.fallback);
