@@ -5,7 +5,7 @@ Method: lists that can be written from a program or the header are written anew 
 objects are compared with those of objects that the programs print.
 
 usage: interfaces_test.py WEFT [--write]        --write puts the lists that can be written into the page"""
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -198,25 +198,16 @@ class Interfaces(unittest.TestCase):
                     self.check_fields(f"weft {name}",
                                       [json.loads(run(WEFT, name, *call, "--json")) for call in written])
 
-    def script_test(self, name):
-        """The module that tests a script: it runs it between programs that print times by plan."""
-        path = ROOT / f"tests/perf/{name}_test.py"
-        spec = importlib.util.spec_from_file_location(f"{name}_test", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    def scripted(self, name, plan, *arguments):
-        result = self.script_test(name).Job(plan, *arguments, "--json").result
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.check_fields(f"perf/{name}", [json.loads(result.stdout)])
-
     def test_objects_of_the_scripts_have_the_fields_of_the_page(self):
-        self.scripted("compare", {"mpiexec": [3]}, "--quick", "--collectives", "barrier")
-        self.scripted("startup", [1], "--ranks", "2,8", "--rounds", "1")
-        told = self.script_test("tell_apart").call({}, "--rounds", "20", "--json")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.check_fields("perf/tell-apart", [json.loads(told.stdout)])
+        """As the tests of the scripts run them: between programs that print times by plan."""
+        sys.path.insert(0, str(ROOT / "tests/perf"))
+        for name, call, plan, arguments in (
+                ("compare", "Job", {"mpiexec": [3]}, ("--quick", "--collectives", "barrier")),
+                ("startup", "startup", [1], ("--ranks", "2,8", "--rounds", "1")),
+                ("tell_apart", "call", {}, ("--rounds", "20"))):
+            done = getattr(importlib.import_module(f"{name}_test"), call)(plan, *arguments, "--json")
+            self.assertEqual(done.status, 0, done.err)
+            self.check_fields(f"perf/{name.replace('_', '-')}", [done.json()])
 
 
 if __name__ == "__main__":
