@@ -3,11 +3,20 @@
 
 import argparse
 import math
+import pathlib
+import re
 
 from comparing.jobs import BIN, PEERS, Unusable
 
-COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter",
-               "scan", "exscan")
+
+def read_collectives():
+    """The names of the enumeration, without those of calls with counts, which the peers do not make."""
+    header = pathlib.Path(__file__).resolve().parent.parent.parent / "include/weft/types.hpp"
+    names = re.search(r"enum class Collective[^{]*\{([^}]*)\}", header.read_text(encoding="utf-8"))[1]
+    return tuple(name for name in re.findall(r"\w+", names) if not name.endswith("v"))
+
+
+COLLECTIVES = read_collectives()
 ROUNDS_MIN = 9
 SUFFIXES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

@@ -22,7 +22,7 @@ def check_tree(root):
     if table is None:
         raise ValueError(f"{rooms.TABLE} is missing under {root}")
     room_list = rooms.read_table(table.text)
-    variables = rules.table_of_variables(sources)
+    variables, collectives = rules.table_of_variables(sources), rules.collectives_of(sources)
     findings = [*rooms.check_table(table, room_list), *rooms.check_use(table, sources, files, room_list),
                 *fields.check_fields(sources)]
     for source in sources:
@@ -31,6 +31,7 @@ def check_tree(root):
         findings += rules.broken_links(source, root)
         findings += rules.missing_pages(source, root)
         findings += rules.unknown_variables(source, variables)
+        findings += rules.forgotten_collectives(source, collectives)
         for rule in rules.RULES:
             findings += rule(source)
     return sorted(set(findings)), len(sources)

@@ -88,6 +88,14 @@ class Rules(unittest.TestCase):
                 ("src/a.cpp", "int a;  // lint: allow(word): a name of others: mood\n", [])):
             self.assertEqual(lines_of(rules.patterns, path, text), lines, text)
 
+    def test_the_readme_names_all_collectives(self):
+        table = Source(rules.COLLECTIVE_TABLE, 'CollectiveTraits{dance, "dance", 1}, CollectiveTraits{reel, "reel"}')
+        names = rules.collectives_of([table])
+        self.assertEqual(names, ["dance", "reel"])
+        self.assertEqual(lines_of(rules.forgotten_collectives, "README.md", "dance, reel_by_reel\n", names), [1])
+        self.assertEqual(lines_of(rules.forgotten_collectives, "README.md", "dance, `reel`\n", names), [])
+        self.assertEqual(lines_of(rules.forgotten_collectives, "docs/a.md", "\n", names), [])
+
     def test_the_top_of_the_tree_stays_as_it_is(self):
         self.assertEqual(lines_of(rules.root_entries, "notes.txt", ""), [1])
         self.assertEqual(lines_of(rules.root_entries, "src/notes.txt", ""), [])

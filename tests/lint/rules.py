@@ -209,13 +209,25 @@ def missing_pages(source, root):
             yield source.finding(line, "page", f"{match[0]} does not exist")
 
 
+def collectives_of(sources):
+    """The names in the table of traits."""
+    return re.findall(r'CollectiveTraits\{\w+, "(\w+)"', "".join(
+        source.without_comments for source in sources if source.path.as_posix() == COLLECTIVE_TABLE))
+
+
+def forgotten_collectives(source, names):
+    """The README names all collectives."""
+    if source.path.as_posix() == "README.md":
+        for name in names:
+            if not re.search(rf"\b{name}\b", source.text):
+                yield source.finding(1, "readme", f"does not name the collective {name}")
+
+
 def table_of_variables(sources):
     """Names that the table of the environment has, the variables that force an algorithm included."""
     text = "".join(s.without_comments for s in sources if s.path.as_posix() in VARIABLE_TABLE)
     names = set(re.findall(r'"(WEFT_[A-Z_]*[A-Z])"', text))
-    collectives = re.findall(r'CollectiveTraits\{\w+, "(\w+)"', "".join(
-        s.without_comments for s in sources if s.path.as_posix() == COLLECTIVE_TABLE))
-    return names | {"WEFT_" + name.upper() for name in collectives}
+    return names | {"WEFT_" + name.upper() for name in collectives_of(sources)}
 
 
 def unknown_variables(source, names):
