@@ -6,7 +6,7 @@ import math
 import pathlib
 import re
 
-from comparing.jobs import BIN, PEERS, Unusable
+from comparing.jobs import BIN, PEERS, require
 
 
 def read_collectives():
@@ -34,19 +34,17 @@ FULL = {**USUAL, "collectives": "barrier,broadcast,allreduce", "ranks": "2,4,8,1
 def read_size(text):
     factor = SUFFIXES.get(text[-1:].upper(), 1)
     digits = text[:-1] if factor > 1 else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise Unusable(f'--bytes: "{text}" is not a size; expected bytes such as 8, 64K or 1M')
+    require(digits.isascii() and digits.isdigit(), f'--bytes: "{text}" is not a size; expected bytes such as 8, 64K or 1M')
     value = int(digits) * factor
-    if value % 8 != 0:
-        raise Unusable(f"--bytes: {value} is not a multiple of 8, the size of a double")
+    require(value % 8 == 0, f"--bytes: {value} is not a multiple of 8, the size of a double")
     return value
 
 
 def read_counts(name, text, least):
     counts = []
     for part in text.split(","):
-        if not (part.isascii() and part.isdigit()) or int(part) < least:
-            raise Unusable(f'{name}: "{part}" is not a whole number of {least} or more')
+        require(part.isascii() and part.isdigit() and int(part) >= least,
+                f'{name}: "{part}" is not a whole number of {least} or more')
         counts.append(int(part))
     return counts
 
@@ -66,8 +64,7 @@ def read_shapes(ranks, nodes):
 def read_names(option, text, known):
     names = list(dict.fromkeys(text.split(",")))
     for name in names:
-        if name not in known:
-            raise Unusable(f'{option}: "{name}" is unknown; expected some of {", ".join(known)}')
+        require(name in known, f'{option}: "{name}" is unknown; expected some of {", ".join(known)}')
     return names
 
 
@@ -119,8 +116,7 @@ def declare_results(parser):
 
 def fill_in(options):
     """What was not given comes from the set of cells."""
-    if options.quick and options.full:
-        raise Unusable("--quick and --full exclude each other")
+    require(not (options.quick and options.full), "--quick and --full exclude each other")
     usual = FULL if options.full else QUICK if options.quick else USUAL
     for name in ("collectives", "ranks", "bytes", "timeout", "minutes"):
         if getattr(options, name) is None:
@@ -131,19 +127,16 @@ def fill_in(options):
 
 
 def check(options):
-    if options.rounds < ROUNDS_MIN:
-        raise Unusable(f"--rounds: {options.rounds} is fewer than {ROUNDS_MIN}: a median over fewer says little")
-    if options.limit is not None and not 0 < options.limit < math.inf:
-        raise Unusable(f"--limit: {options.limit} is not a ratio; expected a number above 0 such as 1.0")
-    if not 1e-3 <= options.seconds <= 3600:
-        raise Unusable(f"--seconds: {options.seconds:g} is not from 0.001 to 3600")
+    require(options.rounds >= ROUNDS_MIN,
+            f"--rounds: {options.rounds} is fewer than {ROUNDS_MIN}: a median over fewer says little")
+    require(options.limit is None or 0 < options.limit < math.inf,
+            f"--limit: {options.limit} is not a ratio; expected a number above 0 such as 1.0")
+    require(1e-3 <= options.seconds <= 3600, f"--seconds: {options.seconds:g} is not from 0.001 to 3600")
     for name in ("minutes", "timeout"):
-        if not 0 < getattr(options, name) < math.inf:
-            raise Unusable(f"--{name}: {getattr(options, name):g} is not a number above 0")
-    if options.repeat < 1:
-        raise Unusable(f"--repeat: {options.repeat} is not 1 or more")
-    if options.against is not None and options.repeat > 1:
-        raise Unusable("--against and --repeat exclude each other: a run has one other to differ from")
+        require(0 < getattr(options, name) < math.inf, f"--{name}: {getattr(options, name):g} is not a number above 0")
+    require(options.repeat >= 1, f"--repeat: {options.repeat} is not 1 or more")
+    require(options.against is None or options.repeat == 1,
+            "--against and --repeat exclude each other: a run has one other to differ from")
 
 
 def read_arguments(arguments, summary):

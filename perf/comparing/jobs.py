@@ -29,6 +29,12 @@ class Broken(Exception):
     """A side could not run: exit status 3."""
 
 
+def require(holds, complaint):
+    """Refuses arguments unless what must hold does."""
+    if not holds:
+        raise Unusable(complaint)
+
+
 def report(text):
     print(text, file=sys.stderr, flush=True)
 

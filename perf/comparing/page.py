@@ -21,7 +21,10 @@ def import_pyplot():
         raise Broken("plots are drawn with Matplotlib, which is not installed (Debian: python3-matplotlib)") from None
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "none", "font.size": 9,
-                                "axes.spines.top": False, "axes.spines.right": False})
+                                "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 9,
+                                "axes.grid": True, "grid.linewidth": 0.4, "grid.alpha": 0.6, "axes.axisbelow": True,
+                                "legend.frameon": False, "legend.fontsize": 8, "lines.markersize": 3.5,
+                                "lines.linewidth": 1.2, "figure.constrained_layout.use": True})
     import matplotlib.pyplot
     return matplotlib.pyplot
 
@@ -45,17 +48,22 @@ def scale_log(axes, values):
         axes.set_ylim(min(values) / 1.5, max(values) * 1.5)
 
 
+def scale_powers(axes, ticks, words):
+    """An axis of powers of two, with words at the ticks."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks)
+    axes.xaxis.set_major_formatter(lambda value, _: words(round(value)))
+    axes.minorticks_off()
+
+
 def draw_over_bytes(axes, rows):
     for field, label, color, marker in SIDES:
         points = [(row["bytes"], row[field]) for row in rows if row[field] is not None]
         if points:
-            axes.plot(*zip(*points), marker=marker, markersize=3.5, linewidth=1.2, color=color, label=label)
-    axes.set_xscale("log", base=2)
+            axes.plot(*zip(*points), marker=marker, color=color, label=label)
     scale_log(axes, [row[side[0]] for row in rows for side in SIDES])
     ticks = [row["bytes"] for row in rows]
-    axes.set_xticks(ticks[:: 2 if len(ticks) > 4 else 1])
-    axes.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)))
-    axes.minorticks_off()
+    scale_powers(axes, ticks[:: 2 if len(ticks) > 4 else 1], format_bytes)
 
 
 def draw_panels(pyplot, rows):
@@ -63,25 +71,23 @@ def draw_panels(pyplot, rows):
     cells = cells_of(rows)
     columns = min(4, len(cells))
     lines = -(-len(cells) // columns)
-    figure, grid = pyplot.subplots(lines, columns, figsize=(0.4 + 2.5 * columns, 0.5 + 2.1 * lines), squeeze=False,
-                                   layout="constrained")
+    figure, grid = pyplot.subplots(lines, columns, figsize=(0.4 + 2.5 * columns, 0.5 + 2.1 * lines), squeeze=False)
     for axes in list(grid.flat)[len(cells):]:
         axes.remove()
     for number, (axes, (nodes, ranks)) in enumerate(zip(grid.flat, cells)):
         draw_over_bytes(axes, [row for row in rows if (row["nodes"], row["ranks"]) == (nodes, ranks)])
-        axes.set_title(place_of(nodes, ranks), fontsize=9)
+        axes.set_title(place_of(nodes, ranks))
         if number % columns == 0:
             axes.set_ylabel("microseconds")
-        axes.grid(True, linewidth=0.4, alpha=0.6)
     if grid[0][0].get_legend_handles_labels()[0]:
-        grid[0][0].legend(frameon=False, fontsize=8)
+        grid[0][0].legend()
     return figure
 
 
 def draw_bars(pyplot, rows):
     """One panel: a group of bars for each number of ranks and nodes."""
     rows = sorted(rows, key=lambda row: (row["nodes"], row["ranks"], row["bytes"]))
-    figure, axes = pyplot.subplots(figsize=(max(4.0, 0.8 + 1.0 * len(rows)), 2.9), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(max(4.0, 0.8 + 1.0 * len(rows)), 2.9))
     shown = [side for side in SIDES if any(row[side[0]] is not None for row in rows)]
     width = 0.8 / max(len(shown), 1)
     for place, (field, label, color, _) in enumerate(shown):
@@ -91,10 +97,9 @@ def draw_bars(pyplot, rows):
     scale_log(axes, [row[side[0]] for row in rows for side in shown])
     axes.set_xticks(range(len(rows)), [place_of(row["nodes"], row["ranks"]).replace(", ", ",\n") for row in rows])
     axes.set_ylabel("microseconds")
-    axes.grid(True, axis="y", linewidth=0.4, alpha=0.6)
-    axes.set_axisbelow(True)
+    axes.grid(False, axis="x")
     if shown:
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend()
     return figure
 
 
@@ -128,13 +133,16 @@ def ratio_text(row):
     return f"{row['ratio']:.2f} | {row['ratio_low']:.2f} to {row['ratio_high']:.2f}"
 
 
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+            *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
 def markdown_table(rows):
-    lines = ["| collective | ranks | nodes | bytes | weft us | Open MPI us | MPICH us | ratio | quartiles of the ratio | |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
-    lines += [f"| {row['collective']} | {row['ranks']} | {row['nodes']} | {row['bytes']} | {format_number(row['weft_us'])} "
-              f"| {format_number(row['openmpi_us'])} | {format_number(row['mpich_us'])} | {ratio_text(row)} "
-              f"| {remark_on(row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
+    head = ("collective", "ranks", "nodes", "bytes", "weft us", "Open MPI us", "MPICH us", "ratio", "quartiles of the ratio", "")
+    return "\n".join(table(head, [
+        [row["collective"], *(str(row[name]) for name in ("ranks", "nodes", "bytes")),
+         *(format_number(row[side[0]]) for side in SIDES), ratio_text(row), remark_on(row)] for row in rows]))
 
 
 def save(pyplot, figure, path):

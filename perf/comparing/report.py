@@ -9,16 +9,12 @@ Next     plots.py for what is drawn; steps.py for the commands.
 
 import statistics
 
-from comparing.page import format_bytes, format_number, ratio_text, remark_on
+from comparing.page import format_bytes, format_number, ratio_text, remark_on, table
 from comparing.spread import key_of
 from comparing.steps import PRELUDE, STEPS
 
 COMMANDS = {step.name: step for step in STEPS}
 SIDES = ("weft", "openmpi", "mpich")
-
-
-def table(head, rows):
-    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
 def picture(name, words):

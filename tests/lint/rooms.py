@@ -7,6 +7,7 @@ Holds    The table is the only description: a room that it does not name is a fi
 import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 TABLE = Path("docs/architecture.md")
@@ -16,17 +17,9 @@ FOR_ALL = "include/weft/types.hpp"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 EXTENSIONS = (".hpp", ".h", ".inc")
 
-STANDARD = set("""algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv
- chrono cinttypes climits clocale cmath codecvt compare complex concepts condition_variable coroutine
- csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype deque
- exception execution filesystem format forward_list fstream functional future initializer_list iomanip
- ios iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new
- numbers numeric optional ostream queue random ranges ratio regex scoped_allocator semaphore set
- shared_mutex source_location span sstream stack stdexcept stop_token streambuf string string_view
- syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map unordered_set
- utility valarray variant vector version
- assert.h ctype.h errno.h float.h inttypes.h limits.h math.h stdalign.h stdarg.h stdatomic.h stdbool.h
- stddef.h stdint.h stdio.h stdlib.h string.h time.h""".split())
+# Headers of the standard library: a name without folder and extension, and those of C.
+STANDARD = re.compile(r"[a-z_]+|(?:assert|ctype|errno|float|inttypes|limits|math|std(?:align|arg|atomic|bool|def|int|io|lib)"
+                      r"|string|time)\.h")
 POSIX = set("""arpa/inet.h dirent.h dlfcn.h elf.h fcntl.h grp.h ifaddrs.h linux/* net/if.h netdb.h
  netinet/* poll.h pthread.h pwd.h sched.h signal.h spawn.h strings.h sys/* syslog.h termios.h
  unistd.h wait.h""".split())
@@ -114,7 +107,7 @@ def _foreign_allowances(room, path, name):
 
 
 def _foreign_problem(room, path, name):
-    if name in STANDARD:
+    if STANDARD.fullmatch(name):
         if room.pure and name in IMPURE:
             return f"{room.name} is pure: no clock, thread or file, hence no <{name}>"
         return None
@@ -129,7 +122,7 @@ def _foreign_problem(room, path, name):
 def _include_problem(source, room, bracket, name, files, rooms):
     target = resolve(name, source.path, files)
     if target is None:
-        if bracket == '"' and name not in STANDARD:
+        if bracket == '"' and not STANDARD.fullmatch(name):
             return f'"{name}" is no file of the project; foreign headers stand in <>'
         return _foreign_problem(room, source.path, name)
     target_room = room_of(target, rooms)
@@ -182,22 +175,10 @@ def find_circle(rooms):
     edges = {room.name: [other.name for other in rooms if other is not room and not room.any_room
                          and any(fnmatch(other.name, item) for item in room.rooms)]
              for room in rooms}
-    done = set()
-
-    def visit(name, path):
-        if name in path:
-            return path[path.index(name):] + [name]
-        if name in done:
-            return None
-        done.add(name)
-        for other in edges[name]:
-            if circle := visit(other, path + [name]):
-                return circle
-        return None
-
-    for name in edges:
-        if circle := visit(name, []):
-            return circle
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return error.args[1][::-1]  # it lists who is included before who includes
     return None
 
 
