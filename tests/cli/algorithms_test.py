@@ -23,13 +23,14 @@ Every algorithm that the registry holds, with what the verifier proves of its pr
 `tests/cli/algorithms_test.py build/dev/bin/weft --write`; the test without `--write` compares it with the programs.
 How one is chosen: [selection.md](selection.md). How one is added: [collectives](../collectives/README.md).
 
-- An algorithm is forced by its spec: `WEFT_ALLREDUCE=ring`, or `--algorithm ring:segments=4` of `weft bench`, `verify`, `show`,
-  `simulate` and `cost`. Parameters stand with their defaults.
-- **order**: operands are combined in rank order, at least if the operation asks for it. **bits**: all ranks get the same
-  bits, floating point included. **sync**: no rank completes before all have entered.
-- The last columns are counted from the programs that the plain name has for 8 ranks on 2 nodes and 13 on 3 (4,4 and 5,5,3), {BYTES // 1024} KiB in
-  each vector or, where a rank has a block of its own, in each block; root 0. *Rounds*: the longest chain of puts and waits.
-  *Puts*: those with data, and + signals. *Sent*: by the rank that sends most, in vectors or blocks of {BYTES // 1024} KiB.
+- An algorithm is forced by its spec: `WEFT_ALLREDUCE=ring`, or `--algorithm ring:segments=4` of `weft bench`,
+  `verify`, `show`, `simulate` and `cost`. Parameters stand with their defaults.
+- **order**: operands are combined in rank order, at least if the operation asks for it. **bits**: all ranks get the
+  same bits, floating point included. **sync**: no rank completes before all have entered.
+- The last columns are counted from the programs that the plain name has for 8 ranks on 2 nodes and 13 on 3 (4,4 and
+  5,5,3), {BYTES // 1024} KiB in each vector or, where a rank has a block of its own, in each block; root 0. *Rounds*: the longest
+  chain of puts and waits. *Puts*: those with data, and + signals. *Sent*: by the rank that sends most, in vectors or
+  blocks of {BYTES // 1024} KiB.
 """
 
 

@@ -70,6 +70,12 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "// #pragma once\n"), [1])
         self.assertEqual(lines_of(rules.pragma_once, "src/base/a.hpp", "#pragma once\n"), [])
 
+    def test_long_lines_are_reported(self):
+        for path, text, lines in (("perf/a.cpp", "// " + "a" * 98, [1]), ("perf/a.cpp", "// " + "a" * 97, []),
+                                  ("docs/a.md", "a" * 121, [1]), ("docs/a.md", "| " + "a" * 121, []),
+                                  ("docs/a.md", "```\n" + "a" * 121 + "\n```\n" + "b" * 121, [4]), ("perf/a.py", "a" * 121, [])):
+            self.assertEqual(lines_of(rules.line_length, path, text), lines, path)
+
     def test_long_files_are_reported(self):
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 500), [])
         self.assertEqual(lines_of(rules.file_length, "src/a.cpp", "int x;\n" * 501), [501])
