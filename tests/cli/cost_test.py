@@ -188,7 +188,7 @@ class Cost(unittest.TestCase):
                 self.assertEqual(row["difference"]["messages"], 0)
             for row in (rows[0], rows[2]):
                 self.assertAlmostEqual(row["difference"]["time_us"], 0, 9)
-            # One rank's part of two trees is less than twice that of one: nobody is busiest in both.
+            # One rank's part of two trees is less than twice that of one: no rank is busiest in both.
             self.assertLess(rows[1]["difference"]["time_us"], 0)
             self.assertEqual(rows[1]["descriptor_bytes"], 96)
             self.assertEqual(rows[2]["descriptor_bytes"], 32 * (ranks.bit_length() - 1))

@@ -143,8 +143,8 @@ class Environment(Asking):
         self.assertEqual({line["name"] for line in table}, mentioned)
         told = {line["name"]: (line["default"], "yes" if line["alike"] else "no") for line in table}
         self.assertGreater(len(rows), 10)
-        for name, default, alike in rows:
-            self.assertEqual(told[name], (default, alike), name)
+        for name, default, same in rows:
+            self.assertEqual(told[name], (default, same), name)
 
     def test_what_is_set_is_in_force_and_what_is_unknown_is_named(self):
         settings = {"WEFT_TIMEOUT": "2.50", "WEFT_ALLREDUCE": "a2,a2", "WEFT_SPEED": "high"}

@@ -21,7 +21,7 @@ DEADLINE_S = 60
 BENCH = f"exec {WEFT} bench barrier --iterations 1"
 TWO_NODES = [WEFT, "run", "-n", "2", "--nodes", "2", "--", WEFT, "bench", "barrier", "--iterations", "1"]
 CASES = {  # number: command, settings
-    1: ([WEFT, "run", "-n", "1", "--", "no-such-program-of-anybody"], {}),
+    1: ([WEFT, "run", "-n", "1", "--", "no-such-program"], {}),
     2: ([WEFT, "run", "-n", "1"], {}),
     3: ([WEFT, "run", "-n", "3", "--layout", "1,1", "--", "true"], {}),
     4: ([WEFT, "bench", "barrier"], {"PMI_SIZE": "2"}),
