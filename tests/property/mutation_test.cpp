@@ -101,7 +101,7 @@ TEST(Mutation, TenThousandMistakesInRealSchedules) {
         std::printf("%s: %d tried, %d seen\n", to_string(kind), outcome.first, outcome.second);
     std::printf("%zu changed nothing:\n", survivors.size());
     for (const std::string& survivor : survivors) std::printf("  %s\n", survivor.c_str());
-    // Nothing in these programs is superfluous: all of their results are in rank order and the same everywhere.
+    // Nothing in these programs is superfluous: results are in rank order and the same everywhere.
     EXPECT_TRUE(survivors.empty());
 }
 
