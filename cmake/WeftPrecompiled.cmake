@@ -1,36 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Precompiled headers: what nearly every file of the project includes and never changes (the standard library and fmt),
-# read once for all rooms and once for all tests. A header of the project is never among them, so that editing one
-# rebuilds its own users alone. -DWEFT_PRECOMPILE=OFF shows whether every file includes what it needs.
-option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt and GoogleTest" ON)
+# Precompiled headers: what nearly every file includes and never changes. Each set is read once, for all targets that
+# name it:
+#   rooms     the standard library and fmt, for the libraries
+#   tests     these, GoogleTest and JSON, for the programs of tests
+#   programs  the same without GoogleTest, for everything else with a main()
+# CLI11 is not among them: including it costs seconds of static objects in every file, however it is read.
+# A header of the project is never among them, so that editing one rebuilds its own users alone.
+# -DWEFT_PRECOMPILE=OFF shows whether every file includes what it needs.
+option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt, GoogleTest and JSON" ON)
 
 set(WEFT_COMMON_HEADERS
   <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring>
   <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
   <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 
-# weft_precompiled(<name> <header>...): the target weft_precompiled_<name>, from which others reuse.
-function(weft_precompiled name)
-  file(WRITE ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp "// Nothing: this file exists for its precompiled header.\n")
-  add_library(weft_precompiled_${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
+# The target that compiles a set. Code of libraries and of programs differs (-fPIC, -fPIE), so the holder of a set for
+# programs is a program.
+function(weft_precompiled_set name)
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
+  if(name STREQUAL "rooms")
+    file(WRITE ${source} "// Nothing: this file exists for its precompiled header.\n")
+    add_library(weft_precompiled_${name} OBJECT ${source})
+    set_target_properties(weft_precompiled_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    set(headers)
+  else()
+    file(WRITE ${source} "int main() {}  // this file exists for its precompiled header\n")
+    add_executable(weft_precompiled_${name} ${source})
+    target_link_libraries(weft_precompiled_${name} PRIVATE nlohmann_json::nlohmann_json)
+    set(headers <nlohmann/json.hpp> <fstream> <sstream> <iostream>)
+  endif()
+  if(name STREQUAL "tests")
+    find_package(GTest REQUIRED)
+    target_link_libraries(weft_precompiled_${name} PRIVATE GTest::gtest)
+    list(APPEND headers <gtest/gtest.h>)
+  endif()
   target_link_libraries(weft_precompiled_${name} PRIVATE weft_options fmt::fmt)
-  target_precompile_headers(weft_precompiled_${name} PRIVATE ${ARGN})
+  target_precompile_headers(weft_precompiled_${name} PRIVATE ${WEFT_COMMON_HEADERS} ${headers})
 endfunction()
 
-# weft_precompile(<target> <name>): the target reads the precompiled headers of that name.
+# weft_precompile(<target> <set>)
 function(weft_precompile target name)
   if(NOT WEFT_PRECOMPILE)
     return()
   endif()
   if(NOT TARGET weft_precompiled_${name})
-    if(name STREQUAL "rooms")
-      weft_precompiled(rooms ${WEFT_COMMON_HEADERS})
-      set_target_properties(weft_precompiled_rooms PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    elseif(name STREQUAL "tests")
-      find_package(GTest REQUIRED)
-      weft_precompiled(tests ${WEFT_COMMON_HEADERS} <gtest/gtest.h> <fstream> <sstream>)
-      target_link_libraries(weft_precompiled_tests PRIVATE GTest::gtest)
-    endif()
+    weft_precompiled_set(${name})
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})
+  if(NOT name STREQUAL "rooms") # the set's headers are seen by all that read it
+    target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json)
+  endif()
 endfunction()
