@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -30,6 +29,7 @@
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
 #include "run/runtime/plans.hpp"
@@ -435,65 +435,58 @@ int run_bench(BenchOptions& options) {
 
 void add_bench_command(CLI::App& app, int& exit_status) {
     auto options = std::make_shared<BenchOptions>();
-    CLI::App* command = app.add_subcommand(
-        "bench", "time a collective or puts on the ranks of this job (start it with weft run)");
-    command->add_option("collective", options->collective, "what to time")
-        ->required()
-        ->check(CLI::IsMember([] {
-            std::vector<std::string> names(collectives::kCollectiveNames.begin(),
-                                           collectives::kCollectiveNames.end());
-            names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
-            return names;
-        }()));
-    command->add_option("--bytes", options->bytes_text, "sizes, as in 8,64K,1M")
-        ->capture_default_str();
-    command
-        ->add_option("--algorithm", options->algorithms,
-                     "a spec, auto, or all; may be given several times")
-        ->allow_extra_args(false)
-        ->capture_default_str();
-    command->add_option("--type", options->type, "element type")->capture_default_str();
-    command->add_option("--op", options->op, "reduction")->capture_default_str();
-    command->add_option("--root", options->root, "root of collectives that have one")
-        ->capture_default_str();
-    command
-        ->add_option("--iterations", options->measuring.iterations,
-                     "timed calls in all; 0: as many as fit into --seconds")
-        ->check(CLI::Range(0, 1'000'000'000))
-        ->capture_default_str();
-    command->add_option("--seconds", options->measuring.seconds, "time for each row")
-        ->check(CLI::Range(1e-3, 3600.0))
-        ->capture_default_str();
-    command->add_option("--batches", options->measuring.batches, "samples of each row")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    command->add_option("--warmup", options->measuring.warmup, "calls before anything is timed")
-        ->check(CLI::Range(0, 1'000'000'000))
-        ->capture_default_str();
-    command->add_option("--loop", options->loop, "how calls follow each other")
-        ->check(CLI::IsMember({"back-to-back", "separated"}))
-        ->capture_default_str();
-    command
-        ->add_option("--buffers", options->buffers,
-                     "the same for every call, or others out of more than the caches hold")
-        ->check(CLI::IsMember({"reused", "rotated"}))
-        ->capture_default_str();
-    command
-        ->add_option("--counts", options->counts,
-                     "elements of the blocks of gather, scatter, allgather, alltoall or "
-                     "reduce_scatter: as many in each, or block i of n has (2 i + 1) / n^2 of all")
-        ->check(CLI::IsMember({"same", "ragged"}))
-        ->capture_default_str();
-    command->add_flag("--histogram", options->histogram,
-                      "also time up to 10000 calls one by one: percentiles and a histogram");
-    command
-        ->add_option("--delay-ns", options->delay_ns,
-                     "make each call slower by this, to see whether a comparison finds it out")
-        ->check(CLI::Range(0.0, 1e9))
-        ->capture_default_str();
-    command->add_flag("--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");
-    command->add_flag("--json", options->json, "one JSON object on stdout");
-    command->callback([options, &exit_status] { exit_status = run_bench(*options); });
+    CLI::App& command =
+        add_command(app, "bench",
+                    "time a collective or puts on the ranks of this job (start it with weft run)");
+    std::vector<std::string> names(collectives::kCollectiveNames.begin(),
+                                   collectives::kCollectiveNames.end());
+    names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
+    add_option(command, "collective", options->collective, "what to time")
+        .required()
+        .one_of(std::move(names));
+    add_options(command, {{"--bytes", options->bytes_text, "sizes, as in 8,64K,1M"}});
+    add_option(command, "--algorithm", options->algorithms,
+               "a spec, auto, or all; may be given several times")
+        .one_value_each()
+        .shows_default();
+    add_options(command,
+                {{"--type", options->type, "element type"}, {"--op", options->op, "reduction"}});
+    add_option(command, "--root", options->root, "root of collectives that have one")
+        .shows_default();
+    add_option(command, "--iterations", options->measuring.iterations,
+               "timed calls in all; 0: as many as fit into --seconds")
+        .within(0, 1'000'000'000)
+        .shows_default();
+    add_option(command, "--seconds", options->measuring.seconds, "time for each row")
+        .within(1e-3, 3600.0)
+        .shows_default();
+    add_option(command, "--batches", options->measuring.batches, "samples of each row")
+        .within(1, 1'000'000)
+        .shows_default();
+    add_option(command, "--warmup", options->measuring.warmup, "calls before anything is timed")
+        .within(0, 1'000'000'000)
+        .shows_default();
+    add_option(command, "--loop", options->loop, "how calls follow each other")
+        .one_of({"back-to-back", "separated"})
+        .shows_default();
+    add_option(command, "--buffers", options->buffers,
+               "the same for every call, or others out of more than the caches hold")
+        .one_of({"reused", "rotated"})
+        .shows_default();
+    add_option(command, "--counts", options->counts,
+               "elements of the blocks of gather, scatter, allgather, alltoall or "
+               "reduce_scatter: as many in each, or block i of n has (2 i + 1) / n^2 of all")
+        .one_of({"same", "ragged"})
+        .shows_default();
+    add_flag(command, "--histogram", options->histogram,
+             "also time up to 10000 calls one by one: percentiles and a histogram");
+    add_option(command, "--delay-ns", options->delay_ns,
+               "make each call slower by this, to see whether a comparison finds it out")
+        .within(0.0, 1e9)
+        .shows_default();
+    add_flag(command, "--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");
+    add_flag(command, "--json", options->json, "one JSON object on stdout");
+    on_run(command, exit_status, [options] { return run_bench(*options); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // bench_command.hpp - `weft bench`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,7 @@
 
 #include "base/units.hpp"
 #include "collectives/candidates.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
@@ -267,24 +267,20 @@ class Question {
 
 void add_cost_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<CostArguments>();
-    CLI::App* command = app.add_subcommand("cost", "time, energy and memory of a call");
-    add_program_arguments(*command, arguments->programs);
-    command
-        ->add_option("--params", arguments->params,
-                     "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file")
-        ->capture_default_str();
-    command
-        ->add_option("--objective", arguments->objective,
-                     "which of several algorithms: least time, energy, memory or edp")
-        ->capture_default_str();
-    command->add_option("--max-descriptor-bytes", arguments->descriptor_bytes_max,
-                        "only algorithms that need no more at any rank");
-    command->add_option("--max-energy-uj", arguments->energy_uj_max,
-                        "only algorithms that take no more in all");
-    command->add_flag("--pareto", arguments->pareto,
-                      "all algorithms that no other one beats in time, energy and memory");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = Question(*arguments).run(); });
+    CLI::App& command = add_command(app, "cost", "time, energy and memory of a call");
+    add_program_arguments(command, arguments->programs);
+    add_options(command, {{"--params", arguments->params,
+                           "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file"},
+                          {"--objective", arguments->objective,
+                           "which of several algorithms: least time, energy, memory or edp"}});
+    add_option(command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
+               "only algorithms that need no more at any rank");
+    add_option(command, "--max-energy-uj", arguments->energy_uj_max,
+               "only algorithms that take no more in all");
+    add_flag(command, "--pareto", arguments->pareto,
+             "all algorithms that no other one beats in time, energy and memory");
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return Question(*arguments).run(); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // cost_command.hpp - `weft cost` and `weft formula`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "collectives/notation/optimum.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/simulate/duration.hpp"
@@ -210,25 +210,23 @@ int enumerate(const EnumerateArguments& arguments) {
 
 void add_enumerate_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<EnumerateArguments>();
-    CLI::App* command = app.add_subcommand(
-        "enumerate", "all schedules of recursive multiplying for a number of ranks");
-    command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
-    command->add_option("--kind", arguments->kind, "factored, split or merged")
-        ->check(CLI::IsMember({"factored", "split", "merged"}));
-    command->add_flag("--best", arguments->best,
-                      "only the cheapest of all kinds in the pipelining postal model");
-    command->add_option("--latency-ns", arguments->latency, "of the model, for each stage")
-        ->capture_default_str();
-    command->add_option("--issue-ns", arguments->issue, "of the model, for each message")
-        ->capture_default_str();
-    command->add_flag("--count", arguments->count, "only how many there are");
-    command->add_flag("--unordered", arguments->unordered,
-                      "with --count: orders of the same factors count once");
-    command->add_flag("--up-to", arguments->up_to,
-                      "of all numbers of ranks from 2: the sum of counts, or with --best for how "
-                      "many a split or merge is the cheapest");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = enumerate(*arguments); });
+    CLI::App& command = add_command(app, "enumerate",
+                                    "all schedules of recursive multiplying for a number of ranks");
+    add_option(command, "--ranks", arguments->ranks, "number of ranks").required();
+    add_option(command, "--kind", arguments->kind, "factored, split or merged")
+        .one_of({"factored", "split", "merged"});
+    add_flag(command, "--best", arguments->best,
+             "only the cheapest of all kinds in the pipelining postal model");
+    add_options(command, {{"--latency-ns", arguments->latency, "of the model, for each stage"},
+                          {"--issue-ns", arguments->issue, "of the model, for each message"}});
+    add_flag(command, "--count", arguments->count, "only how many there are");
+    add_flag(command, "--unordered", arguments->unordered,
+             "with --count: orders of the same factors count once");
+    add_flag(command, "--up-to", arguments->up_to,
+             "of all numbers of ranks from 2: the sum of counts, or with --best for how "
+             "many a split or merge is the cheapest");
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return enumerate(*arguments); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // enumerate_command.hpp - `weft enumerate`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

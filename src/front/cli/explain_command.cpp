@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 #include <sched.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/simulate/duration.hpp"
 #include "run/runtime/plans.hpp"
@@ -174,28 +174,25 @@ int explain(const ExplainArguments& arguments) {
 
 void add_explain_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<ExplainArguments>();
-    CLI::App* command =
-        app.add_subcommand("explain", "the algorithm that a call would use, and why");
-    command->add_option("collective", arguments->collective, "which one")->required();
-    command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
-    command
-        ->add_option("--bytes", arguments->bytes,
-                     "of each rank's vector, or of a block; with counts, of a block in the mean")
-        ->capture_default_str();
-    command->add_option("--type", arguments->type, "element type")->capture_default_str();
-    command->add_option("--op", arguments->op, "reduction")->capture_default_str();
-    command->add_option("--nodes", arguments->nodes, "nodes that the ranks are spread over")
-        ->capture_default_str();
-    command
-        ->add_option("--hosts", arguments->hosts,
-                     "machines that the nodes are spread over; `weft run --nodes` has one")
-        ->capture_default_str();
-    command->add_option("--processors", arguments->processors,
-                        "of each host; unless given, as many as may be used here");
-    command->add_option("--provider", arguments->provider,
-                        "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = explain(*arguments); });
+    CLI::App& command = add_command(app, "explain", "the algorithm that a call would use, and why");
+    add_option(command, "collective", arguments->collective, "which one").required();
+    add_option(command, "--ranks", arguments->ranks, "number of ranks").required();
+    add_options(command,
+                {{"--bytes", arguments->bytes,
+                  "of each rank's vector, or of a block; with counts, of a block in the mean"},
+                 {"--type", arguments->type, "element type"},
+                 {"--op", arguments->op, "reduction"}});
+    add_option(command, "--nodes", arguments->nodes, "nodes that the ranks are spread over")
+        .shows_default();
+    add_option(command, "--hosts", arguments->hosts,
+               "machines that the nodes are spread over; `weft run --nodes` has one")
+        .shows_default();
+    add_option(command, "--processors", arguments->processors,
+               "of each host; unless given, as many as may be used here");
+    add_option(command, "--provider", arguments->provider,
+               "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return explain(*arguments); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // explain_command.hpp - `weft explain`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -4,11 +4,11 @@
 // Holds    Without a name all formulas are listed with their arguments and usual values.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "front/cli/command.hpp"
 #include "front/cli/cost_command.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/cost/formulas.hpp"
@@ -85,11 +85,11 @@ int formula(const FormulaArguments& arguments) {
 
 void add_formula_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<FormulaArguments>();
-    CLI::App* command = app.add_subcommand("formula", "what the formulas of papers give");
-    command->add_option("name", arguments->name, "which one; without it, all are listed");
-    command->add_option("values", arguments->values, "name=number of its arguments");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = formula(*arguments); });
+    CLI::App& command = add_command(app, "formula", "what the formulas of papers give");
+    add_option(command, "name", arguments->name, "which one; without it, all are listed");
+    add_option(command, "values", arguments->values, "name=number of its arguments");
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return formula(*arguments); });
 }
 
 }  // namespace weft::front

@@ -4,12 +4,12 @@
 // Next     plan/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "front/cli/command.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "front/cli/simulate_command.hpp"
@@ -56,12 +56,12 @@ int simulate_file(const GoalArguments& arguments) {
 
 void add_goal_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<GoalArguments>();
-    CLI::App* command =
-        app.add_subcommand("goal", "what a schedule in GOAL takes under a model of messages");
-    command->add_option("file", arguments->file, "as `weft simulate --goal` writes it")->required();
-    add_model_arguments(*command, arguments->model);
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = simulate_file(*arguments); });
+    CLI::App& command =
+        add_command(app, "goal", "what a schedule in GOAL takes under a model of messages");
+    add_option(command, "file", arguments->file, "as `weft simulate --goal` writes it").required();
+    add_model_arguments(command, arguments->model);
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return simulate_file(*arguments); });
 }
 
 }  // namespace weft::front

@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <system_error>
 
+#include "front/cli/command.hpp"
 #include "front/cli/program_options.hpp"
 #include "front/cli/reference.hpp"
 
@@ -86,15 +86,15 @@ int help(const CLI::App& app, const HelpArguments& arguments) {
 
 void add_help_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<HelpArguments>();
-    CLI::App* command = app.add_subcommand("help", "what a command does and which options it has");
-    command->add_option("command", arguments->command, "of this command; unless given, of weft");
-    command->add_flag("--man", arguments->man, "as a man page: weft help --man run | man -l -");
-    command->add_flag("--completion", arguments->completion,
-                      "the completion for bash: source <(weft help --completion)");
-    command->add_option("--write", arguments->write,
-                        "writes all man pages and the completion below this folder");
-    command->add_flag("--json", arguments->json, "all commands as one JSON object on stdout");
-    command->callback([&app, arguments, &exit_status] { exit_status = help(app, *arguments); });
+    CLI::App& command = add_command(app, "help", "what a command does and which options it has");
+    add_option(command, "command", arguments->command, "of this command; unless given, of weft");
+    add_flag(command, "--man", arguments->man, "as a man page: weft help --man run | man -l -");
+    add_flag(command, "--completion", arguments->completion,
+             "the completion for bash: source <(weft help --completion)");
+    add_option(command, "--write", arguments->write,
+               "writes all man pages and the completion below this folder");
+    add_flag(command, "--json", arguments->json, "all commands as one JSON object on stdout");
+    on_run(command, exit_status, [&app, arguments] { return help(app, *arguments); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // help_command.hpp - `weft help`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/info_report.hpp"
 #include "front/cli/job_command.hpp"
@@ -60,15 +60,16 @@ int info(const InfoArguments& arguments) {
 
 void add_info_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<InfoArguments>();
-    CLI::App* command = app.add_subcommand(
-        "info", "what this machine, or this job, has: versions, network, memory, settings");
-    command->add_flag("--environment", arguments->environment,
-                      "the table of WEFT_* settings alone");
-    command->add_flag("--json", arguments->json, "one JSON object on stdout");
-    command->footer(
+    CLI::App& command = add_command(
+        app, "info", "what this machine, or this job, has: versions, network, memory, settings");
+    add_flag(command, "--environment", arguments->environment,
+             "the table of WEFT_* settings alone");
+    add_flag(command, "--json", arguments->json, "one JSON object on stdout");
+    set_footer(
+        command,
         "Alone it tells about this machine. Started with weft run -n N -- weft info, the first\n"
         "rank tells what that job got.");
-    command->callback([arguments, &exit_status] { exit_status = info(*arguments); });
+    on_run(command, exit_status, [arguments] { return info(*arguments); });
 }
 
 }  // namespace weft::front

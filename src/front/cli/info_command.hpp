@@ -2,7 +2,7 @@
 // info_command.hpp - `weft info`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

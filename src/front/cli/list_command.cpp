@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "front/cli/command.hpp"
 #include "front/cli/program_options.hpp"
 
 namespace weft::front {
@@ -92,11 +92,11 @@ int list(const ListArguments& arguments) {
 
 void add_list_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<ListArguments>();
-    CLI::App* command =
-        app.add_subcommand("list", "the algorithms with their parameters, properties and sources");
-    command->add_option("collective", arguments->collective, "of this collective only");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = list(*arguments); });
+    CLI::App& command =
+        add_command(app, "list", "the algorithms with their parameters, properties and sources");
+    add_option(command, "collective", arguments->collective, "of this collective only");
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return list(*arguments); });
 }
 
 }  // namespace weft::front

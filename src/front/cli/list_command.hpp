@@ -2,7 +2,7 @@
 // list_command.hpp - `weft list`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iterator>
 
+#include "front/cli/command.hpp"
 #include "plan/simulate/duration.hpp"
 
 namespace weft::front {
@@ -62,24 +62,22 @@ base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) 
 }
 
 void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
-    const auto add = [&](const char* name, std::string& value, const char* help) {
-        command.add_option(name, value, help)->capture_default_str();
-    };
-    CLI::Option* params = command.add_option(
-        "--params", arguments.params,
+    Option params = add_option(
+        command, "--params", arguments.params,
         "a named set (infiniband-2007, archer-xc30-min, archer-xc30-median) or a file of lines "
         "`key value`, in place of the numbers that follow");
-    add("--model", arguments.model, "postal, pipelined-postal, logp or loggp");
-    add("--latency-ns", arguments.latency, "from the end of a send to the arrival");
-    add("--issue-ns", arguments.issue, "pipelined-postal: of the sender for each message");
-    add("--ns-per-byte", arguments.per_byte, "of the sender for each byte");
-    add("--reduce-ns", arguments.reduce, "for each received message that is combined");
-    add("--reduce-ns-per-byte", arguments.reduce_per_byte, "for each byte that is combined");
-    add("--overhead-ns", arguments.overhead, "logp, loggp: of both ends for each message");
-    add("--gap-ns", arguments.gap, "logp, loggp: between two sends, or two receptions");
-    for (const char* name : {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
-                             "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"})
-        params->excludes(command.get_option(name));
+    add_options(
+        command,
+        {{"--model", arguments.model, "postal, pipelined-postal, logp or loggp"},
+         {"--latency-ns", arguments.latency, "from the end of a send to the arrival"},
+         {"--issue-ns", arguments.issue, "pipelined-postal: of the sender for each message"},
+         {"--ns-per-byte", arguments.per_byte, "of the sender for each byte"},
+         {"--reduce-ns", arguments.reduce, "for each received message that is combined"},
+         {"--reduce-ns-per-byte", arguments.reduce_per_byte, "for each byte that is combined"},
+         {"--overhead-ns", arguments.overhead, "logp, loggp: of both ends for each message"},
+         {"--gap-ns", arguments.gap, "logp, loggp: between two sends, or two receptions"}});
+    params.excludes(command, {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
+                              "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"});
 }
 
 }  // namespace weft::front

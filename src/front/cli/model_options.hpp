@@ -2,10 +2,10 @@
 // model_options.hpp - the arguments that say what messages cost: number by number, or as a named set or file.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 
 #include "base/result.hpp"
+#include "front/cli/command.hpp"
 #include "plan/cost/parameters.hpp"
 
 namespace weft::front {

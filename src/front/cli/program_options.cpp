@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/layout.hpp"
 
@@ -28,22 +28,19 @@ base::Failure in_spec(const base::Failure& failure) {
 }
 
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
-    command.add_option("collective", arguments.collective, "barrier, broadcast, allreduce, ...")
-        ->required();
-    command.add_option("--algorithm", arguments.algorithm,
-                       "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
-    command.add_option("--ranks", arguments.ranks, "number of ranks");
-    command.add_option("--root", arguments.root, "root of a rooted collective (0 unless given)");
-    command
-        .add_option("--bytes", arguments.bytes, "bytes of each rank's vector, or of a block of it")
-        ->capture_default_str();
-    command.add_option("--type", arguments.type, "element type")->capture_default_str();
-    command
-        .add_option("--placement", arguments.placement,
-                    "where the remainders of merges stand: ordered or paper")
-        ->capture_default_str();
-    command.add_option("--layout", arguments.layout,
-                       "ranks of each node, as in 3,1,4 (one node unless given)");
+    add_option(command, "collective", arguments.collective, "barrier, broadcast, allreduce, ...")
+        .required();
+    add_option(command, "--algorithm", arguments.algorithm,
+               "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
+    add_option(command, "--ranks", arguments.ranks, "number of ranks");
+    add_option(command, "--root", arguments.root, "root of a rooted collective (0 unless given)");
+    add_options(command,
+                {{"--bytes", arguments.bytes, "bytes of each rank's vector, or of a block of it"},
+                 {"--type", arguments.type, "element type"},
+                 {"--placement", arguments.placement,
+                  "where the remainders of merges stand: ordered or paper"}});
+    add_option(command, "--layout", arguments.layout,
+               "ranks of each node, as in 3,1,4 (one node unless given)");
 }
 
 base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {

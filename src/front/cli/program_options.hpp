@@ -2,13 +2,13 @@
 // program_options.hpp - the arguments that name a set of programs: collective, algorithm, ranks, ...
 #pragma once
 
-#include <CLI/App.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/command.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::front {

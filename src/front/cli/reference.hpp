@@ -6,7 +6,6 @@
 // Next     help_command.cpp for who asks.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/launch.hpp"
 #include "front/launch/layout.hpp"
@@ -137,34 +137,31 @@ int run(const RunArguments& arguments) {
 }  // namespace
 
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status) {
-    CLI::App* const command =
-        app.add_subcommand("run", "start N ranks of a program on this machine");
+    CLI::App& command = add_command(app, "run", "start N ranks of a program on this machine");
     const auto arguments = std::make_shared<RunArguments>();
-    command->add_option("-n,--ranks", arguments->ranks, "number of ranks");
-    command->add_option(
-        "--nodes", arguments->nodes,
-        "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
-    command->add_option("--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
-    command->add_option("--timeout", arguments->timeout_s,
-                        "seconds after which the job is ended (status 124)");
-    command
-        ->add_option(
-            "-x", arguments->variables,
-            "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
-        ->allow_extra_args(false);
-    command->add_flag("--label", arguments->label, "start every line of output with [rank]");
-    command->add_option("--bind", arguments->bind,
-                        "none, or core: rank i on core i modulo the usable cores");
-    command->allow_extras();  // They are refused below, with a hint.
-    command->footer(
+    add_option(command, "-n,--ranks", arguments->ranks, "number of ranks");
+    add_option(command, "--nodes", arguments->nodes,
+               "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
+    add_option(command, "--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
+    add_option(command, "--timeout", arguments->timeout_s,
+               "seconds after which the job is ended (status 124)");
+    add_option(command, "-x", arguments->variables,
+               "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
+        .one_value_each();
+    add_flag(command, "--label", arguments->label, "start every line of output with [rank]");
+    add_option(command, "--bind", arguments->bind,
+               "none, or core: rank i on core i modulo the usable cores");
+    keep_unknown_words(command);  // They are refused below, with a hint.
+    set_footer(
+        command,
         "Write the program and its arguments behind --. With --nodes or --layout each rank finds\n"
         "the index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a\n"
         "terminal. Exit status: that of the first rank that failed (128 + signal if killed), 124\n"
         "after the timeout, 2 for unusable arguments, 3 if the job could not be started.");
-    command->callback([command, arguments, &program, &exit_status] {
-        arguments->unknown = command->remaining();
+    on_run(command, exit_status, [&command, arguments, &program] {
+        arguments->unknown = unknown_words(command);
         arguments->command = program;
-        exit_status = run(*arguments);
+        return run(*arguments);
     });
 }
 

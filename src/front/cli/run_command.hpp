@@ -2,9 +2,10 @@
 // run_command.hpp - `weft run`.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
+
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
+#include "front/cli/command.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/schedule/text.hpp"
 
@@ -41,17 +41,14 @@ base::Result<std::string> show(const ShowArguments& arguments) {
 
 void add_show_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<ShowArguments>();
-    CLI::App* command =
-        app.add_subcommand("show", "print the programs that an algorithm generates");
-    add_program_arguments(*command, arguments->programs);
-    command->add_option("--rank", arguments->rank, "of this rank only");
-    command->callback([arguments, &exit_status] {
+    CLI::App& command = add_command(app, "show", "print the programs that an algorithm generates");
+    add_program_arguments(command, arguments->programs);
+    add_option(command, "--rank", arguments->rank, "of this rank only");
+    on_run(command, exit_status, [arguments] {
         const auto text = show(*arguments);
-        if (!text) {
-            exit_status = report_failure(text.failure());
-            return;
-        }
+        if (!text) return report_failure(text.failure());
         fmt::print("{}", *text);
+        return 0;
     });
 }
 

@@ -2,7 +2,7 @@
 // show_command.hpp - `weft show`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -23,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
@@ -361,31 +361,30 @@ int simulate(const SimulateArguments& arguments) {
 
 void add_simulate_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<SimulateArguments>();
-    CLI::App* command =
-        app.add_subcommand("simulate", "when ranks would be done under a model of messages");
-    add_program_arguments(*command, arguments->programs);
-    add_model_arguments(*command, arguments->model);
-    const auto add = [&](const char* name, std::string& value, const char* help) {
-        command->add_option(name, value, help)->capture_default_str();
-    };
-    add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
-    command->add_option("--seed", arguments->seed, "of the noise")->capture_default_str();
-    add("--skew", arguments->skew, "RANK:NS,...: ranks that enter late");
-    add("--topology", arguments->topology,
-        "as in two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
-    command
-        ->add_option("--contention", arguments->contention,
-                     "what messages queue for: none, ports or links")
-        ->check(CLI::IsMember({"none", "ports", "links"}))
-        ->capture_default_str();
-    command
-        ->add_option("--engine", arguments->engine, "auto, structured, generic, folded or events")
-        ->check(CLI::IsMember({"auto", "structured", "generic", "folded", "events"}))
-        ->capture_default_str();
-    add("--timeline", arguments->timeline, "draw who did what when: FILE.svg or FILE.json");
-    add("--goal", arguments->goal, "write the programs to this file, too, as GOAL for LogGOPSim");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = simulate(*arguments); });
+    CLI::App& command =
+        add_command(app, "simulate", "when ranks would be done under a model of messages");
+    add_program_arguments(command, arguments->programs);
+    add_model_arguments(command, arguments->model);
+    add_options(command, {{"--noise", arguments->noise,
+                           "uniform:NS, normal:NS or exponential:NS after each wait"}});
+    add_option(command, "--seed", arguments->seed, "of the noise").shows_default();
+    add_options(command, {{"--skew", arguments->skew, "RANK:NS,...: ranks that enter late"},
+                          {"--topology", arguments->topology,
+                           "as in two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50"}});
+    add_option(command, "--contention", arguments->contention,
+               "what messages queue for: none, ports or links")
+        .one_of({"none", "ports", "links"})
+        .shows_default();
+    add_option(command, "--engine", arguments->engine,
+               "auto, structured, generic, folded or events")
+        .one_of({"auto", "structured", "generic", "folded", "events"})
+        .shows_default();
+    add_options(command, {{"--timeline", arguments->timeline,
+                           "draw who did what when: FILE.svg or FILE.json"},
+                          {"--goal", arguments->goal,
+                           "write the programs to this file, too, as GOAL for LogGOPSim"}});
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return simulate(*arguments); });
 }
 
 }  // namespace weft::front

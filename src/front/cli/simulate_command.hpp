@@ -2,7 +2,7 @@
 // simulate_command.hpp - `weft simulate`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <optional>
 
 #include "base/region.hpp"
+#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/schedule/localize.hpp"
@@ -159,15 +159,14 @@ int verify(const VerifyArguments& arguments) {
 
 void add_verify_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<VerifyArguments>();
-    CLI::App* command =
-        app.add_subcommand("verify", "prove that the programs of a collective are right");
-    add_program_arguments(*command, arguments->programs);
-    command
-        ->add_option("--program", arguments->file,
-                     "a file with the programs of all ranks, as `weft show` prints them")
-        ->check(CLI::ExistingFile);
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = verify(*arguments); });
+    CLI::App& command =
+        add_command(app, "verify", "prove that the programs of a collective are right");
+    add_program_arguments(command, arguments->programs);
+    add_option(command, "--program", arguments->file,
+               "a file with the programs of all ranks, as `weft show` prints them")
+        .existing_file();
+    add_flag(command, "--json", arguments->json, "as one JSON object");
+    on_run(command, exit_status, [arguments] { return verify(*arguments); });
 }
 
 }  // namespace weft::front

@@ -2,7 +2,7 @@
 // verify_command.hpp - `weft verify`.
 #pragma once
 
-#include <CLI/App.hpp>
+#include "front/cli/command.hpp"
 
 namespace weft::front {
 
