@@ -220,12 +220,13 @@ class Includes(unittest.TestCase):
                 "src/run/runtime/a.cpp": '#include "plan/schedule/step.hpp"\n#include "link/fabric/fabric.hpp"\n'
                                          '#include "base/put.hpp"\n'}
 
-        def found(files):
+        def found(files, before=""):
             sources = [Source(path, text) for path, text in files.items()]
             return [finding.message for finding in rooms.check_use(
-                Source(rooms.TABLE, self.TABLE), sources, set(files), rooms.read_table(self.TABLE))]
+                Source(rooms.TABLE, before + self.TABLE), sources, set(files), rooms.read_table(self.TABLE))]
 
-        self.assertEqual(found(used), [])
+        self.assertEqual(found(used, "| `src/base` | words |\n"), [])
+        self.assertEqual(found(used, "| `src/bas` | words |\n"), ["describes src/bas, which is not there"])
         for path, item in (("src/link/fabric/pmix_a.cpp", "pmix*.h in pmix_*"), ("src/base/put.hpp", "posix"),
                            ("src/link/wire/wire.cpp", "link/fabric/fabric.hpp"), ("src/run/runtime/a.cpp", "plan/*")):
             self.assertTrue(any(item in text for text in found({**used, path: ""})), item)

@@ -147,7 +147,10 @@ def check_includes(source, files, rooms):
 
 
 def check_use(table, sources, files, rooms):
-    """Rows without code, and allowances that no #include uses."""
+    """Folders that the page describes and that are not there, rows without code, and allowances that no #include uses."""
+    for match in re.finditer(r"^\| `([\w/]+)`", table.text.partition(MARK)[0], re.M):
+        if not any(file.startswith(match[1] + "/") for file in files):
+            yield table.finding(table.line_of(match.start()), "room", f"describes {match[1]}, which is not there")
     sources = [source for source in sources if source.is_cpp]
     used = {room.name: set() for room in rooms}
     inhabited = set()
