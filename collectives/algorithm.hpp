@@ -42,7 +42,7 @@ struct GenerateRequest {
         false;  ///< operands must be combined in rank order: the operation does not commute
     plan::Layout layout;  ///< which node each rank is on; none given: all are on one
     /// Elements of each rank's block, where blocks differ; `elements` is their sum. Steps name blocks, not
-    /// sizes, so algorithms need not look: generate() gives their programs the counts.
+    /// sizes, so algorithms need not read them: generate() gives their programs the counts.
     std::span<const std::uint64_t> counts = {};
 };
 
@@ -77,7 +77,7 @@ struct Properties {
     }
 };
 
-/// What all ranks know alike where an algorithm is to be chosen.
+/// What the choice of an algorithm depends on; the same on all ranks.
 struct CandidateRequest {
     Rank size = 1;
     Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
@@ -96,7 +96,7 @@ struct Algorithm {
     std::vector<Parameter> parameters;
     Properties properties;
     /// One of the two. The value for all ranks, where there is one; its rank does not count. What is refused is
-    /// refused on all ranks: by what they know alike, never by what one of them has to do.
+    /// refused on all ranks: by what all know, never by what one of them has to do.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     /// Specs besides the plain name that are worth a prediction, a few.

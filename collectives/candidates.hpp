@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// candidates.hpp - the algorithms that are worth a prediction when nobody forces one.
+// candidates.hpp - the algorithms that are worth a prediction when none is forced.
 //
 // Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual value, and
 //          what it names itself: variants of its parameters that suit so many ranks. Those that are made for
 //          nodes of several ranks only where there are such.
 // Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
 //          whatever the number of ranks.
-// Next     algorithm.hpp, `variants`; plan/select for who ranks them.
+// Next     algorithm.hpp, `variants`; plan/select for how they are ranked.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +17,7 @@
 namespace weft::collectives {
 
 /// Some may not fit the number of ranks: their generators say so.
-[[nodiscard]] std::vector<std::string> candidate_specs(std::string_view collective,
-                                                       const CandidateRequest& request);
+[[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
+                                                         const CandidateRequest& request);
 
 }  // namespace weft::collectives

@@ -114,6 +114,13 @@ static_assert(
     }(),
     "rows are in the order of weft::Collective");
 
+/// Those whose blocks have counts come last.
+inline constexpr Collective kFirstWithCounts = [] {
+    for (const CollectiveTraits& traits : kCollectives) {
+        if (traits.has_counts()) return traits.collective;
+    }
+}();
+
 /// Their names, in the same order.
 inline constexpr auto kCollectiveNames = [] {
     std::array<std::string_view, kCollectives.size()> names;

@@ -24,7 +24,7 @@ namespace weft::collectives {
 /// The names of the collectives with equal blocks, in the order of their table.
 [[nodiscard]] std::span<const std::string_view> collectives();
 
-/// What the named collective must achieve; nullptr if there is none of that name.
+/// What the named collective must achieve; nullptr for an unknown name.
 [[nodiscard]] const plan::Contract* find_contract(std::string_view collective);
 /// Whether there is a collective of that name; a failure lists them all.
 [[nodiscard]] base::Result<void> check_collective(std::string_view collective);
@@ -48,6 +48,11 @@ namespace weft::collectives {
 [[nodiscard]] base::Result<plan::Program> generate(std::string_view collective,
                                                    const AlgorithmSpec& spec,
                                                    const GenerateRequest& request);
+
+/// The program that generate() gives for so many segments, from the one that it gave for a request of two or
+/// more: all these programs differ in their numbers of units only.
+[[nodiscard]] plan::Program in_segments(plan::Program program, const GenerateRequest& request,
+                                        std::uint32_t segments);
 
 /// The programs of all ranks as one value; Status::unsupported if the algorithm has no such form.
 [[nodiscard]] base::Result<plan::Stages> generate_stages(std::string_view collective,

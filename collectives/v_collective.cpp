@@ -11,9 +11,9 @@ namespace weft::collectives {
 
 namespace {
 
-class Exchange {
+class MessagesWriter {
   public:
-    explicit Exchange(const ExchangeRequest& request)
+    explicit MessagesWriter(const MessagesRequest& request)
         : request_(request), pieces_max_(1), builder_(plan::Program{}) {
         for (const auto list : {request.sent, request.received}) {
             for (const Message& message : list)
@@ -64,7 +64,7 @@ class Exchange {
     [[nodiscard]] plan::Program header() const {
         plan::Program header;
         header.collective = request_.collective;
-        header.algorithm = "direct";
+        header.algorithm = kPairwiseAlgorithm;
         header.rank = request_.rank;
         header.size = request_.size;
         header.root = request_.root;
@@ -134,20 +134,20 @@ class Exchange {
         builder_.reserve_slots(2 * ranks);
     }
 
-    const ExchangeRequest& request_;
+    const MessagesRequest& request_;
     std::uint64_t pieces_max_;
     plan::Builder builder_;
 };
 
 }  // namespace
 
-base::Result<plan::Program> generate_v_collective(const ExchangeRequest& request) {
-    Exchange exchange(request);
-    if (!exchange.fits())
+base::Result<plan::Program> generate_v_collective(const MessagesRequest& request) {
+    MessagesWriter writer(request);
+    if (!writer.fits())
         return base::fail(Status::memory,
                           "{}: a message goes in pieces of {} elements, too many to count",
                           request.collective, request.piece_elements);
-    return std::move(exchange).write();
+    return std::move(writer).write();
 }
 
 }  // namespace weft::collectives

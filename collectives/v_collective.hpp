@@ -22,18 +22,21 @@
 
 namespace weft::collectives {
 
-/// To or from a peer; of more than no elements. A rank may have one to itself, sent and received.
+/// The only algorithm of calls whose counts only the two ends of a message know.
+inline constexpr std::string_view kPairwiseAlgorithm = "direct";
+
+/// To or from a peer; of at least one element. A rank may have one to itself, sent and received.
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
 };
 
-struct ExchangeRequest {
+struct MessagesRequest {
     std::string_view collective;
     Rank rank = 0;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    std::uint64_t piece_elements = 1;  ///< most that a slot holds; alike
+    std::uint64_t piece_elements = 1;  ///< most that a slot holds; the same on all ranks
     std::span<const Message> sent;     ///< one for a peer at most, in any order
     std::span<const Message> received;
 };
@@ -41,6 +44,6 @@ struct ExchangeRequest {
 /// Copies of each slot: one is filled while the other one is read.
 inline constexpr std::uint32_t kVCollectiveDepth = 2;
 
-[[nodiscard]] base::Result<plan::Program> generate_v_collective(const ExchangeRequest& request);
+[[nodiscard]] base::Result<plan::Program> generate_v_collective(const MessagesRequest& request);
 
 }  // namespace weft::collectives

@@ -55,8 +55,8 @@ class Bench {
     }
     double with_computing(double us, bool asleep) {
         return median_of([&] {
-            weft::Request request = team_.start_allreduce(data_.data(), out_.data(), data_.size(),
-                                                          weft::Type::float64, weft::Op::sum);
+            weft::Request request = team_.start(weft::Call::allreduce(
+                data_.data(), out_.data(), data_.size(), weft::Type::float64, weft::Op::sum));
             compute_for(us, asleep);
             request.wait();
         });

@@ -28,7 +28,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/// What the enumerations are to C++, where a number that is none of them may then be passed and refused.
+/// What the enumerations are to C++, where an unknown number may then be passed and is refused.
 #ifdef __cplusplus
 #define WEFT_AS_INT : int
 extern "C" {

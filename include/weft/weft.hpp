@@ -13,8 +13,8 @@
 // whose arguments are refused changes nothing; after any other Error of a collective the team is not
 // usable. Teams that have been freed, and all that belongs to a runtime that is gone, are refused.
 // Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that stops in
-// the middle does not hang: what an object of this interface leaves behind is let go of, and freed
-// when the other members have let go of it, too, or with the runtime.
+// the middle does not hang: what an object of this interface owned is abandoned, and freed once the
+// other members have abandoned it, too, or with the runtime.
 #pragma once
 
 #include <concepts>
@@ -101,23 +101,36 @@ class WEFT_API Team {
     /// Number of members. Not collective.
     [[nodiscard]] Rank size() const;
 
-    /// Returns when all members have entered.
-    void barrier();
-    /// The root's `count` elements reach every member's buffer. elements: of `type`.
-    void broadcast(void* buffer, std::size_t count, Type type, Rank root);
-    /// out = in of rank 0 (op) in of rank 1 (op) ..., the same bits on every member. in may be out.
-    void allreduce(const void* in, void* out, std::size_t count, Type type, Op op);
-    /// The same with a user operation; count elements of its size.
-    void allreduce(const void* in, void* out, std::size_t count, const UserOp& op);
-
-    /// The same for the root alone; out counts only there.
-    void reduce(const void* in, void* out, std::size_t count, Type type, Op op, Rank root);
-    void reduce(const void* in, void* out, std::size_t count, const UserOp& op, Rank root);
-
-    /// @name Further collectives
-    /// as Call describes them; each has a form with a user operation where it reduces.
+    /// @name Collectives
+    /// take a Call in three forms: run() returns when it is complete here; start() never waits, whatever
+    /// was started before, on this or any other team, and its buffers belong to the library until the
+    /// request is complete; prepare() checks the arguments and moves nothing (it is not collective), so
+    /// that PersistentRequest::start() can make the same call often.
     /// @{
     void run(const Call& call);
+    [[nodiscard]] Request start(const Call& call);
+    [[nodiscard]] PersistentRequest prepare(const Call& call);
+    /// @}
+
+    /// @name Short forms of run()
+    /// with the arguments of Call's functions of the same names, which say what they do.
+    /// @{
+    void barrier() { run(Call::barrier()); }
+    void broadcast(void* buffer, std::size_t count, Type type, Rank root) {
+        run(Call::broadcast(buffer, count, type, root));
+    }
+    void allreduce(const void* in, void* out, std::size_t count, Type type, Op op) {
+        run(Call::allreduce(in, out, count, type, op));
+    }
+    void allreduce(const void* in, void* out, std::size_t count, const UserOp& op) {
+        run(Call::allreduce(in, out, count, op));
+    }
+    void reduce(const void* in, void* out, std::size_t count, Type type, Op op, Rank root) {
+        run(Call::reduce(in, out, count, type, op, root));
+    }
+    void reduce(const void* in, void* out, std::size_t count, const UserOp& op, Rank root) {
+        run(Call::reduce(in, out, count, op, root));
+    }
     void gather(const void* in, void* out, std::size_t count, Type type, Rank root) {
         run(Call::gather(in, out, count, type, root));
     }
@@ -203,43 +216,6 @@ class WEFT_API Team {
         return value;
     }
 
-    /// @name Started calls
-    /// never wait, whatever was started before, on this or any other team. Their buffers belong to the
-    /// library until the request is complete. Arguments are those of the blocking calls.
-    /// @{
-    [[nodiscard]] Request start(const Call& call);
-    [[nodiscard]] Request start_barrier();
-    [[nodiscard]] Request start_broadcast(void* buffer, std::size_t count, Type type, Rank root);
-    [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count, Type type,
-                                          Op op);
-    [[nodiscard]] Request start_allreduce(const void* in, void* out, std::size_t count,
-                                          const UserOp& op);
-    [[nodiscard]] Request start_reduce(const void* in, void* out, std::size_t count, Type type,
-                                       Op op, Rank root);
-    [[nodiscard]] Request start_reduce(const void* in, void* out, std::size_t count,
-                                       const UserOp& op, Rank root);
-
-    /// @}
-
-    /// @name Prepared calls
-    /// are started by PersistentRequest::start(). Preparing is not collective and moves nothing;
-    /// arguments are checked here.
-    /// @{
-    [[nodiscard]] PersistentRequest prepare(const Call& call);
-    [[nodiscard]] PersistentRequest prepare_barrier();
-    [[nodiscard]] PersistentRequest prepare_broadcast(void* buffer, std::size_t count, Type type,
-                                                      Rank root);
-    [[nodiscard]] PersistentRequest prepare_allreduce(const void* in, void* out, std::size_t count,
-                                                      Type type, Op op);
-    [[nodiscard]] PersistentRequest prepare_allreduce(const void* in, void* out, std::size_t count,
-                                                      const UserOp& op);
-    [[nodiscard]] PersistentRequest prepare_reduce(const void* in, void* out, std::size_t count,
-                                                   Type type, Op op, Rank root);
-    [[nodiscard]] PersistentRequest prepare_reduce(const void* in, void* out, std::size_t count,
-                                                   const UserOp& op, Rank root);
-
-    /// @}
-
     /// @name One-sided calls
     /// on memory of a peer, named by this rank's address of the same symmetric memory (allocate()). Peers
     /// are ranks of the team, this rank included; they do nothing but make calls into the library now and
@@ -324,7 +300,7 @@ class WEFT_API Team {
     /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment: a
     /// power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
-    /// Collective, what allocate() gave, alike: a quiet() of each; returns when all have entered.
+    /// Collective, with what allocate() gave: a quiet() of each; returns when all have entered.
     void release(void* memory);
     /// Where a member has what this rank has at `symmetric`, which lies in memory of allocate(): a
     /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As shmem_ptr()
@@ -332,7 +308,7 @@ class WEFT_API Team {
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
     /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the library's
-    /// choice. All members call alike.
+    /// choice. All members make the same call.
     void set_algorithm(std::string_view collective, std::string_view spec);
     /// The algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
@@ -342,8 +318,7 @@ class WEFT_API Team {
     friend class Runtime;
     friend class Memory;
     friend class OwnedTeam;
-    void let_go() noexcept;
-    // shape: a call's, as the runtime sees it
+    void abandon() noexcept;
     enum class Change : std::uint8_t { add, swap, compare_swap };
     template <Word T>
     static constexpr std::uint64_t bits(T value) {
@@ -359,8 +334,8 @@ class WEFT_API Team {
     std::shared_ptr<detail::TeamLink> link_;
 };
 
-/// A team that ends with this object, by which members let go of it without waiting for each other: it
-/// is freed by a later split() of the team it came from, once all members have let go of it, or with
+/// A team that ends with this object, which members abandon without waiting for each other: it is
+/// freed by a later split() of the team it came from, once all members have abandoned it, or with
 /// the runtime. Where that is too late, call free().
 class WEFT_API OwnedTeam : public Team {
   public:
@@ -371,8 +346,8 @@ class WEFT_API OwnedTeam : public Team {
     ~OwnedTeam();
 };
 
-/// Symmetric memory that ends with this object, by which members let go of it without waiting for each
-/// other: it is freed by a later allocate() of the same team, once all members have let go of it,
+/// Symmetric memory that ends with this object, which members abandon without waiting for each other: it
+/// is freed by a later allocate() of the same team, once all members have abandoned it,
 /// or with the team. Where that is too late, call free().
 class WEFT_API Memory {
   public:
@@ -402,7 +377,7 @@ class WEFT_API Memory {
     void free();
 
   private:
-    void let_go() noexcept;
+    void abandon() noexcept;
 
     Team team_;
     void* data_ = nullptr;

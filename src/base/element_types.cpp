@@ -10,49 +10,43 @@ namespace weft::base {
 
 namespace {
 
-// In the order of the enumerations.
-constexpr std::array<std::string_view, kBuiltinTypes + 1> kTypeNames = {
-    "int8",       "int16",          "int32",        "int64",       "uint8",
-    "uint16",     "uint32",         "uint64",       "float",       "double",
-    "longdouble", "cfloat",         "cdouble",      "bool",        "float16",
-    "bfloat16",   "float_int",      "double_int",   "int16_int",   "int32_int",
-    "int64_int",  "longdouble_int", "double_int64", "int64_int64", "user"};
 template <class Value, class Index>
 struct Pair {
     Value value;
     Index index;
 };
-constexpr std::array<std::size_t, kBuiltinTypes + 1> kTypeBytes = {
-    1,
-    2,
-    4,
-    8,
-    1,
-    2,
-    4,
-    8,
-    sizeof(float),
-    sizeof(double),
-    sizeof(long double),
-    2 * sizeof(float),
-    2 * sizeof(double),
-    sizeof(bool),
-    2,
-    2,
-    sizeof(Pair<float, int>),
-    sizeof(Pair<double, int>),
-    sizeof(Pair<std::int16_t, int>),
-    sizeof(Pair<std::int32_t, int>),
-    sizeof(Pair<std::int64_t, int>),
-    sizeof(Pair<long double, int>),
-    sizeof(Pair<double, std::int64_t>),
-    sizeof(Pair<std::int64_t, std::int64_t>),
-    0};
+
+struct ElementType {
+    std::string_view name;
+    std::size_t bytes;
+};
+// In the order of the enumerations.
+// clang-format off
+constexpr std::array<ElementType, kBuiltinTypes + 1> kTypes{{
+    {"int8", 1}, {"int16", 2}, {"int32", 4}, {"int64", 8},
+    {"uint8", 1}, {"uint16", 2}, {"uint32", 4}, {"uint64", 8},
+    {"float", sizeof(float)}, {"double", sizeof(double)}, {"longdouble", sizeof(long double)},
+    {"cfloat", 2 * sizeof(float)}, {"cdouble", 2 * sizeof(double)}, {"bool", sizeof(bool)},
+    {"float16", 2}, {"bfloat16", 2},
+    {"float_int", sizeof(Pair<float, int>)}, {"double_int", sizeof(Pair<double, int>)},
+    {"int16_int", sizeof(Pair<std::int16_t, int>)}, {"int32_int", sizeof(Pair<std::int32_t, int>)},
+    {"int64_int", sizeof(Pair<std::int64_t, int>)},
+    {"longdouble_int", sizeof(Pair<long double, int>)},
+    {"double_int64", sizeof(Pair<double, std::int64_t>)},
+    {"int64_int64", sizeof(Pair<std::int64_t, std::int64_t>)},
+    {"user", 0},
+}};
+// clang-format on
 constexpr std::array<std::string_view, kBuiltinOps + 1> kOpNames = {
     "sum",  "prod", "min",  "max",    "land",   "lor", "lxor",
     "band", "bor",  "bxor", "minloc", "maxloc", "user"};
+constexpr auto kTypeNames = [] {
+    std::array<std::string_view, kTypes.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kTypes[i].name;
+    return names;
+}();
 
-/// Place of `name` among the built-in names (all but the last).
+/// Index of `name` among the built-in names (all but the last).
 Result<std::size_t> find_name(std::span<const std::string_view> names, std::string_view name,
                               std::string_view what) {
     std::string known;
@@ -60,7 +54,7 @@ Result<std::size_t> find_name(std::span<const std::string_view> names, std::stri
         if (names[i] == name) return i;
         known += fmt::format("{}{}", known.empty() ? "" : " ", names[i]);
     }
-    return fail(Status::argument, "'{}' is not {}; there are {}", name, what, known);
+    return fail(Status::argument, "unknown {} '{}'; there are {}", what, name, known);
 }
 
 }  // namespace
@@ -72,17 +66,17 @@ std::string_view name_of(Op op) {
     return kOpNames[static_cast<std::size_t>(op)];
 }
 std::size_t size_of(Type type) {
-    return kTypeBytes[static_cast<std::size_t>(type)];
+    return kTypes[static_cast<std::size_t>(type)].bytes;
 }
 
 Result<Type> parse_type(std::string_view name) {
-    const Result<std::size_t> found = find_name(kTypeNames, name, "an element type");
+    const Result<std::size_t> found = find_name(kTypeNames, name, "element type");
     if (!found) return found.failure();
     return static_cast<Type>(*found);
 }
 
 Result<Op> parse_op(std::string_view name) {
-    const Result<std::size_t> found = find_name(kOpNames, name, "an operation");
+    const Result<std::size_t> found = find_name(kOpNames, name, "operation");
     if (!found) return found.failure();
     return static_cast<Op>(*found);
 }

@@ -98,8 +98,9 @@ void share_memory(Runtime& runtime) {
 void persistent_calls(Runtime& runtime) {
     Team world = runtime.world();
     double value = 0;
-    PersistentRequest sum = world.prepare_allreduce(&value, &value, 1, Type::float64, Op::sum);
-    PersistentRequest barrier = world.prepare_barrier();
+    PersistentRequest sum =
+        world.prepare(Call::allreduce(&value, &value, 1, Type::float64, Op::sum));
+    PersistentRequest barrier = world.prepare(Call::barrier());
     for (int i = 1; i < 100; ++i) {
         value = i;
         sum.start();
@@ -114,9 +115,9 @@ void persistent_calls(Runtime& runtime) {
     none.wait();
     refused("starting nothing", Status::argument, "prepared", [&] { none.start(); });
     refused("a wrong root", Status::argument, "root",
-            [&] { (void)world.prepare_broadcast(&value, 1, Type::float64, -1); });
+            [&] { (void)world.prepare(Call::broadcast(&value, 1, Type::float64, -1)); });
     Team half = *world.split(0, 0);
-    PersistentRequest of_half = half.prepare_barrier();
+    PersistentRequest of_half = half.prepare(Call::barrier());
     half.free();
     refused("a call of a freed team", Status::argument, "freed", [&] { of_half.start(); });
 }
@@ -130,7 +131,7 @@ void stale_handles() {
     refused("a copy of a freed team", Status::argument, "freed", [&] { copy.barrier(); });
     refused("a team that never was", Status::argument, "team", [] { Team().barrier(); });
     Team other = *world.split(0, 0);
-    Request request = world.start_barrier();
+    Request request = world.start(Call::barrier());
     Memory memory(other, 100);
     let_go_of(*runtime);
     leave_by_exception(*runtime);

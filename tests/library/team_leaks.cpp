@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "run/runtime/runtime.hpp"
-#include "run/runtime/shapes.hpp"
 
 namespace weft::test {
 namespace {
@@ -55,8 +54,7 @@ class Rounds {
         if (!inner) return failed(inner.failure().text);
         for (run::Team* team : {*half, *inner}) {
             double sum = 1;
-            const auto done =
-                team->call(run::allreduce_shape(1, Type::float64, Op::sum), {&sum, &sum});
+            const auto done = team->call(Call::allreduce(&sum, &sum, 1, Type::float64, Op::sum));
             if (!done || sum != team->size()) return failed("a sum is wrong");
             if (!team->allocate(1000, 64)) return failed("no memory");
         }

@@ -188,7 +188,7 @@ class Forest {
         node.values.emplace_back(std::make_unique<double>(value_of(me_, salt)), sum_of(node, salt));
         double* const value = node.values.back().first.get();
         node.requests.push_back(
-            node.mine->start_allreduce(value, value, 1, Type::float64, Op::sum));
+            node.mine->start(Call::allreduce(value, value, 1, Type::float64, Op::sum)));
     }
 
     void finish(Node& node) {

@@ -74,7 +74,7 @@ class Offender {
         const auto n = static_cast<double>(world_.size());
         std::vector<double> values(5000, 1.0);
         world_.allreduce(std::span<double>(values), Op::sum);
-        Request request = world_.start_barrier();
+        Request request = world_.start(Call::barrier());
         const bool right =
             world_.allreduce(1.0, Op::sum) == n && values.front() == n && values.back() == n;
         request.wait();
@@ -156,12 +156,13 @@ class Offender {
     void started_calls() {
         std::vector<double> a(4, 1.0);
         refused("started with null", Status::argument, {"allreduce", "null"}, [&] {
-            (void)world_.start_allreduce(nullptr, a.data(), 4, Type::float64, Op::sum);
+            (void)world_.start(Call::allreduce(nullptr, a.data(), 4, Type::float64, Op::sum));
         });
-        refused("started with a wrong root", Status::argument, {"broadcast", "root"},
-                [&] { (void)world_.start_broadcast(a.data(), 4, Type::float64, world_.size()); });
+        refused("started with a wrong root", Status::argument, {"broadcast", "root"}, [&] {
+            (void)world_.start(Call::broadcast(a.data(), 4, Type::float64, world_.size()));
+        });
         refused("started with a wrong operation", Status::argument, {"allreduce", "band"}, [&] {
-            (void)world_.start_allreduce(a.data(), a.data(), 4, Type::float64, Op::band);
+            (void)world_.start(Call::allreduce(a.data(), a.data(), 4, Type::float64, Op::band));
         });
         Request empty;
         if (!empty.test()) complain("a request without a call is not complete");
@@ -190,7 +191,7 @@ class Offender {
                     [&] { (void)world_.allreduce(1.0, Op::sum); });
             refused("name of " + spec, Status::argument, {spec}, [&] {
                 Request request =
-                    world_.start_allreduce(&spare_, &spare_, 1, Type::float64, Op::sum);
+                    world_.start(Call::allreduce(&spare_, &spare_, 1, Type::float64, Op::sum));
                 request.wait();
             });
             world_.set_algorithm("allreduce", "");

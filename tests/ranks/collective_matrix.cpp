@@ -207,11 +207,11 @@ class Matrixer {
             values[i] = contributions<double>(world_.rank(), i % 9 * i, ++round_);
             const auto root = static_cast<Rank>(i) % world_.size();
             if (i % 3 == 2)
-                requests.push_back(world_.start_broadcast(values[i].data(), values[i].size(),
-                                                          Type::float64, root));
+                requests.push_back(world_.start(
+                    Call::broadcast(values[i].data(), values[i].size(), Type::float64, root)));
             else
-                requests.push_back(world_.start_allreduce(
-                    values[i].data(), values[i].data(), values[i].size(), Type::float64, Op::sum));
+                requests.push_back(world_.start(Call::allreduce(
+                    values[i].data(), values[i].data(), values[i].size(), Type::float64, Op::sum)));
         }
         for (std::size_t k = 0; k < kCalls; ++k) requests[(k * 77) % kCalls].wait();
         for (std::size_t i = 0; i < kCalls; ++i) {
@@ -236,14 +236,14 @@ class Matrixer {
             std::int64_t in_world = 1;
             const auto start_half = [&] {
                 requests.push_back(
-                    halves->start_allreduce(&in_half, &in_half, 1, Type::int64, Op::sum));
+                    halves->start(Call::allreduce(&in_half, &in_half, 1, Type::int64, Op::sum)));
             };
             if (me % 4 < 2) start_half();
             if (some)
                 requests.push_back(
-                    some->start_allreduce(&in_some, &in_some, 1, Type::int64, Op::sum));
+                    some->start(Call::allreduce(&in_some, &in_some, 1, Type::int64, Op::sum)));
             requests.push_back(
-                world_.start_allreduce(&in_world, &in_world, 1, Type::int64, Op::sum));
+                world_.start(Call::allreduce(&in_world, &in_world, 1, Type::int64, Op::sum)));
             if (me % 4 >= 2) start_half();
             for (Request& request : requests) request.wait();
             std::int64_t expected = 0;

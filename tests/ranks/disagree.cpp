@@ -39,9 +39,9 @@ void call(Team& world, std::string_view what, bool differs) {
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {
-        Request request =
-            world.start_allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
-        world.start_barrier().wait();
+        Request request = world.start(
+            Call::allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum));
+        world.start(Call::barrier()).wait();
         request.wait();
     } else {
         throw Error(Status::unsupported, "no such case");

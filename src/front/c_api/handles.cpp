@@ -27,7 +27,7 @@ base::Result<Context*> find_context(const void* handle, std::string_view what) {
         return base::fail(Status::argument, "the {} is no handle of this library", what);
     if (head.context == nullptr)
         return base::fail(Status::argument, "the runtime of this {} has been finalized", what);
-    if (head.context->runtime().engine().in_external())
+    if (head.context->in_external())
         return base::fail(Status::argument,
                           "called from the function that weft_on_progress() was given, which must "
                           "not use the runtime");
@@ -69,7 +69,7 @@ void Context::destroy(Head& head) {
 Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
     : head_(head), runtime_(std::move(runtime)), entries_(1) {}
 
-base::Result<std::uintptr_t> Context::add(Entry::Kind kind, Entry*& entry) {
+base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
     // Some handles are left unused for a while, so that stale ones are noticed for longer.
     constexpr std::size_t kResting = 64;
     std::size_t index = entries_.size();
@@ -89,26 +89,38 @@ base::Result<std::uintptr_t> Context::add(Entry::Kind kind, Entry*& entry) {
 }
 
 base::Result<weft_team*> Context::add_team(run::Team& team) {
-    Entry* entry = nullptr;
-    const auto handle = add(Entry::Kind::team, entry);
+    HandleEntry* entry = nullptr;
+    const auto handle = add(HandleEntry::Kind::team, entry);
     if (!handle) return handle.failure();
     entry->team = &team;
     return reinterpret_cast<weft_team*>(*handle);
 }
 
-base::Result<weft_request*> Context::add_request(Request request) {
-    Entry* entry = nullptr;
-    const auto handle = add(Entry::Kind::request, entry);
+base::Result<weft_request*> Context::add_request(CallRequest request) {
+    HandleEntry* entry = nullptr;
+    const auto handle = add(HandleEntry::Kind::request, entry);
     if (!handle) return handle.failure();
     entry->request = std::move(request);
     return reinterpret_cast<weft_request*>(*handle);
 }
 
+void Context::set_external(void (*function)(void* argument), void* argument) {
+    external_ = function;
+    external_argument_ = argument;
+    const auto drive = [](void* self) {
+        Context& context = *static_cast<Context*>(self);
+        context.in_external_ = true;
+        context.external_(context.external_argument_);
+        context.in_external_ = false;
+    };
+    runtime_->engine().set_external(function == nullptr ? nullptr : +drive, this);
+}
+
 void Context::remove(const void* handle) {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
     const auto index = static_cast<std::uint32_t>(offset >> kUseBits);
-    Entry& entry = entries_[index];
-    entry.kind = Entry::Kind::free;
+    HandleEntry& entry = entries_[index];
+    entry.kind = HandleEntry::Kind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;
     entry.team = nullptr;
     entry.request = {};
@@ -125,7 +137,7 @@ base::Result<Context*> context_of(const weft_runtime* runtime) {
 base::Result<TeamHandle> find_team(const weft_team* team) {
     const auto context = find_context(team, "team");
     if (!context) return context.failure();
-    const Entry* const entry = (*context)->find(team, Entry::Kind::team);
+    const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
     if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
     return TeamHandle{*context, entry->team};
 }
@@ -133,7 +145,7 @@ base::Result<TeamHandle> find_team(const weft_team* team) {
 base::Result<RequestHandle> find_request(const weft_request* request) {
     const auto context = find_context(request, "request");
     if (!context) return context.failure();
-    Entry* const entry = (*context)->find(request, Entry::Kind::request);
+    HandleEntry* const entry = (*context)->find(request, HandleEntry::Kind::request);
     if (entry == nullptr)
         return base::fail(Status::argument, "the request is complete or has been freed");
     return RequestHandle{*context, &entry->request};

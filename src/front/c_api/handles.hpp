@@ -9,8 +9,8 @@
 // Holds    A handle is never read through. The first page stays when the runtime is finalized, to say
 //          so: 4 KiB for each runtime that a process has finalized. Entries are used again oldest
 //          first, so a stale handle is mistaken only after its entry was used 16,384 times.
-// Next     errors.hpp for what a refusal looks like; the entries are in runtime.cpp, teams.cpp,
-//          calls.cpp, requests.cpp and operations.cpp.
+// Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp, requests.cpp,
+//          remote_memory.cpp and operations.cpp for the functions of weft.h.
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,22 @@
 namespace weft::c_api {
 
 /// A started call, or one that can be started.
-struct Request {
-    const weft_team* team = nullptr;
-    run::CallShape shape;
-    run::Buffers buffers;
-    HeldOperations user;                                      ///< what the shape refers to
-    std::shared_ptr<const run::HeldBlocks> blocks = nullptr;  ///< likewise, of a persistent call
-    run::Operation* operation = nullptr;                      ///< while it is in flight
-    bool persistent = false;
+struct CallRequest {
+    const weft_team* team = nullptr;  ///< of a persistent call
+    std::unique_ptr<const run::HeldCall>
+        persistent;                       ///< what to start; nullptr: no persistent call
+    run::Operation* operation = nullptr;  ///< while it is in flight
 };
 
-struct Entry {
+struct HandleEntry {
     enum class Kind : std::uint8_t { free, team, request };
     Kind kind = Kind::free;
     std::uint32_t uses = 0;
     run::Team* team = nullptr;
-    Request request;
+    CallRequest request;
 };
 
-/// Everything behind one weft_runtime.
+/// Everything that one weft_runtime stands for.
 class Context {
   public:
     static constexpr unsigned kUseBits = 14;
@@ -68,17 +65,20 @@ class Context {
 
     [[nodiscard]] run::Runtime& runtime() const { return *runtime_; }
     [[nodiscard]] weft_team* world() const { return world_; }
+    /// Waits call the function from now on; while it runs, the runtime is not usable.
+    void set_external(void (*function)(void* argument), void* argument);
+    [[nodiscard]] bool in_external() const { return in_external_; }
 
     /// A handle for a team, or for a request that is to be filled in.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team);
-    [[nodiscard]] base::Result<weft_request*> add_request(Request request);
+    [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
     /// The entry of a handle of this context; nullptr if it stands for nothing of that kind any more.
-    [[nodiscard]] Entry* find(const void* handle, Entry::Kind kind) {
+    [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;
         if (index >= entries_.size()) [[unlikely]]
             return nullptr;
-        Entry& entry = entries_[index];
+        HandleEntry& entry = entries_[index];
         return entry.kind == kind && entry.uses == (offset & kUsesMask) ? &entry : nullptr;
     }
     /// The handle stands for nothing from now on.
@@ -88,13 +88,17 @@ class Context {
     static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
-    [[nodiscard]] base::Result<std::uintptr_t> add(Entry::Kind kind, Entry*& entry);
+    [[nodiscard]] base::Result<std::uintptr_t> add(HandleEntry::Kind kind, HandleEntry*& entry);
 
     Head& head_;
     std::unique_ptr<run::Runtime> runtime_;
-    std::deque<Entry> entries_;  ///< the first one is never used: its addresses are the head's
+    std::deque<HandleEntry>
+        entries_;  ///< the first one is never used: its addresses are the head's
     std::deque<std::uint32_t> unused_;
     weft_team* world_ = nullptr;
+    void (*external_)(void* argument) = nullptr;
+    void* external_argument_ = nullptr;
+    bool in_external_ = false;
 };
 
 /// What a team's handle stands for, or why it cannot be used.
@@ -104,9 +108,20 @@ struct TeamHandle {
 };
 [[nodiscard]] base::Result<Context*> context_of(const weft_runtime* runtime);
 [[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team);
+/// The same for a call that is made often; nullptr: find_team() says why it cannot be used.
+[[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
+    if (team == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(team);
+    if (head.mark != Context::Head::kMark || head.context == nullptr || head.context->in_external())
+        [[unlikely]]
+        return nullptr;
+    const HandleEntry* const entry = head.context->find(team, HandleEntry::Kind::team);
+    return entry == nullptr ? nullptr : entry->team;
+}
 struct RequestHandle {
     Context* context = nullptr;
-    Request* request = nullptr;
+    CallRequest* request = nullptr;
 };
 [[nodiscard]] base::Result<RequestHandle> find_request(const weft_request* request);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "front/c_api/operations.hpp"
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -24,6 +26,10 @@ static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
               WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&
               WEFT_MINLOC == static_cast<int>(Op::minloc));
 
+/// A user's operation as the engine knows it, for elements of each built-in type.
+using Operations = std::array<run::UserOperation, kBuiltinTypes>;
+using HeldOperations = std::shared_ptr<const Operations>;
+
 /// The users' operations of this process. There is one table, since their numbers name no runtime.
 class Table {
   public:
@@ -39,19 +45,19 @@ class Table {
             return base::fail(Status::memory, "{} operations are in use, and there can be no more",
                               index);
         }
-        Entry& entry = entries_[index];
+        OperationEntry& entry = entries_[index];
         entry.operations = std::move(operations);
         return static_cast<weft_op>(kUserMark | entry.uses << kEntryBits | index);
     }
     /// nullptr if the number stands for nothing any more.
     [[nodiscard]] HeldOperations find(weft_op op) {
         const std::lock_guard lock(mutex_);
-        const Entry* const entry = entry_of(op);
+        const OperationEntry* const entry = entry_of(op);
         return entry == nullptr ? nullptr : entry->operations;
     }
     [[nodiscard]] bool remove(weft_op op) {
         const std::lock_guard lock(mutex_);
-        Entry* const entry = entry_of(op);
+        OperationEntry* const entry = entry_of(op);
         if (entry == nullptr) return false;
         entry->operations.reset();
         entry->uses = (entry->uses + 1) & kUsesMask;
@@ -60,22 +66,22 @@ class Table {
     }
 
   private:
-    struct Entry {
+    struct OperationEntry {
         HeldOperations operations;
         std::uint32_t uses = 0;
     };
 
-    [[nodiscard]] Entry* entry_of(weft_op op) {
+    [[nodiscard]] OperationEntry* entry_of(weft_op op) {
         const auto number = static_cast<std::uint32_t>(op);
         const std::uint32_t index = number & kEntryMask;
         if ((number & kUserMark) == 0 || index >= entries_.size()) return nullptr;
-        Entry& entry = entries_[index];
+        OperationEntry& entry = entries_[index];
         const bool current = entry.uses == (number >> kEntryBits & kUsesMask);
         return current && entry.operations != nullptr ? &entry : nullptr;
     }
 
     std::mutex mutex_;
-    std::vector<Entry> entries_;
+    std::vector<OperationEntry> entries_;
     std::deque<std::uint32_t> unused_;  ///< oldest first, so that stale numbers are noticed longest
 };
 
@@ -91,7 +97,7 @@ base::Failure no_such_operation(weft_op op) {
         return base::fail(Status::argument, "op: this user's operation has been freed");
     if (op == WEFT_OP_NONE)
         return base::fail(Status::argument, "op: it is NONE, which is no operation");
-    return base::fail(Status::argument, "op: {} is none of weft_op", static_cast<int>(op));
+    return base::fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
 }
 
 }  // namespace
@@ -100,22 +106,20 @@ base::Result<Type> type_of(weft_type type) {
     const auto number = static_cast<unsigned>(type);
     if (number < kBuiltinTypes) [[likely]]
         return static_cast<Type>(number);
-    return base::fail(Status::argument, "type: {} is none of weft_type", static_cast<int>(type));
+    return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
 }
 
-base::Result<run::CallShape> reduction_shape(std::size_t count, weft_type type, weft_op op,
-                                             HeldOperations& held) {
-    const auto element = type_of(type);
-    if (!element) return element.failure();
+base::Result<void> set_operation(Call& call, weft_op op) {
     const auto number = static_cast<unsigned>(op);
-    if (number < kBuiltinOps) [[likely]]
-        return run::allreduce_shape(count, *element, static_cast<Op>(number));
-    if ((number & kUserMark) != 0) held = table().find(op);
+    if (number < kBuiltinOps) [[likely]] {
+        call.op = static_cast<Op>(number);
+        return {};
+    }
+    const HeldOperations held = (number & kUserMark) != 0 ? table().find(op) : nullptr;
     if (held == nullptr) return no_such_operation(op);
-    run::CallShape shape =
-        run::allreduce_shape(count, &(*held)[static_cast<std::size_t>(*element)]);
-    shape.type = *element;
-    return shape;
+    call.op = Op::user;
+    call.user = std::shared_ptr<const void>(held, &(*held)[static_cast<std::size_t>(call.type)]);
+    return {};
 }
 
 }  // namespace weft::c_api
@@ -141,8 +145,7 @@ extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, si
             (*made)[type] = {.function = fn,
                              .argument = arg,
                              .commutative = commutative != 0,
-                             .element_bytes = weft::base::size_of(static_cast<weft::Type>(type)),
-                             .serial = weft::run::next_operation_serial()};
+                             .element_bytes = weft::base::size_of(static_cast<weft::Type>(type))};
         }
         const auto number = c_api::table().add(std::move(made));
         if (!number) return number.failure();

@@ -45,7 +45,7 @@ extern "C" weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* 
     return c_api::guarded(__func__, [&]() -> Result<void> {
         const auto context = c_api::context_of(runtime);
         if (!context) return context.failure();
-        (*context)->runtime().engine().set_external(fn, arg);
+        (*context)->set_external(fn, arg);
         return Done{};
     });
 }

@@ -24,6 +24,7 @@
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
 #include "front/cli/bench_counts.hpp"
 #include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_puts.hpp"
@@ -32,7 +33,7 @@
 #include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
-#include "run/runtime/plans.hpp"
+#include "run/runtime/call.hpp"
 
 namespace weft::front {
 
@@ -115,9 +116,9 @@ bool has_pairwise_counts(const BenchOptions& options) {
 /// Whether there is an algorithm of this name.
 base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
     if (has_pairwise_counts(options)) {
-        if (given == run::kVCollectiveAlgorithm) return {};
+        if (given == collectives::kPairwiseAlgorithm) return {};
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          options.collective, given, run::kVCollectiveAlgorithm);
+                          options.collective, given, collectives::kPairwiseAlgorithm);
     }
     const auto spec = collectives::parse_spec(given);
     if (!spec) return spec.failure();
@@ -217,7 +218,7 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
 /// Every algorithm of the collective that fits the job, by its name and with its parameters set to what
 /// is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
-    if (has_pairwise_counts(options)) return {std::string(run::kVCollectiveAlgorithm)};
+    if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));

@@ -181,12 +181,11 @@ class Question {
             const auto candidate = cost_of(question, parameters_);
             if (candidate) candidates.push_back(*candidate);
         };
-        for (const std::string& text : collectives::candidate_specs(
+        for (const collectives::AlgorithmSpec& spec : collectives::candidate_specs(
                  question_->collective, {.size = question_->request.size,
                                         .stage = stage_cost(),
                                         .layout = question_->request.layout})) {
-            const auto spec = collectives::parse_spec(text);
-            if (spec) add(*spec);
+            add(spec);
         }
         for (const collectives::Algorithm& algorithm : collectives::algorithms())
             if (algorithm.collective == question_->collective && algorithm.properties.notation)

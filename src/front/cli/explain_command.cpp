@@ -18,10 +18,11 @@
 #include "base/element_types.hpp"
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
 #include "front/cli/command.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/simulate/duration.hpp"
-#include "run/runtime/plans.hpp"
+#include "run/runtime/choice.hpp"
 
 namespace weft::front {
 
@@ -97,7 +98,7 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
 }
 
 base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
-    if (!collectives::traits_of(even).has_data()) return run::class_of({.kind = even});
+    if (!collectives::traits_of(even).has_data()) return run::class_of({.collective = even});
     const auto type = base::parse_type(arguments.type);
     if (!type) return type.failure().within("--type");
     const auto op = base::parse_op(arguments.op);
@@ -109,7 +110,7 @@ base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collecti
         return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
                           *bytes, element_bytes, arguments.type);
     return run::class_of(
-        {.kind = even, .type = *type, .op = *op, .elements = *bytes / element_bytes});
+        {.collective = even, .count = *bytes / element_bytes, .type = *type, .op = *op});
 }
 
 /// What is left to choose where counts differ.
@@ -124,7 +125,7 @@ void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& 
         return candidate.algorithm != "direct" && candidate.algorithm != "flat";
     });
     for (plan::RankedCandidate& candidate : choice.candidates)
-        candidate.algorithm = run::kVCollectiveAlgorithm;
+        candidate.algorithm = collectives::kPairwiseAlgorithm;
     choice.chosen = 0;
     choice.reason = "the only one, as no rank knows more counts than its own";
 }

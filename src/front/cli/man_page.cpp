@@ -7,8 +7,8 @@
 #include <cctype>
 
 #include "base/environment.hpp"
+#include "collectives/collective_traits.hpp"
 #include "front/cli/reference.hpp"
-#include "run/runtime/plans.hpp"
 
 namespace weft::front {
 

@@ -6,7 +6,6 @@
 
 #include "collectives/collective_traits.hpp"
 #include "front/cpp_api/links.hpp"
-#include "run/runtime/shapes.hpp"
 
 namespace weft {
 
@@ -32,8 +31,8 @@ namespace {
 
 Collective collective_named(std::string_view name) {
     if (const auto* const traits = collectives::find_collective(name)) return traits->collective;
-    throw Error(Status::argument, fmt::format("unknown collective \"{}\", expected one of: {}",
-                                              name, fmt::join(collectives::kCollectiveNames, " ")));
+    throw Error(Status::argument, fmt::format("no collective \"{}\", expected one of: {}", name,
+                                              fmt::join(collectives::kCollectiveNames, " ")));
 }
 
 }  // namespace
@@ -45,8 +44,7 @@ UserOp::UserOp(UserFunction function, void* argument, std::size_t element_bytes,
           run::UserOperation{.function = function,
                              .argument = argument,
                              .commutative = commutative,
-                             .element_bytes = element_bytes,
-                             .serial = run::next_operation_serial()})) {
+                             .element_bytes = element_bytes})) {
     if (function == nullptr) throw Error(Status::argument, "UserOp: function is null");
     if (element_bytes == 0)
         throw Error(Status::argument, "UserOp: element_bytes is 0, expected 1 or more");
@@ -61,36 +59,10 @@ Rank Team::size() const {
     return team_of(link_).size();
 }
 
-void Team::barrier() {
-    succeed(team_of(link_).call(run::barrier_shape(), {}));
-}
-
-void Team::broadcast(void* buffer, std::size_t count, Type type, Rank root) {
-    succeed(team_of(link_).call(run::broadcast_shape(count, type, root), {buffer, buffer}));
-}
-
-void Team::allreduce(const void* in, void* out, std::size_t count, Type type, Op op) {
-    succeed(team_of(link_).call(run::allreduce_shape(count, type, op), {in, out}));
-}
-
-void Team::allreduce(const void* in, void* out, std::size_t count, const UserOp& op) {
-    const auto* user = static_cast<const run::UserOperation*>(op.held_.get());
-    succeed(team_of(link_).call(run::allreduce_shape(count, user), {in, out}));
-}
-
-void Team::reduce(const void* in, void* out, std::size_t count, Type type, Op op, Rank root) {
-    succeed(team_of(link_).call(run::reduce_shape(run::allreduce_shape(count, type, op), root),
-                                {in, out}));
-}
-
-void Team::reduce(const void* in, void* out, std::size_t count, const UserOp& op, Rank root) {
-    const auto* user = static_cast<const run::UserOperation*>(op.held_.get());
-    succeed(
-        team_of(link_).call(run::reduce_shape(run::allreduce_shape(count, user), root), {in, out}));
-}
-
 void Team::run(const Call& call) {
-    succeed(team_of(link_).call(succeed(run::shape_of(call)), {call.in, call.out}));
+    run::Team& team = team_of(link_);
+    if (!team.run(call)) [[unlikely]]
+        detail::raise(team.failure());
 }
 
 std::optional<Team> Team::split(int color, int key) {
@@ -129,8 +101,9 @@ void Team::set_algorithm(std::string_view collective, std::string_view spec) {
 }
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
-    return succeed(team_of(link_).plans().choose(
-        {.kind = collective_named(collective), .type = type, .root = 0, .elements = count}));
+    const Call call{
+        .collective = collective_named(collective), .count = count, .type = type, .root = 0};
+    return succeed(team_of(link_).plans().choose(call))->text;
 }
 
 // --- owners --------------------------------------------------------------------------------------
@@ -138,16 +111,16 @@ std::string Team::algorithm_of(std::string_view collective, std::size_t count, T
 OwnedTeam::OwnedTeam(OwnedTeam&& other) noexcept : Team(std::move(other)) {}
 OwnedTeam& OwnedTeam::operator=(OwnedTeam&& other) noexcept {
     if (this != &other) {
-        let_go();
+        abandon();
         Team::operator=(std::move(other));
     }
     return *this;
 }
 OwnedTeam::~OwnedTeam() {
-    let_go();
+    abandon();
 }
 
-void Team::let_go() noexcept {
+void Team::abandon() noexcept {
     if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
     link_->team->abandon();
     detail::cut(*link_);
@@ -161,7 +134,7 @@ Memory::Memory(Memory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)) {}
 Memory& Memory::operator=(Memory&& other) noexcept {
     if (this != &other) {
-        let_go();
+        abandon();
         team_ = std::move(other.team_);
         data_ = std::exchange(other.data_, nullptr);
         bytes_ = std::exchange(other.bytes_, 0);
@@ -169,7 +142,7 @@ Memory& Memory::operator=(Memory&& other) noexcept {
     return *this;
 }
 Memory::~Memory() {
-    let_go();
+    abandon();
 }
 
 void Memory::free() {
@@ -179,8 +152,8 @@ void Memory::free() {
 }
 
 /// Memory of a team that is gone has gone with it.
-void Memory::let_go() noexcept {
-    if (data_ != nullptr && team_.link_->team != nullptr) team_.link_->team->let_go(data_);
+void Memory::abandon() noexcept {
+    if (data_ != nullptr && team_.link_->team != nullptr) team_.link_->team->abandon(data_);
     data_ = nullptr;
 }
 

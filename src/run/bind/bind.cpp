@@ -240,18 +240,30 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
                  in_lines(times(program.slot_units, unit_bytes)));
 }
 
-/// Units that all copies of all slots have room for, and the number of copies that have any.
-struct Rooms {
+/// Copies of each slot in a program of several segments.
+constexpr std::uint64_t kPipelineDepth = 2;
+
+/// Units that all slots have room for, and the number of slots that have any.
+struct Capacity {
     std::uint64_t units = 0;
-    std::uint64_t copies = 0;
+    std::uint64_t slots = 0;
 };
-Rooms rooms_of(const plan::Program& program) {
-    Rooms rooms;
+Capacity capacity_of(const plan::Program& program) {
+    Capacity capacity;
     for (std::uint32_t slot = 0; slot < program.slots; ++slot) {
-        rooms.units += std::uint64_t{program.depth} * program.room(slot);
-        if (program.room(slot) > 0) rooms.copies += program.depth;
+        capacity.units += program.room(slot);
+        if (program.room(slot) > 0) ++capacity.slots;
     }
-    return rooms;
+    return capacity;
+}
+
+/// Elements of the largest unit of the program that is not cut into `segments` segments.
+std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
+                         std::uint64_t elements) {
+    const std::uint32_t units = program.units / segments;
+    if (program.unit_counts.empty()) return Partition(elements, units).unit_max();
+    const std::uint64_t pieces = units / program.unit_counts.size();
+    return (std::ranges::max(program.unit_counts) + pieces - 1) / pieces;
 }
 
 }  // namespace
@@ -265,18 +277,22 @@ std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
     return number * depth + static_cast<std::uint32_t>((offset - slot_starts[number]) / copy_bytes);
 }
 
-std::uint32_t segments_needed(const plan::Program& whole, const plan::Program& segmented,
+std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                               const BindOptions& options) {
-    const std::uint64_t payload = payload_bytes_max(whole, options.elements, options.element_bytes);
-    if (payload <= base::kCellPayload || whole.slots == 0) return 1;
-    const std::uint64_t unit = whole.partition(options.elements).unit_max();
+    const std::uint64_t unit = whole_unit(program, segments, options.elements);
     const std::uint64_t unit_bytes = times(unit, options.element_bytes);
-    if (slots_bytes(whole, unit_bytes) <= options.shape.bulk_bytes) return 1;
-    const Rooms rooms = rooms_of(segmented);
-    const std::uint64_t rounding = rooms.copies * 63;
+    if (times(program.slot_units, unit_bytes) <= base::kCellPayload || program.slots == 0) return 1;
+    plan::Program whole_slots;
+    whole_slots.slots = program.slots;
+    whole_slots.slot_units = program.slot_units;
+    whole_slots.slot_capacity = program.slot_capacity;
+    whole_slots.depth = program.segments > segments ? program.depth : 1;
+    if (slots_bytes(whole_slots, unit_bytes) <= options.shape.bulk_bytes) return 1;
+    const Capacity capacity = capacity_of(program);
+    const std::uint64_t rounding = kPipelineDepth * capacity.slots * 63;
     const std::uint64_t bytes = std::max(options.shape.bulk_bytes, rounding) - rounding;
-    const std::uint64_t unit_elements =
-        std::max<std::uint64_t>(1, bytes / rooms.units / options.element_bytes);
+    const std::uint64_t unit_elements = std::max<std::uint64_t>(
+        1, bytes / (kPipelineDepth * capacity.units) / options.element_bytes);
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     return static_cast<std::uint32_t>(
         std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));

@@ -33,11 +33,10 @@ struct BindOptions {
     return shape.bulk_bytes / (std::uint64_t{slots} * depth) / 64 * 64;
 }
 
-/// How many segments a call must be cut into so that its payloads fit a bulk bank: `whole` is the
-/// program generated with one segment; `segmented` one with two (its depth and slots count). 1 if
-/// the payloads fit as they are. Alike on all ranks.
-[[nodiscard]] std::uint32_t segments_needed(const plan::Program& whole,
-                                            const plan::Program& segmented,
+/// How many segments a call must be cut into so that its payloads fit a bulk bank; 1 if they fit cells, or
+/// the bank as they are. `program` is the one for `segments` segments: all have the same slots. The same on
+/// all ranks.
+[[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
 
 /// Refuses programs that need more put targets than the team has, naming both figures.

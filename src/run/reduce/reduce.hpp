@@ -56,8 +56,6 @@ struct UserOperation {
     void* argument = nullptr;
     bool commutative = false;
     std::size_t element_bytes = 0;
-    std::uint64_t serial =
-        0;  ///< tells operations apart that had the same address one after another
 };
 
 /// How to combine: exactly one of `kernel` and `user` is set.

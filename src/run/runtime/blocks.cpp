@@ -22,20 +22,6 @@ std::strong_ordering compare(const Blocks& a, const Blocks& b) {
     return compare_words(a.displacements, b.displacements);
 }
 
-HeldBlocks::HeldBlocks(const Blocks& in, const Blocks& out) {
-    const auto lists = {in.counts, in.displacements, out.counts, out.displacements};
-    std::size_t words = 0;
-    for (const auto list : lists) words += list.size();
-    words_.reserve(words);  // so that spans into it stay
-    const auto keep = [this](std::span<const std::size_t> list) {
-        const std::size_t first = words_.size();
-        words_.insert(words_.end(), list.begin(), list.end());
-        return std::span<const std::size_t>(words_.data() + first, list.size());
-    };
-    in_ = {keep(in.counts), keep(in.displacements)};
-    out_ = {keep(out.counts), keep(out.displacements)};
-}
-
 base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Rank size,
                                 std::uint64_t element_bytes) {
     const auto ranks = static_cast<std::size_t>(size);

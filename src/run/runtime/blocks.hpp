@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - calls whose blocks have counts: what they mean, who keeps them, what memory they touch.
+// blocks.hpp - the blocks of calls with counts: what they mean and what memory they touch.
 //
-// Idea     The arrays of a call are the caller's, and looked at in place: a call of the same counts and
-//          displacements as the one before finds its plan by comparing them. Whoever needs them later (a
-//          plan, a persistent request) has a copy.
-// Next     plans.hpp for shapes of calls; team.hpp for the checks of buffers.
+// Idea     The arrays of a call are the caller's and are compared in place: a call of the same counts and
+//          displacements as the one before finds its plan without a copy.
+// Next     call.hpp for a call that keeps copies; plan.hpp for the checks of memory.
 #pragma once
 
 #include <compare>
@@ -21,27 +20,6 @@ namespace weft::run {
 
 /// By content.
 [[nodiscard]] std::strong_ordering compare(const Blocks& a, const Blocks& b);
-[[nodiscard]] inline bool same(const Blocks& a, const Blocks& b) {
-    if (a.counts.empty() && b.counts.empty() && a.displacements.empty() && b.displacements.empty())
-        return true;
-    return compare(a, b) == 0;
-}
-
-/// Copies of what a call's blocks name. Stays where it is.
-class HeldBlocks {
-  public:
-    HeldBlocks(const Blocks& in, const Blocks& out);
-    HeldBlocks(const HeldBlocks&) = delete;
-    HeldBlocks& operator=(const HeldBlocks&) = delete;
-
-    [[nodiscard]] Blocks in() const { return in_; }
-    [[nodiscard]] Blocks out() const { return out_; }
-
-  private:
-    std::vector<std::size_t> words_;
-    Blocks in_;
-    Blocks out_;
-};
 
 /// Refuses counts that are not one for each rank, displacements that are not, and sums that overflow.
 /// what: "in" or "out".
@@ -54,7 +32,7 @@ class HeldBlocks {
 /// Where each block starts, in elements.
 [[nodiscard]] std::vector<std::uint64_t> starts_of(const Blocks& blocks);
 
-/// Some bytes behind the start of a caller's memory.
+/// Some bytes of a vector or of memory, from its start.
 struct Extent {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;

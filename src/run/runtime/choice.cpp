@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
 
 namespace weft::run {
@@ -19,7 +21,7 @@ plan::Layout layout_of(const plan::Machine& machine, Rank size) {
 }
 
 /// Of a smaller team than the real one, if times of that are continued: such teams are on one node, or
-/// all apart.
+/// have each rank on a node of its own.
 plan::Layout of_size(const plan::Layout& layout, Rank size) {
     if (size == layout.size()) return layout;
     return {size, layout.nodes() == 1 ? size : 1};
@@ -81,8 +83,8 @@ Rank ranks_per_node(const std::vector<Rank>& node_of) {
 collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
                                          const CallClass& call) {
     const Rank each = ranks_per_node(machine.node_of);
-    const bool apart = !machine.node_of.empty() && each != size;
-    const plan::PutCost& put = apart ? machine.far : machine.near;
+    const bool far = !machine.node_of.empty() && each != size;
+    const plan::PutCost& put = far ? machine.far : machine.near;
     const std::uint64_t bytes = call.elements * call.element_bytes;
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
     return {.size = size,
@@ -92,6 +94,27 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                                  plan::to_time(static_cast<std::int64_t>(bytes) *
                                                (put.byte_fs + machine.reduce_byte_fs))},
             .layout = layout_of(machine, size)};
+}
+
+std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
+                                                  const CallClass& call) {
+    return collectives::candidate_specs(call.collective, request_of(machine, size, call));
+}
+
+base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
+                                const std::vector<collectives::AlgorithmSpec>& specs) {
+    const plan::Layout layout = layout_of(machine, size);
+    std::vector<plan::Candidate> candidates;
+    for (const collectives::AlgorithmSpec& spec : specs) {
+        const auto algorithm = collectives::find_algorithm(call.collective, spec);
+        if (!algorithm) return algorithm.failure();
+        if (serves((*algorithm)->properties, size, call, layout))
+            candidates.push_back(candidate_of(**algorithm, spec, call, layout));
+    }
+    const std::uint64_t elements =
+        collectives::contract(call.collective).vector_elements(size, call.elements);
+    return plan::select(machine, size, candidates, {elements, call.element_bytes},
+                        {.ordered = call.ordered, .bit_identical = call.bit_identical});
 }
 
 }  // namespace
@@ -112,6 +135,24 @@ plan::Machine machine_over(std::string_view provider) {
             .reduce_byte_fs = plan::kReduceByteFs};
 }
 
+CallClass class_of(const Call& call) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    CallClass asked{.collective = traits_of(traits.even).name};
+    if (!traits.has_data()) return asked;
+    asked.elements = call.count;
+    asked.element_bytes = element_bytes(call);
+    if (traits.has_counts()) {
+        const auto counts = counts_of(call);
+        const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+        if (!counts.empty()) asked.elements = (sum + counts.size() - 1) / counts.size();
+    }
+    if (!traits.reduces()) return asked;
+    const UserOperation* const user = user_of(call);
+    asked.ordered = user != nullptr && !user->commutative;
+    asked.bit_identical = !is_exact(call);
+    return asked;
+}
+
 CallClass rounded(CallClass call) {
     const std::uint64_t most = std::max<std::uint64_t>(1, kBytesMax / call.element_bytes);
     if (call.elements > 0) call.elements = std::bit_ceil(std::min(call.elements, most));
@@ -119,30 +160,30 @@ CallClass rounded(CallClass call) {
 }
 
 base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
-                                           const CallClass& given) {
-    const CallClass call = rounded(given);
-    std::vector<plan::Candidate> candidates;
-    const collectives::CandidateRequest request = request_of(machine, size, call);
-    for (const std::string& text : collectives::candidate_specs(call.collective, request)) {
-        const auto spec = collectives::parse_spec(text);
-        WEFT_CHECK(spec.ok(), text);
-        const auto algorithm = collectives::find_algorithm(call.collective, *spec);
-        if (!algorithm) return algorithm.failure();
-        if (!serves((*algorithm)->properties, size, call, request.layout)) continue;
-        candidates.push_back(candidate_of(**algorithm, *spec, call, request.layout));
-    }
-    const std::uint64_t elements =
-        collectives::contract(call.collective).vector_elements(size, call.elements);
-    return plan::select(machine, size, candidates, {elements, call.element_bytes},
-                        {.ordered = call.ordered, .bit_identical = call.bit_identical});
+                                           const CallClass& call) {
+    return rank(machine, size, rounded(call), specs_for(machine, size, rounded(call)));
 }
 
-base::Result<std::string> Chooser::choose(const CallClass& given) const {
-    const CallClass call = rounded(given);
-    if (const auto known = known_.find(call); known != known_.end()) return known->second;
-    const auto choice = rank_algorithms(machine_, size_, call);
+base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string reason) {
+    auto spec = collectives::parse_spec(text);
+    if (!spec) return spec.failure().within(fmt::format("algorithm \"{}\"", text));
+    return ChosenAlgorithm{*std::move(spec), std::string(text), std::move(reason)};
+}
+
+base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
+    static const ChosenAlgorithm pairwise{{.name = std::string(collectives::kPairwiseAlgorithm)},
+                                          std::string(collectives::kPairwiseAlgorithm),
+                                          "the only algorithm"};
+    if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
+    const CallClass asked = rounded(class_of(call));
+    if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
+    const auto specs = specs_for(machine_, size_, asked);
+    const auto choice = rank(machine_, size_, asked, specs);
     if (!choice) return choice.failure();
-    return known_[call] = choice->algorithm();
+    const auto chosen = std::ranges::find_if(
+        specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });
+    WEFT_CHECK(chosen != specs.end(), choice->algorithm());
+    return &(known_[asked] = ChosenAlgorithm{*chosen, choice->algorithm(), choice->reason});
 }
 
 }  // namespace weft::run

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// choice.hpp - the algorithm that calls of a team use if nobody forces one.
+// choice.hpp - the algorithm that calls of a team use if none is forced.
 //
 // Idea     What the collectives offer (collectives/candidates.hpp) is ranked by what the plan room
 //          predicts for the machine (plan/select). A choice holds for a class of sizes: counts up to the
 //          next power of two.
-// Holds    Alike on all ranks, without communication: decided from what they all know. Decided once for each
-//          class and kept.
+// Holds    The same on all ranks, without communication: decided from what they all know. Decided once for
+//          each class and kept.
 // Next     docs/selection.md.
 #pragma once
 
@@ -16,6 +16,7 @@
 
 #include "collectives/candidates.hpp"
 #include "plan/select/select.hpp"
+#include "run/runtime/plan.hpp"
 
 namespace weft::run {
 
@@ -30,7 +31,10 @@ struct CallClass {
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
 
-/// The class of a call: counts up to the next power of two are alike.
+/// What the choice of an algorithm for a call depends on.
+[[nodiscard]] CallClass class_of(const Call& call);
+
+/// Counts up to the next power of two are one class.
 [[nodiscard]] CallClass rounded(CallClass call);
 
 /// What puts cost over a provider's network ("": the usual one), and near ones anywhere.
@@ -40,16 +44,20 @@ struct CallClass {
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call);
 
+/// The algorithm that a user names, and where.
+[[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
+                                                            std::string reason);
+
 class Chooser {
   public:
     Chooser(plan::Machine machine, Rank size) : machine_(std::move(machine)), size_(size) {}
 
-    [[nodiscard]] base::Result<std::string> choose(const CallClass& call) const;
+    [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
 
   private:
     plan::Machine machine_;
     Rank size_;
-    mutable std::map<CallClass, std::string> known_;
+    mutable std::map<CallClass, ChosenAlgorithm> known_;
 };
 
 }  // namespace weft::run

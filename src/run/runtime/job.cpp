@@ -22,7 +22,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kVersion = 1;  ///< of the cards and of everything that crosses the wire
 
-/// What a rank tells all others before the first fence.
+/// What a rank publishes before the first fence.
 struct Card {
     link::SegmentCard segment;
     cpu_set_t cpus{};
@@ -323,7 +323,7 @@ class Joiner {
 
     struct Step {
         const char* name;
-        const char* stage;  ///< for who asks what this rank waits for
+        const char* stage;  ///< for reports of what this rank waits for
         base::Result<void> (Joiner::*step)();
     };
     static const Step kSteps[4];

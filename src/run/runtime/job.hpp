@@ -36,7 +36,7 @@ struct Job {
     int host_cpus = 1;              ///< processors that these ranks may use
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
     std::string notify = "none";    ///< how far ranks learn of puts, in words; likewise
-    /// Ranks and processors of the host where most ranks share one; alike on all ranks.
+    /// Ranks and processors of the host where most ranks share one; the same on all ranks.
     int crowd_ranks = 1;
     int crowd_processors = 1;
 

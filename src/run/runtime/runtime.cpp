@@ -163,7 +163,7 @@ base::Result<void> Runtime::finalize() {
     helper_.reset();  // from here on this thread drives without a pause
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
-    if (outcome.ok()) outcome = world().call({.kind = Kind::barrier}, {});
+    if (outcome.ok()) outcome = world().call(Call::barrier());
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;

@@ -12,7 +12,7 @@ namespace weft::run {
 
 namespace {
 
-constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is let go of
+constexpr std::uint64_t kNone = ~std::uint64_t{0};  ///< no block is abandoned
 
 /// The smallest and the largest of what the members say, of N numbers at once.
 template <std::size_t N>
@@ -26,11 +26,8 @@ class Ballot {
     }
 
     [[nodiscard]] base::Result<void> hold(Team& team) {
-        return team.call({.kind = Kind::allreduce,
-                          .type = Type::uint64,
-                          .op = Op::max,
-                          .elements = words_.size()},
-                         {words_.data(), words_.data()});
+        return team.call(
+            Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max));
     }
     [[nodiscard]] std::uint64_t max(std::size_t i) const { return words_[i]; }
     [[nodiscard]] std::uint64_t min(std::size_t i) const { return ~words_[N + i]; }
@@ -48,10 +45,10 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
                           "alloc: alignment is {}, expected a power of two up to {}",
                           request.alignment, kAlignmentMax);
     std::uint64_t from = 0;
-    for (std::uint64_t let_go_from = 0;;) {
-        enum { kOffset, kBytes, kAlignment, kLetGo, kCount };
+    for (std::uint64_t abandoned_from = 0;;) {
+        enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
         Ballot<kCount> ballot({heap_.find(request, from), request.bytes, request.alignment,
-                               first_let_go(team, let_go_from)});
+                               first_abandoned(team, abandoned_from)});
         if (auto held = ballot.hold(team); !held) return held.failure().within("alloc");
         for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
             if (!ballot.agreed(number))
@@ -62,11 +59,11 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
                                   ballot.min(number), ballot.max(number));
         }
         const bool full = ballot.max(kOffset) == link::kNoOffset;
-        if (ballot.agreed(kLetGo) && ballot.max(kLetGo) != kNone) {
-            remove_number(team, ballot.max(kLetGo));
+        if (ballot.agreed(kAbandoned) && ballot.max(kAbandoned) != kNone) {
+            remove_number(team, ballot.max(kAbandoned));
             from = 0;
-        } else if (full && ballot.max(kLetGo) != kNone) {
-            let_go_from = ballot.max(kLetGo);  // what all have let go of is not before
+        } else if (full && ballot.max(kAbandoned) != kNone) {
+            abandoned_from = ballot.max(kAbandoned);  // no block before it is abandoned by all
         } else if (full) {
             return no_room(team, request);
         } else if (ballot.agreed(kOffset)) {
@@ -108,11 +105,11 @@ base::Failure SymmetricHeap::no_room(const Team& team, link::HeapRequest request
         base::format_bytes(now.bytes_free_largest));
 }
 
-void SymmetricHeap::let_go(const Team& team, std::uint64_t offset) {
+void SymmetricHeap::abandon(const Team& team, std::uint64_t offset) {
     const auto block = find_block(team, offset);
-    if (block == blocks_.end() || block->second.let_go) return;
-    block->second.let_go = true;
-    ++let_go_;
+    if (block == blocks_.end() || block->second.abandoned) return;
+    block->second.abandoned = true;
+    ++abandoned_;
 }
 
 void SymmetricHeap::end_team(const Team& team) {
@@ -123,8 +120,8 @@ void SymmetricHeap::end_team(const Team& team) {
     }
 }
 
-bool SymmetricHeap::has_let_go(const Team& team) const {
-    return first_let_go(team, 0) != kNone;
+bool SymmetricHeap::has_abandoned(const Team& team) const {
+    return first_abandoned(team, 0) != kNone;
 }
 
 SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std::uint64_t offset) {
@@ -132,11 +129,11 @@ SymmetricHeap::Blocks::iterator SymmetricHeap::find_block(const Team& team, std:
     return block != blocks_.end() && block->second.team == team.serial() ? block : blocks_.end();
 }
 
-std::uint64_t SymmetricHeap::first_let_go(const Team& team, std::uint64_t from) const {
+std::uint64_t SymmetricHeap::first_abandoned(const Team& team, std::uint64_t from) const {
     std::uint64_t first = kNone;
-    if (let_go_ == 0) return first;
+    if (abandoned_ == 0) return first;
     for (const auto& [offset, block] : blocks_) {
-        if (block.let_go && block.team == team.serial() && block.number >= from)
+        if (block.abandoned && block.team == team.serial() && block.number >= from)
             first = std::min(first, block.number);
     }
     return first;
@@ -153,7 +150,7 @@ void SymmetricHeap::remove_number(const Team& team, std::uint64_t number) {
 void SymmetricHeap::remove(Blocks::iterator block) {
     const auto freed = heap_.free(block->first);
     WEFT_CHECK(freed.ok(), freed.failure().text);
-    if (block->second.let_go) --let_go_;
+    if (block->second.abandoned) --abandoned_;
     blocks_.erase(block);
 }
 

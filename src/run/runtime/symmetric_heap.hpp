@@ -2,16 +2,16 @@
 // symmetric_heap.hpp - memory that has the same offset on all members of a team.
 //
 // Idea     Members may have different histories: each is in other teams besides. So they agree, with the
-//          team's own calls: each proposes the lowest offset that is free at home, and the highest
-//          proposal is where all look next; when all propose the same, they take it. Members with
+//          team's own calls: each proposes the lowest offset that is free at home, and the search goes
+//          on at the highest proposal; when all propose the same, they take it. Members with
 //          equal histories agree at once.
-// Why      The same exchange tells whether all members ask for the same, so a disagreement and a full
-//          heap are reported to all alike (docs/decisions/0011-symmetric-memory-of-teams.md).
+// Why      The same exchange shows whether all members ask for the same, so a disagreement and a full
+//          heap are reported on all of them (docs/decisions/0011-symmetric-memory-of-teams.md).
 // Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with it.
-//          Offsets are found in a bounded number of exchanges: each passes a free range of somebody.
+//          Offsets are found in a bounded number of exchanges: each passes a free range of some member.
 //          Puts into a block have landed before it is freed: the caller settles this rank's before
 //          the exchange that frees, and the exchange ends when all members have done so.
-// Next     link/heap for the offsets of one rank; team.hpp for who calls.
+// Next     link/heap for the offsets of one rank; team.hpp for the callers.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ class SymmetricHeap {
     /// Collective over the team; all members have entered when it returns.
     [[nodiscard]] base::Result<void> free(Team& team, std::uint64_t offset);
     /// This rank has no more use for a block, and says so without communication. It is freed by a later
-    /// allocate() or free() of the team, once all members have let go of it.
-    void let_go(const Team& team, std::uint64_t offset);
-    /// Whether allocate() may free a block that this rank has let go of.
-    [[nodiscard]] bool has_let_go(const Team& team) const;
+    /// allocate() or free() of the team, once all members have abandoned it.
+    void abandon(const Team& team, std::uint64_t offset);
+    /// Whether allocate() may free a block that this rank has abandoned.
+    [[nodiscard]] bool has_abandoned(const Team& team) const;
     /// Frees all blocks of a team, at this rank, at the team's end.
     void end_team(const Team& team);
 
@@ -48,20 +48,20 @@ class SymmetricHeap {
   private:
     struct Block {
         std::uint64_t team = 0;    ///< Team::serial()
-        std::uint64_t number = 0;  ///< of the team's allocations; alike on all members
-        bool let_go = false;
+        std::uint64_t number = 0;  ///< of the team's allocations; the same on all members
+        bool abandoned = false;
     };
     using Blocks = std::map<std::uint64_t, Block>;
 
     [[nodiscard]] Blocks::iterator find_block(const Team& team, std::uint64_t offset);
-    [[nodiscard]] std::uint64_t first_let_go(const Team& team, std::uint64_t from) const;
+    [[nodiscard]] std::uint64_t first_abandoned(const Team& team, std::uint64_t from) const;
     void remove_number(const Team& team, std::uint64_t number);
     void remove(Blocks::iterator block);
     [[nodiscard]] base::Failure no_room(const Team& team, link::HeapRequest request) const;
 
     link::HeapAllocator heap_;
-    Blocks blocks_;           ///< by offset
-    std::size_t let_go_ = 0;  ///< blocks of which this is true
+    Blocks blocks_;              ///< by offset
+    std::size_t abandoned_ = 0;  ///< blocks of which this is true
 };
 
 }  // namespace weft::run

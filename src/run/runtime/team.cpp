@@ -5,13 +5,12 @@
 #include <bit>
 #include <map>
 
-#include "base/element_types.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {
 
-/// What each member tells the others when a team is split.
-struct Team::Entry {
+/// What each member contributes when a team is split.
+struct Team::SplitEntry {
     std::uint64_t color = 0;  ///< + 1; 0: no team
     std::uint64_t key = 0;    ///< with its sign bit flipped, so that unsigned order is key order
     std::uint64_t free_regions = 0;
@@ -38,96 +37,80 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
                                 .barrier = &(*barrier)->program});
 }
 
-base::Result<Operation*> Team::start(const CallShape& shape, Buffers buffers) {
-    const auto plan = find(shape);
-    if (!plan) return plan.failure();
-    const Registers memory = registers(**plan, buffers);
-    if (auto checked = check_buffers(**plan, memory); !checked) return checked.failure();
-    Operation& op = engine_.issue(*state_, (*plan)->program, memory, (*plan)->reducer);
+bool Team::run(const Call& call) {
+    const Plan* const plan = find(call);
+    return plan != nullptr && run(*plan, plan->registers(call));
+}
+
+bool Team::run(const Plan& plan, Registers memory) {
+    if (!plan.accepts(memory)) [[unlikely]] {
+        failure_ = plan.refusal(memory);
+        return false;
+    }
+    if (engine_.run(*state_, plan.program, memory, plan.reducer)) return true;
+    failure_ = engine_.failure();
+    return false;
+}
+
+const Plan* Team::find(const Call& call) {
+    const auto collective = static_cast<std::size_t>(call.collective);
+    const Plan* plan = collective < last_.size() ? last_[collective] : nullptr;
+    if (plan == nullptr || !plan->serves(call)) plan = look_up(call);
+    // A barrier may be inserted before it.
+    if (plan != nullptr && plan->blocks != nullptr) plan->used = state_->cells->next() + 1;
+    return plan;
+}
+
+const Plan* Team::look_up(const Call& call) {
+    // Calls with counts may have others each time: plans that nothing refers to any more make room.
+    if (plans_.crowded()) {
+        const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
+        plans_.retire(state_->forgotten_before());
+        last_ = {};
+    }
+    const auto plan = plans_.find(as_seen(call, rank()));
+    if (!plan) {
+        failure_ = plan.failure();
+        return nullptr;
+    }
+    return last_[static_cast<std::size_t>(call.collective)] = *plan;
+}
+
+base::Result<Operation*> Team::start(const Call& call) {
+    const Plan* const plan = find(call);
+    if (plan == nullptr) return failure_;
+    const Registers memory = plan->registers(call);
+    if (!plan->accepts(memory)) return plan->refusal(memory);
+    Operation& op = engine_.issue(*state_, plan->program, memory, plan->reducer);
     runtime_.wake_helper();
     return &op;
 }
 
-base::Result<void> Team::check_separate_buffers(const Plan& plan, Registers memory) {
-    const std::string_view name = traits_of(plan.shape.kind).name;
-    const bool no_input = plan.input.bytes > 0 && memory.input == nullptr;
-    const bool no_output = plan.output.bytes > 0 && memory.output == nullptr;
-    if (no_input || no_output) {
-        const Part& part = no_input ? plan.input : plan.output;
-        return base::fail(Status::argument, "{}: {} is null, expected {} elements", name,
-                          no_input ? "input" : "output", part.bytes / plan.program.element_bytes);
-    }
-    if (plan.input.bytes == 0 || plan.output.bytes == 0) return {};
-    const std::byte* const input = memory.input + plan.input.offset;
-    const std::byte* const output = memory.output + plan.output.offset;
-    if (input < output + plan.output.bytes && output < input + plan.input.bytes)
-        return base::fail(Status::argument,
-                          "{}: input and output overlap by a part, expected the same or separate "
-                          "memory",
-                          name);
-    return {};
+base::Result<std::unique_ptr<const HeldCall>> Team::prepare(const Call& call) {
+    const Plan* const plan = find(call);
+    if (plan == nullptr) return failure_;
+    const Registers memory = plan->registers(call);
+    if (!plan->accepts(memory)) return plan->refusal(memory);
+    return std::make_unique<const HeldCall>(as_seen(call, rank()));
 }
 
-/// Memory that is read and memory that is written are apart, but for the own block where it belongs.
-base::Result<void> Team::check_blocks(const Plan& plan, Registers memory) {
-    const std::string_view name = traits_of(plan.shape.kind).name;
-    const BlockPlan& blocks = *plan.blocks;
-    const auto behind = [](const std::byte* start, std::uint64_t bytes) {
-        return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(start) + bytes);
-    };
-    const std::byte* const input =
-        behind(memory.input, memory.input == nullptr ? 0 : plan.input.offset);
-    const std::byte* const output =
-        behind(memory.output, memory.output == nullptr ? 0 : plan.output.offset);
-    const bool no_input = !blocks.input.empty() && input == nullptr;
-    if (no_input || (!blocks.output.empty() && output == nullptr))
-        return base::fail(Status::argument, "{}: {} is null, but not all counts are 0", name,
-                          no_input ? "input" : "output");
-    const bool in_place = plan.shape.kind != Kind::alltoallv &&
-                          behind(input, blocks.own_in) == behind(output, blocks.own_out);
-    if (in_place || !overlap(input, blocks.input, output, blocks.output)) return {};
-    return base::fail(
-        Status::argument,
-        "{}: memory that is read overlaps memory that is written, expected{} separate "
-        "memory",
-        name, plan.shape.kind == Kind::alltoallv ? "" : " the own block in its place, or");
-}
-
-/// Calls with counts may have others each time: plans that nobody needs any more make room.
-base::Result<const Plan*> Team::find_with_counts(const CallShape& shape) {
-    if (plans_.crowded()) {
-        const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
-        plans_.retire(state_->forgotten_before());
-    }
-    auto plan = plans_.find(as_seen(shape));
-    // A barrier may be inserted before it.
-    if (plan) (*plan)->used = state_->cells->next() + 1;
-    return plan;
-}
-
-base::Result<void> Team::prepare(const CallShape& shape, Buffers buffers) {
-    const auto plan = find(shape);
-    if (!plan) return plan.failure();
-    return check_buffers(**plan, registers(**plan, buffers));
-}
-
-base::Result<std::vector<Team::Entry>> Team::exchange(const Entry& mine) {
+base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& mine) {
     const auto members = static_cast<std::size_t>(size());
-    std::vector<Entry> entries(members);
+    std::vector<SplitEntry> entries(members);
     entries[static_cast<std::size_t>(rank())] = mine;
-    // Everyone's entry to everyone: each fills in its own, the others are zero.
-    const CallShape shape{.kind = Kind::allreduce,
-                          .type = Type::uint64,
-                          .op = Op::bor,
-                          .elements = members * sizeof(Entry) / sizeof(std::uint64_t)};
-    if (auto done = call(shape, {entries.data(), entries.data()}); !done) return done.failure();
+    // Each member fills in its own entry; the others are zero.
+    const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
+    if (auto done =
+            call(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor));
+        !done)
+        return done.failure();
     return entries;
 }
 
-/// All members see the same entries, so they refuse alike, even those whose own team would fit.
-base::Result<void> Team::check_regions(const std::vector<Entry>& entries) {
+/// All members see the same entries, so all refuse, even those whose own team would fit.
+base::Result<void> Team::check_regions(const std::vector<SplitEntry>& entries) {
     std::map<std::uint64_t, std::uint64_t> free_by_color;
-    for (const Entry& entry : entries) {
+    for (const SplitEntry& entry : entries) {
         if (entry.color == 0) continue;
         const auto [at, added] = free_by_color.try_emplace(entry.color, entry.free_regions);
         at->second &= entry.free_regions;
@@ -142,16 +125,16 @@ base::Result<void> Team::check_regions(const std::vector<Entry>& entries) {
 
 /// The entries of a split. If anyone has abandoned a child, those that all their members have abandoned
 /// are ended first, and the entries say what is free then.
-base::Result<std::vector<Team::Entry>> Team::gather_entries(int color, int key) {
-    Entry mine{.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
-               .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
-               .free_regions = runtime_.free_regions(),
-               .tick = runtime_.tick_bound()};
+base::Result<std::vector<Team::SplitEntry>> Team::gather_entries(int color, int key) {
+    SplitEntry mine{.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
+                    .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
+                    .free_regions = runtime_.free_regions(),
+                    .tick = runtime_.tick_bound()};
     for (const Team* child : runtime_.abandoned_children(*this))
         mine.abandoned |= std::uint64_t{1} << child->id();
     auto entries = exchange(mine);
     if (!entries) return entries;
-    if (std::ranges::all_of(*entries, [](const Entry& entry) { return entry.abandoned == 0; }))
+    if (std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
         return entries;
     if (auto ended = end_abandoned(*entries); !ended) return ended.failure();
     mine.abandoned = 0;
@@ -160,8 +143,8 @@ base::Result<std::vector<Team::Entry>> Team::gather_entries(int color, int key) 
     return exchange(mine);
 }
 
-/// In order of their places in the table, which members know alike, so that nobody waits in a circle.
-base::Result<void> Team::end_abandoned(const std::vector<Entry>& entries) {
+/// In order of their places in the table, which is the same on all members: no circle of waits.
+base::Result<void> Team::end_abandoned(const std::vector<SplitEntry>& entries) {
     for (Team* child : runtime_.abandoned_children(*this)) {
         if (!all_abandoned(entries, *child)) continue;
         if (auto ended = child->release(); !ended) return ended;
@@ -169,7 +152,7 @@ base::Result<void> Team::end_abandoned(const std::vector<Entry>& entries) {
     return {};
 }
 
-bool Team::all_abandoned(const std::vector<Entry>& entries, const Team& child) const {
+bool Team::all_abandoned(const std::vector<SplitEntry>& entries, const Team& child) const {
     const std::vector<Rank>& ranks = state_->setup.job_ranks;
     return std::ranges::all_of(child.state().setup.job_ranks, [&](Rank member) {
         const auto at = std::ranges::find(ranks, member) - ranks.begin();
@@ -180,7 +163,7 @@ bool Team::all_abandoned(const std::vector<Entry>& entries, const Team& child) c
 base::Result<Team*> Team::split(int color, int key) {
     auto gathered = gather_entries(color, key);
     if (!gathered) return gathered.failure().within("split");
-    const std::vector<Entry>& entries = *gathered;
+    const std::vector<SplitEntry>& entries = *gathered;
     const std::uint64_t mine = entries[static_cast<std::size_t>(rank())].color;
     if (auto checked = check_regions(entries); !checked) return checked.failure();
     if (color < 0) return nullptr;
@@ -208,7 +191,7 @@ base::Result<Team*> Team::split_node() {
 
 base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t alignment) {
     if (runtime_.finalized()) return state_->failure;
-    if (runtime_.heap().has_let_go(*this)) {
+    if (runtime_.heap().has_abandoned(*this)) {
         if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
     }
     const auto offset = runtime_.heap().allocate(*this, {bytes, alignment});
@@ -225,9 +208,9 @@ base::Result<void> Team::free(const void* memory) {
     return runtime_.heap().free(*this, offset);
 }
 
-void Team::let_go(const void* memory) {
+void Team::abandon(const void* memory) {
     const std::uint64_t offset = runtime_.heap_offset(memory);
-    if (offset != link::kNoOffset) runtime_.heap().let_go(*this, offset);
+    if (offset != link::kNoOffset) runtime_.heap().abandon(*this, offset);
 }
 
 std::byte* Team::on_member(const void* memory, Rank member) const {
@@ -241,7 +224,9 @@ base::Result<void> Team::release() {
     // What this rank has put into memory of the team is there before any member gives that to another.
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     // In this barrier every member waits in its own region, which stays its own until it is through.
-    if (auto done = call({.kind = Kind::barrier, .apart = true}, {}); !done) return done;
+    const auto barrier = plans_.last_barrier();
+    if (!barrier) return barrier.failure();
+    if (!run(**barrier, {})) return failure_;
     runtime_.remove_team(*this);  // *this is gone
     return {};
 }

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team.hpp - the calls that a team of ranks makes together.
 //
-// Idea     A call finds its plan by shape and hands it to the engine. Blocking calls let the engine
-//          choose the short way; started ones return an operation that any later call drives.
+// Idea     A call is compared with the last one of its collective; if it differs in more than its memory,
+//          its plan is looked up or made. The plan goes to the engine. Blocking calls may take the engine's
+//          fused path; started ones return an operation that any later call drives.
 // Holds    Arguments are checked before anything is numbered, so a refused call changes nothing.
 //          Members call in the same order.
-// Next     plans.hpp for what a plan is; run/execute/engine.hpp for how it runs.
+// Next     plan.hpp for what a plan is; run/execute/engine.hpp for how it runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
-#include "run/runtime/plans.hpp"
+#include "run/runtime/plan_cache.hpp"
 #include "run/runtime/remote_memory.hpp"
 
 namespace weft::run {
@@ -23,13 +26,6 @@ namespace weft::run {
 using RealEngine = Engine<link::Wire>;
 
 class Runtime;
-
-/// The memory of a call: a rank's parts of input and output. They may be the same parts of the same
-/// vector (in place).
-struct Buffers {
-    const void* input = nullptr;
-    void* output = nullptr;
-};
 
 class Team {
   public:
@@ -48,31 +44,23 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
-    /// One blocking call.
-    [[nodiscard]] base::Result<void> call(const CallShape& shape, Buffers buffers) {
-        const auto plan = find(shape);
-        if (!plan) return plan.failure();
-        const Registers memory = registers(**plan, buffers);
-        if (auto checked = check_buffers(**plan, memory); !checked) return checked;
-        if (engine_.run(*state_, (*plan)->program, memory, (*plan)->reducer)) return {};
-        return engine_.failure();
+    /// One blocking call. False: failure() says why.
+    [[nodiscard]] bool run(const Call& call);
+    [[nodiscard]] const base::Failure& failure() const { return failure_; }
+    [[nodiscard]] base::Result<void> call(const Call& call) {
+        if (run(call)) return {};
+        return failure_;
     }
 
     /// Starts a call; never waits. The operation belongs to the caller until Engine::release.
-    [[nodiscard]] base::Result<Operation*> start(const CallShape& shape, Buffers buffers);
+    [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
-    /// Whether such a call could be made; makes its plan. Nothing is numbered.
-    [[nodiscard]] base::Result<void> prepare(const CallShape& shape, Buffers buffers);
-
-    /// The shape of a call with a root as this rank sees it: without blocks that count at the root only.
-    [[nodiscard]] CallShape as_seen(CallShape shape) const {
-        if (traits_of(shape.kind).rooted() && shape.root != rank()) shape.in = shape.out = {};
-        return shape;
-    }
+    /// The call, to be started again and again; makes its plan. Nothing is numbered.
+    [[nodiscard]] base::Result<std::unique_ptr<const HeldCall>> prepare(const Call& call);
 
     /// Collective: members with the same colour form a team, ordered by key, then rank. Returns
-    /// nullptr where colour < 0. Fails on all members alike if no region is free on all members of one
-    /// of the new teams.
+    /// nullptr where colour < 0. Fails on all members if no region is free on all members of one of the
+    /// new teams.
     [[nodiscard]] base::Result<Team*> split(int color, int key);
     /// Collective: the members that share memory with this one form a team, in the same order.
     [[nodiscard]] base::Result<Team*> split_node();
@@ -84,7 +72,7 @@ class Team {
     [[nodiscard]] std::uint64_t parent() const { return parent_; }
     /// The number of the next block that is allocated on the team.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
-    /// Tells teams of this rank apart, past ones included; not alike on ranks.
+    /// Of each team of this rank another one, past teams included; it differs between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
     /// Collective: ends the team and frees its memory. No call may be in flight.
@@ -94,49 +82,37 @@ class Team {
     [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
     /// Collective, with what allocate() gave.
     [[nodiscard]] base::Result<void> free(const void* memory);
-    /// Not collective: freed by a later allocate() of the team once all members have let go.
-    void let_go(const void* memory);
+    /// Not collective: freed by a later allocate() of the team once all members have abandoned it.
+    void abandon(const void* memory);
     /// A member's memory of the same name, if it is near, else nullptr.
     [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
 
-    base::Result<void> force(Kind kind, std::string_view spec) { return plans_.force(kind, spec); }
-    [[nodiscard]] PlanCache& plans() { return plans_; }
+    base::Result<void> force(Collective collective, std::string_view spec) {
+        last_[static_cast<std::size_t>(collective)] = nullptr;
+        return plans_.force(collective, spec);
+    }
+    [[nodiscard]] const PlanCache& plans() const { return plans_; }
 
   private:
-    struct Entry;
+    struct SplitEntry;
 
-    [[nodiscard]] base::Result<std::vector<Entry>> exchange(const Entry& mine);
-    [[nodiscard]] base::Result<std::vector<Entry>> gather_entries(int color, int key);
-    [[nodiscard]] base::Result<void> end_abandoned(const std::vector<Entry>& entries);
-    [[nodiscard]] bool all_abandoned(const std::vector<Entry>& entries, const Team& child) const;
-    [[nodiscard]] static base::Result<void> check_regions(const std::vector<Entry>& entries);
+    [[nodiscard]] base::Result<std::vector<SplitEntry>> exchange(const SplitEntry& mine);
+    [[nodiscard]] base::Result<std::vector<SplitEntry>> gather_entries(int color, int key);
+    [[nodiscard]] base::Result<void> end_abandoned(const std::vector<SplitEntry>& entries);
+    [[nodiscard]] bool all_abandoned(const std::vector<SplitEntry>& entries,
+                                     const Team& child) const;
+    [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
 
-    /// Where the vectors would start that the caller's parts belong to; null stays null.
-    [[nodiscard]] static Registers registers(const Plan& plan, Buffers buffers) {
-        const auto start = [](const void* part, std::uint64_t offset) {
-            const auto address = reinterpret_cast<std::uintptr_t>(part);
-            return reinterpret_cast<std::byte*>(address == 0 ? 0 : address - offset);
-        };
-        return {start(buffers.input, plan.input.offset), start(buffers.output, plan.output.offset)};
-    }
-    [[nodiscard]] static base::Result<void> check_buffers(const Plan& plan, Registers memory) {
-        if (plan.blocks != nullptr) return check_blocks(plan, memory);
-        if (plan.shape.elements == 0 || (memory.input == memory.output && memory.input != nullptr))
-            return {};
-        return check_separate_buffers(plan, memory);
-    }
-    [[nodiscard]] static base::Result<void> check_separate_buffers(const Plan& plan,
-                                                                   Registers memory);
-    [[nodiscard]] static base::Result<void> check_blocks(const Plan& plan, Registers memory);
-    /// The plan of the next call.
-    [[nodiscard]] base::Result<const Plan*> find(const CallShape& shape) {
-        return traits_of(shape.kind).has_counts() ? find_with_counts(shape) : plans_.find(shape);
-    }
-    [[nodiscard]] base::Result<const Plan*> find_with_counts(const CallShape& shape);
+    /// The plan of the next call; nullptr: failure() says why.
+    [[nodiscard]] const Plan* find(const Call& call);
+    [[nodiscard]] const Plan* look_up(const Call& call);
+    [[nodiscard]] bool run(const Plan& plan, Registers memory);
 
     Runtime& runtime_;
     RealEngine& engine_;
     PlanCache plans_;
+    std::array<const Plan*, collectives::kCollectives.size()> last_{};  ///< by collective
+    base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;
     std::uint64_t parent_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as somebody
-// needs them, and compared by what they say. Method: small calls; a cache of plans without a job.
+// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as they
+// are needed, and compared by what they say. Method: small calls; a cache of plans without a job.
 #include "run/runtime/blocks.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <array>
 #include <limits>
 
-#include "run/runtime/plans.hpp"
+#include "run/runtime/plan_cache.hpp"
 
 namespace weft::run {
 namespace {
@@ -20,26 +20,24 @@ TEST(Blocks, AreEqualByWhatTheySay) {
     const Words counts{3, 0, 5};
     const Words others{3, 0, 5};
     const Words shifts{0, 9, 3};
-    EXPECT_TRUE(same({.counts = counts}, {.counts = others}));
-    EXPECT_FALSE(same({.counts = counts}, {.counts = counts, .displacements = shifts}));
-    EXPECT_TRUE(same({}, {}));
-    EXPECT_FALSE(same({}, {.counts = counts}));
-    CallShape one{.kind = Kind::allgatherv, .out = {.counts = counts}};
-    CallShape two{.kind = Kind::allgatherv, .out = {.counts = others}};
-    EXPECT_EQ(one, two);
-    two.out.displacements = shifts;
-    EXPECT_TRUE((one <=> two) < 0);
+    EXPECT_TRUE(compare({.counts = counts}, {.counts = others}) == 0);
+    EXPECT_TRUE(compare({}, {}) == 0);
+    EXPECT_TRUE(compare({}, {.counts = counts}) < 0);
+    EXPECT_TRUE(compare({.counts = counts}, {.counts = counts, .displacements = shifts}) < 0);
 }
 
 TEST(Blocks, HeldOnesOutliveTheirArrays) {
     Words counts{1, 2};
     Words shifts{7, 4};
-    const HeldBlocks held({.counts = counts}, {.counts = counts, .displacements = shifts});
+    const HeldCall held({.collective = Collective::alltoallv,
+                         .in_blocks = {.counts = counts},
+                         .out_blocks = {.counts = counts, .displacements = shifts}});
     counts.assign(2, 99);
     shifts.assign(2, 99);
-    EXPECT_TRUE(std::ranges::equal(held.in().counts, Words{1, 2}));
-    EXPECT_TRUE(held.in().displacements.empty());
-    EXPECT_TRUE(std::ranges::equal(held.out().displacements, Words{7, 4}));
+    const Call& call = held.get();
+    EXPECT_TRUE(std::ranges::equal(call.in_blocks.counts, Words{1, 2}));
+    EXPECT_TRUE(call.in_blocks.displacements.empty());
+    EXPECT_TRUE(std::ranges::equal(call.out_blocks.displacements, Words{7, 4}));
 }
 
 std::string refusal(const Blocks& blocks, Rank size) {
@@ -91,7 +89,7 @@ TEST(Blocks, OverlapsAreFoundBetweenBlocks) {
     EXPECT_FALSE(overlap(at, {}, at, {{0, 64}}));
 }
 
-TEST(Blocks, ManyCountsAreToldByTheFirstAndADigest) {
+TEST(Blocks, ManyCountsAreNamedByTheFirstAndADigest) {
     EXPECT_EQ(to_text(Words{3, 0, 5}), "3,0,5");
     Words many(20, 1);
     const std::string text = to_text(many);
@@ -115,38 +113,38 @@ PlanCache cache_of(Rank rank, Rank size) {
 TEST(PlansWithCounts, AreFoundByTheirCountsAndKeepThem) {
     PlanCache cache = cache_of(1, 3);
     Words counts{4, 5, 6};
-    const CallShape shape{.kind = Kind::allgatherv, .out = {.counts = counts}};
-    const auto first = cache.find(shape);
+    const Call call{.collective = Collective::allgatherv, .out_blocks = {.counts = counts}};
+    const auto first = cache.find(call);
     ASSERT_TRUE(first.ok()) << first.failure().text;
     EXPECT_EQ((*first)->input.bytes, 40U);
     EXPECT_EQ((*first)->output.bytes, 120U);
     counts[2] = 7;
-    const auto second = cache.find(shape);
+    const auto second = cache.find(call);
     ASSERT_TRUE(second.ok());
     EXPECT_NE(*first, *second);
     EXPECT_NE((*first)->program.call_hash, (*second)->program.call_hash);
     counts[2] = 6;
-    EXPECT_EQ(*cache.find(shape), *first);
+    EXPECT_EQ(*cache.find(call), *first);
 }
 
 TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
     PlanCache cache = cache_of(0, 2);
     Words counts{1, 1};
-    const CallShape shape{.kind = Kind::reduce_scatterv, .in = {.counts = counts}};
+    const Call call{.collective = Collective::reduce_scatterv, .in_blocks = {.counts = counts}};
     for (Epoch epoch = 0; !cache.crowded(); ++epoch) {
         ASSERT_LT(epoch, 1000);
         counts[1] = static_cast<std::size_t>(epoch);
-        const auto plan = cache.find(shape);
+        const auto plan = cache.find(call);
         ASSERT_TRUE(plan.ok()) << plan.failure().text;
         (*plan)->used = epoch;
     }
     counts[1] = 40;
-    const Plan* const kept = *cache.find(shape);
+    const Plan* const kept = *cache.find(call);
     cache.retire(40);
     EXPECT_FALSE(cache.crowded());
-    EXPECT_EQ(*cache.find(shape), kept);
+    EXPECT_EQ(*cache.find(call), kept);
     cache.retire(1000);
-    EXPECT_TRUE(cache.find(shape).ok());
+    EXPECT_TRUE(cache.find(call).ok());
 }
 
 TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
@@ -154,10 +152,9 @@ TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
     const Words other{0, 0, 1};
     PlanCache first = cache_of(1, 3);
     PlanCache second = cache_of(0, 3);
-    const auto one =
-        first.find({.kind = Kind::alltoallv, .in = {.counts = three}, .out = {.counts = other}});
+    const auto one = first.find(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));
     const auto two =
-        second.find({.kind = Kind::alltoallv, .in = {.counts = other}, .out = {.counts = other}});
+        second.find(Call::alltoallv(nullptr, {other}, nullptr, {other}, Type::float64));
     ASSERT_TRUE(one.ok()) << one.failure().text;
     ASSERT_TRUE(two.ok()) << two.failure().text;
     EXPECT_EQ((*one)->program.call_hash, (*two)->program.call_hash);
@@ -174,7 +171,7 @@ TEST(PlansWithCounts, WhatARankHasForItselfIsOneMessage) {
     const Words sent{1, 2};
     const Words received{1, 3};
     const auto refused =
-        cache.find({.kind = Kind::alltoallv, .in = {.counts = sent}, .out = {.counts = received}});
+        cache.find(Call::alltoallv(nullptr, {sent}, nullptr, {received}, Type::float64));
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(
         refused.failure().text.find("rank 1 sends 2 elements to itself and expects 3 from itself"),

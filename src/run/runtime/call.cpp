@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/call.hpp"
+
+#include <limits>
+
+#include "run/execute/inquiry.hpp"
+#include "run/runtime/blocks.hpp"
+
+namespace weft::run {
+
+namespace {
+
+bool is_known(Collective collective) {
+    return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
+}
+
+/// Whether type and operation exist: casts can make values without a name.
+base::Result<void> check_elements(const Call& call) {
+    if (const UserOperation* const user = user_of(call)) {
+        constexpr std::size_t kElementMax = std::size_t{1} << 30;
+        if (user->element_bytes == 0)
+            return base::fail(Status::argument,
+                              "user operation: element_bytes is 0, expected 1 or more");
+        if (user->element_bytes > kElementMax)
+            return base::fail(Status::argument, "user operation: element_bytes is {}, at most {}",
+                              user->element_bytes, kElementMax);
+        return {};
+    }
+    if (call.type == Type::user)
+        return base::fail(Status::argument, "type: it is `user`, without a user operation");
+    if (static_cast<int>(call.type) >= kBuiltinTypes)
+        return base::fail(Status::argument, "type: {} is not an element type",
+                          static_cast<int>(call.type));
+    if (call.op == Op::user)
+        return base::fail(Status::argument, "op: it is `user`, without a user operation");
+    if (static_cast<int>(call.op) >= kBuiltinOps)
+        return base::fail(Status::argument, "op: {} is not an operation",
+                          static_cast<int>(call.op));
+    return {};
+}
+
+base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    const std::uint64_t bytes = element_bytes(call);
+    const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (call.count > most / bytes / static_cast<std::uint64_t>(size))
+        return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
+                          call.count, bytes);
+    if (traits.rooted() && call.root != rank) return {};
+    if (traits.has_input_counts()) {
+        if (auto checked = check_blocks(call.in_blocks, "in", size, bytes); !checked)
+            return checked;
+    }
+    if (traits.has_output_counts()) return check_blocks(call.out_blocks, "out", size, bytes);
+    return {};
+}
+
+}  // namespace
+
+Call as_seen(Call call, Rank rank) {
+    if (is_known(call.collective) && traits_of(call.collective).rooted() && call.root != rank)
+        call.in_blocks = call.out_blocks = {};
+    return call;
+}
+
+base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
+    if (!is_known(call.collective))
+        return base::fail(Status::argument, "unknown collective {}",
+                          static_cast<int>(call.collective));
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    auto checked = check_elements(call);
+    if (checked) checked = check_counts(call, rank, size);
+    if (!checked) return checked.failure().within(traits.name);
+    if (traits.rooted() && (call.root < 0 || call.root >= size))
+        return base::fail(Status::argument,
+                          "{}: root: {} is not a rank of the team, expected 0..{}", traits.name,
+                          call.root, size - 1);
+    return {};
+}
+
+bool is_exact(const Call& call) {
+    if (call.user != nullptr) return false;  // only the user knows
+    const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
+    return !rounds || (call.op != Op::sum && call.op != Op::prod);
+}
+
+std::string describe(const Call& call, std::string_view spec) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    std::string text(traits.name);
+    const std::string_view type = base::name_of(call.type);
+    if (traits.has_pairwise_counts())
+        text += fmt::format(" of {}", type);
+    else if (traits.has_counts())
+        text += fmt::format(" of {} {}", to_text(counts_of(call)), type);
+    else if (traits.has_data())
+        text += fmt::format(" of {} {}", call.count, type);
+    if (traits.reduces()) text += fmt::format(" with {}", base::name_of(call.op));
+    if (call.root >= 0) text += fmt::format(" from root {}", call.root);
+    return text + fmt::format(" by {}", spec);
+}
+
+std::uint16_t call_hash(std::string_view description, std::uint32_t element_bytes) {
+    std::uint64_t hash = 14695981039346656037ULL + element_bytes;  // FNV-1a
+    for (const char c : description)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    hash ^= hash >> 32;
+    hash ^= hash >> 16;
+    const auto folded = static_cast<std::uint16_t>(hash);
+    return folded == Inquiry::kVerdict ? std::uint16_t{1} : folded;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/pairwise.hpp"
+
+#include "collectives/v_collective.hpp"
+
+namespace weft::run {
+
+namespace {
+
+/// The messages that a rank sends (receives), and where each stands in the caller's memory, in elements.
+struct Messages {
+    std::vector<collectives::Message> list;
+    std::vector<std::uint64_t> starts;
+
+    void add(Rank peer, std::uint64_t count, std::uint64_t start) {
+        if (count == 0) return;
+        list.push_back({peer, count});
+        starts.push_back(start);
+    }
+};
+
+/// own_block: of a call with a root, whose other ranks have one message each.
+Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
+    Messages messages;
+    const std::vector<std::uint64_t> starts = starts_of(blocks);
+    for (std::size_t rank = 0; rank < blocks.counts.size(); ++rank)
+        messages.add(static_cast<Rank>(rank), blocks.counts[rank], starts[rank]);
+    if (own_block) messages.add(call.root, call.count, 0);
+    return messages;
+}
+
+/// What a rank has for itself is one message, whichever side names it.
+base::Result<void> check_own_message(const Call& call, Rank rank) {
+    const auto to_itself = [&](const Blocks& blocks) {
+        return blocks.counts.empty() ? call.count : blocks.counts[static_cast<std::size_t>(rank)];
+    };
+    const bool has_both = !call.in_blocks.counts.empty() || !call.out_blocks.counts.empty();
+    const std::size_t sent = to_itself(call.in_blocks);
+    const std::size_t received = to_itself(call.out_blocks);
+    if (!has_both || sent == received) return {};
+    return base::fail(Status::argument,
+                      "rank {} sends {} elements to itself and expects {} from itself", rank, sent,
+                      received);
+}
+
+}  // namespace
+
+base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call& call,
+                                         const ChosenAlgorithm& algorithm, BindOptions options) {
+    const collectives::CollectiveTraits& traits = traits_of(call.collective);
+    if (algorithm.text != collectives::kPairwiseAlgorithm)
+        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}", traits.name,
+                          algorithm.text, collectives::kPairwiseAlgorithm);
+    if (auto checked = check_own_message(call, context.rank); !checked) return checked.failure();
+    const std::uint64_t slot = even_slot_bytes(
+        options.shape, static_cast<std::uint32_t>(context.size), collectives::kVCollectiveDepth);
+    const std::uint64_t piece = slot / options.element_bytes;
+    if (piece == 0)
+        return base::fail(
+            Status::memory,
+            "put targets of {} bytes for each of {} ranks do not hold an element of {} "
+            "bytes (WEFT_BANK_BYTES sets the {} bytes of a bank)",
+            slot, context.size, options.element_bytes, options.shape.bulk_bytes);
+    using collectives::VectorPart;
+    Messages sent = messages_of(call, call.in_blocks, traits.input == VectorPart::own_block);
+    Messages received = messages_of(call, call.out_blocks, traits.output == VectorPart::own_block);
+    auto program = collectives::generate_v_collective({.collective = traits.name,
+                                                       .rank = context.rank,
+                                                       .size = context.size,
+                                                       .root = call.root,
+                                                       .piece_elements = piece,
+                                                       .sent = sent.list,
+                                                       .received = received.list});
+    if (!program) return program.failure();
+    // By block of the program: those that are sent, then those that are received.
+    const std::size_t blocks = sent.starts.size() + received.starts.size();
+    received.starts.insert(received.starts.begin(), sent.starts.size(), 0);
+    sent.starts.resize(blocks);
+    options.input_starts = std::move(sent.starts);
+    options.output_starts = std::move(received.starts);
+    return bind(*std::move(program), options);
+}
+
+}  // namespace weft::run

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: one generated program is enough to cut a call into segments. Method: every algorithm of the registry,
+// on several layouts: the program of two segments gives that of more, and all ask for as many segments.
+#include <gtest/gtest.h>
+
+#include "collectives/registry.hpp"
+#include "run/bind/bind.hpp"
+
+namespace weft::run {
+namespace {
+
+constexpr std::uint64_t kElements = std::uint64_t{1} << 20;
+
+BindOptions options_of(std::uint64_t bank_bytes) {
+    return {.elements = kElements,
+            .element_bytes = 8,
+            .shape = {.cells = 64, .banks = 2, .bulk_banks = 2, .bulk_bytes = bank_bytes}};
+}
+
+class Segments : public testing::TestWithParam<std::string_view> {
+  protected:
+    void check(const collectives::AlgorithmSpec& spec, collectives::GenerateRequest request) {
+        const auto generated = [&](std::uint32_t segments) {
+            request.segments = segments;
+            return collectives::generate(GetParam(), spec, request);
+        };
+        const auto whole = generated(1);
+        if (!whole) return;
+        const auto two = generated(2);
+        ASSERT_TRUE(two.ok()) << two.failure().text;
+        for (const std::uint32_t segments : {3U, 8U}) {
+            const auto more = generated(segments);
+            request.segments = 2;
+            EXPECT_EQ(in_segments(*two, request, segments), *more)
+                << print(spec) << " on " << request.size << " ranks";
+            for (const std::uint64_t bank : {1U << 12, 1U << 18, 1U << 22}) {
+                const std::uint32_t needed = segments_needed(*whole, 1, options_of(bank));
+                EXPECT_EQ(segments_needed(*more, segments, options_of(bank)), needed);
+                EXPECT_EQ(segments_needed(*two, 2, options_of(bank)), needed);
+            }
+        }
+        ++checked_;
+    }
+    int checked_ = 0;
+};
+
+TEST_P(Segments, AreCutFromOneProgram) {
+    std::vector<std::string> specs = collectives::specs_to_try(GetParam());
+    if (GetParam() == "allreduce") specs.insert(specs.end(), {"a2", "a8", "m1g2a3,n1g3a2"});
+    for (const std::string& text : specs) {
+        for (const Rank size : {2, 4, 5, 6, 8}) {
+            for (const Rank per_node : {size, Rank{2}}) {
+                std::vector<std::uint64_t> counts(static_cast<std::size_t>(size), 7);
+                counts.front() = kElements - 7 * (counts.size() - 1);
+                collectives::GenerateRequest request{
+                    .rank = size - 1,
+                    .size = size,
+                    .root = collectives::is_rooted(GetParam()) ? 1 : plan::kNoRank,
+                    .elements = kElements,
+                    .element_bytes = 8,
+                    .layout = plan::Layout(size, per_node)};
+                check(*collectives::parse_spec(text), request);
+                if (!collectives::contract(GetParam()).block_per_rank) continue;
+                request.counts = counts;
+                check(*collectives::parse_spec(text), request);
+            }
+        }
+    }
+    EXPECT_GT(checked_, 0);
+}
+
+// The first one, barrier, has no data.
+INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
+                         testing::ValuesIn(collectives::collectives().begin() + 1,
+                                           collectives::collectives().end()),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+}  // namespace
+}  // namespace weft::run
