@@ -84,4 +84,8 @@ std::vector<std::string> unknown_words(const CLI::App& command) {
     return command.remaining();
 }
 
+std::string help_text(const CLI::App& app, const std::string& command) {
+    return command.empty() ? app.help() : app.get_subcommand(command)->help("weft");
+}
+
 }  // namespace weft::front

@@ -59,5 +59,7 @@ void set_footer(CLI::App& command, const char* text);
 /// Words that are no option of the command are kept: unknown_words() has them when it runs.
 void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::vector<std::string> unknown_words(const CLI::App& command);
+/// What --help prints for weft, or for one of its commands.
+[[nodiscard]] std::string help_text(const CLI::App& app, const std::string& command);
 
 }  // namespace weft::front

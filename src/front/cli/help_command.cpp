@@ -50,11 +50,7 @@ base::Result<void> write_all(const Reference& reference, const std::filesystem::
 }
 
 int print_help(const CLI::App& app, const HelpArguments& arguments) {
-    if (arguments.command.empty()) {
-        fmt::print("{}", app.help());
-        return 0;
-    }
-    fmt::print("{}", app.get_subcommand(arguments.command)->help("weft"));
+    fmt::print("{}", help_text(app, arguments.command));
     return 0;
 }
 

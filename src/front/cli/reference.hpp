@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "front/cli/command.hpp"
+
 namespace weft::front {
 
 /// An option or, without a dash in front, an argument.
