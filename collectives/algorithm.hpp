@@ -63,7 +63,6 @@ struct Properties {
     bool ordered = false;        ///< operands in rank order, at least if the request asks for it
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
     bool synchronizing = false;  ///< completion anywhere implies entry everywhere (elements > 0)
-    bool rooted = false;         ///< needs a root
     bool notation = false;       ///< a schedule in the notation names this algorithm
     bool power_of_two = false;   ///< for power-of-two sizes only
     bool for_nodes =

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// binary_blocks.hpp - ranks in blocks of powers of two, each of which hands over to the next larger one.
+// binary_blocks.hpp - ranks in blocks of powers of two, each of which hands over to the next larger
+// one.
 //
-// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a block. Each
-//          block does recursive halving. Then, smallest block first, every rank sends what it has to the ranks
-//          of the next larger block that have the parts of it; so the largest block has the result.
+// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a
+//          block. Each block does recursive halving. Then, smallest block first, every rank sends
+//          what it has to the ranks of the next larger block that have the parts of it; so the
+//          largest block has the result.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
-// Holds    Combined in rank order. A rank of the largest block that is through knows that all have entered.
+// Holds    Combined in rank order. A rank of the largest block that is through knows that all have
+//          entered.
 // Next     halving.hpp; binary_blocks.cpp of allreduce and reduce.
 #pragma once
 
@@ -37,12 +40,12 @@ class BinaryBlocks {
         blocks_ = 1U << teams_.front().exponent;
     }
 
-    /// Numbers: the halvings, then what comes up. If there are credits for what goes up, they have a number
-    /// for each part of a rank's range, the first of which is given.
+    /// Numbers: the halvings, then what comes up. If there are credits for what goes up, they have
+    /// a number for each part of a rank's range, the first of which is given.
     void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
         halving().halve(0);
         if (has_smaller()) {
-            partial_.combine(own(), below(), up_number(), Partial::From::behind);
+            partial_.combine(own(), below(), up_number(), Partial::From::after);
             if (credits) writer_.give_credit(below(), *credits + part());
         }
         if (!has_larger()) return;
@@ -81,7 +84,8 @@ class BinaryBlocks {
             [zero](std::uint32_t other) { return other == 0 ? zero : static_cast<Rank>(other); }};
     }
 
-    /// The ranks of the next larger block with parts of this rank's range: visit(rank, part, its range).
+    /// The ranks of the next larger block with parts of this rank's range: visit(rank, part, its
+    /// range).
     template <class Visit>
     void for_each_above(Visit visit) const {
         const Team& larger = teams_[index_ - 1];
@@ -90,7 +94,8 @@ class BinaryBlocks {
             visit(rank_of(larger, number), part, halved(blocks_, number, larger.exponent));
         }
     }
-    /// The rank of the next smaller block with this rank's range, and which part of that one's this is.
+    /// The rank of the next smaller block with this rank's range, and which part of that one's this
+    /// is.
     [[nodiscard]] Rank below() const {
         const Team& smaller = teams_[index_ + 1];
         return rank_of(smaller, number_ & ((1U << smaller.exponent) - 1));

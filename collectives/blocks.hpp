@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blocks.hpp - for algorithms that cut the vector into one block for each rank, or for some of them.
+// blocks.hpp - what all generators that write a rank's program begin and end with.
 //
-// Idea     The steps are those of one segment, and blocks are units of it; the loop moves from one segment to
-//          the next, which is a range of the vector or a piece of every block.
+// Idea     A generator writes the steps of one segment of the pipeline; the vector is one block, or
+//          cut into some. Blocks are units of the segment; the loop moves from one segment to the
+//          next, which is a range of the vector or a piece of every block.
 // Next     algorithm.hpp for requests; the files that include this one.
 #pragma once
 
 #include "collectives/algorithm.hpp"
+#include "collectives/collective_traits.hpp"
 #include "plan/schedule/builder.hpp"
 
 namespace weft::collectives {
@@ -20,12 +22,13 @@ enum class Cut : std::uint8_t {
 /// Writes the steps of one segment of a vector in `blocks` blocks.
 class BlockWriter {
   public:
-    BlockWriter(plan::Program header, std::uint32_t blocks, std::uint32_t segments,
-                Cut cut = Cut::vector)
+    static constexpr std::uint16_t kDepth = 2;
+
+    BlockWriter(plan::Program header, std::uint32_t blocks, std::uint32_t segments, Cut cut)
         : blocks_(blocks), segments_(segments), cut_(cut), builder_([&] {
               header.units = blocks * segments;
               header.segments = segments;
-              header.depth = segments > 1 ? kDepth : 1;
+              if (segments == 1) header.depth = 1;
               return std::move(header);
           }()) {
         if (pipelined()) builder_.begin_loop();
@@ -45,7 +48,7 @@ class BlockWriter {
                                    std::uint32_t count = 1) const {
         return placed(plan::slot(index, first, count));
     }
-    /// The same blocks, if they go on at the first behind the last.
+    /// The same blocks, where those past the last are the first ones.
     [[nodiscard]] std::vector<plan::Block> around(plan::Block block) const {
         const std::uint32_t pieces = cut_ == Cut::blocks ? segments_ : 1;
         const std::uint32_t left = blocks_ - block.first / pieces;
@@ -57,8 +60,8 @@ class BlockWriter {
         return {block, rest};
     }
 
-    // Credits: in a pipeline whoever has read a slot says so, for whoever puts to it again two segments
-    // later.
+    // Credits: in a pipeline the reader of a slot signals its writer, which puts to it again two
+    // segments later.
     void await_credit(Rank peer, std::uint32_t number) {
         if (pipelined()) builder_.wait(peer, number, 0, kDepth);
     }
@@ -74,6 +77,7 @@ class BlockWriter {
         builder_.begin_lane();
         if (pipelined()) builder_.begin_loop();
     }
+    [[nodiscard]] bool pipelined() const { return segments_ > 1; }
     [[nodiscard]] plan::Builder& builder() { return builder_; }
     plan::Builder* operator->() { return &builder_; }
 
@@ -83,9 +87,6 @@ class BlockWriter {
     }
 
   private:
-    static constexpr std::uint16_t kDepth = 2;
-
-    [[nodiscard]] bool pipelined() const { return segments_ > 1; }
     [[nodiscard]] plan::Block placed(plan::Block block) const {
         if (!pipelined()) return block;
         if (cut_ == Cut::vector) return plan::per_segment(block, blocks_);
@@ -101,15 +102,15 @@ class BlockWriter {
     plan::Builder builder_;
 };
 
-/// What an algorithm that cuts the vector into blocks says of its programs.
+/// What a generator says of its programs.
 struct BlockCall {
     std::string_view collective;
-    std::uint32_t blocks = 1;
-    Cut cut = Cut::vector;
-    bool rooted = false;
-    bool synchronizing = false;  ///< if there are elements
+    std::uint32_t blocks = 0;                   ///< of the vector; 0: one for each rank
+    Cut cut = Cut::vector;                      ///< where the collective has no block for each rank
+    std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
+    bool synchronizing = false;                 ///< if there are elements
 };
-/// The program of which `write` writes a segment with a BlockWriter.
+/// The program of which `write(writer, request)` writes a segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
                                                             const AlgorithmSpec& spec,
@@ -117,15 +118,19 @@ template <class Write>
                                                             Write write) {
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
+    const CollectiveTraits& traits = *find_collective(call.collective);
     plan::Program header = program_header(call.collective, spec, request);
-    if (!call.rooted) header.root = plan::kNoRank;
+    if (!traits.rooted()) header.root = plan::kNoRank;
     if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
         header.units = 0;
         return plan::Builder(std::move(header)).finish();
     }
+    const auto ranks = static_cast<std::uint32_t>(request.size);
     header.synchronizing = call.synchronizing;
-    BlockWriter writer(std::move(header), call.blocks, *segments, call.cut);
-    write(writer);
+    header.depth = call.depth;
+    BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, *segments,
+                       traits.blocks() ? Cut::blocks : call.cut);
+    write(writer, request);
     return std::move(writer).finish();
 }
 
@@ -135,8 +140,8 @@ struct BlockRange {
     std::uint32_t count = 0;
 };
 
-/// What is left of `all` blocks (a power of two) after `steps` halvings by the bits of a number, lowest
-/// first: its lower half where the bit is 0.
+/// What is left of `all` blocks (a power of two) after `steps` halvings by the bits of a number,
+/// lowest first: its lower half where the bit is 0.
 [[nodiscard]] inline BlockRange halved(std::uint32_t all, std::uint32_t number,
                                        std::uint32_t steps) {
     BlockRange range{0, all};

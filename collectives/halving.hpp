@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // halving.hpp - recursive halving of a vector among a power of two of ranks, and the ways back.
 //
-// Idea     In step k number w and number w xor 2^k each send the half of their range that the other keeps and
-//          combine the half that they keep, nearest numbers and longest messages first. Back the ranges go the
-//          same way: to everybody (doubling), or to one number (a gather). Where there is no power of two of
-//          ranks, pairs fold into one before.
+// Idea     In step k number w and number w xor 2^k each send the half of their range that the other
+//          keeps and combine the half that they keep, nearest numbers and longest messages first.
+//          Back the ranges go the same way: to all (doubling), or to one number (a gather). Where
+//          there is no power of two of ranks, pairs fold into one before.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Holds    Combined in the order of numbers. A number that is through knows that all have entered.
 // Next     blocks.hpp; binary_blocks.hpp; halving_doubling.cpp of allreduce and reduce.
@@ -21,7 +21,7 @@ namespace weft::collectives {
 class Partial {
   public:
     enum class Kept : std::uint8_t { output, scratch };
-    enum class From : std::uint8_t { before, behind };
+    enum class From : std::uint8_t { before, after };
 
     Partial(BlockWriter& writer, Kept kept) : writer_(writer), kept_(kept) {}
 
@@ -33,7 +33,7 @@ class Partial {
         return combined_ ? kept(range) : writer_.input(range.first, range.count);
     }
 
-    /// With what comes from a rank before or behind all whose values are in here.
+    /// With what comes from a rank before or after all whose values are in here.
     void combine(BlockRange range, Rank peer, std::uint32_t number, From from) {
         writer_->wait(peer, number);
         const plan::Block came = writer_.slot(number, range.first, range.count);
@@ -59,45 +59,47 @@ class Partial {
 /// What one of 2^steps numbers does; `rank_of` says who the others are.
 class Halving {
   public:
-    struct Place {
+    struct Position {
         std::uint32_t number = 0;
         std::uint32_t steps = 0;
         std::uint32_t blocks = 1;  ///< of the vector: a power of two, 2^steps at least
     };
 
-    Halving(BlockWriter& writer, Partial& partial, Place place,
+    Halving(BlockWriter& writer, Partial& partial, Position position,
             std::function<Rank(std::uint32_t)> rank_of)
-        : writer_(writer), partial_(partial), place_(place), rank_of_(std::move(rank_of)) {}
+        : writer_(writer), partial_(partial), position_(position), rank_of_(std::move(rank_of)) {}
 
     /// What this number has after all steps.
-    [[nodiscard]] BlockRange own() const { return range(place_.number, place_.steps); }
+    [[nodiscard]] BlockRange own() const { return range(position_.number, position_.steps); }
 
     // Each takes as many numbers as there are steps, from `first` on.
     void halve(std::uint32_t first) {
-        for (std::uint32_t step = 0; step < place_.steps; ++step) {
-            const std::uint32_t other = place_.number ^ (1U << step);
+        for (std::uint32_t step = 0; step < position_.steps; ++step) {
+            const std::uint32_t other = position_.number ^ (1U << step);
             writer_->put(rank_of_(other), first + step, partial_.value(range(other, step + 1)));
-            partial_.combine(range(place_.number, step + 1), rank_of_(other), first + step,
-                             other < place_.number ? Partial::From::before : Partial::From::behind);
+            partial_.combine(
+                range(position_.number, step + 1), rank_of_(other), first + step,
+                other < position_.number ? Partial::From::before : Partial::From::after);
         }
     }
     void double_up(std::uint32_t first) {
-        for (std::uint32_t step = place_.steps; step-- > 0;) {
-            const std::uint32_t other = place_.number ^ (1U << step);
+        for (std::uint32_t step = position_.steps; step-- > 0;) {
+            const std::uint32_t other = position_.number ^ (1U << step);
             writer_->put(rank_of_(other), first + step,
-                         partial_.kept(range(place_.number, step + 1)));
+                         partial_.kept(range(position_.number, step + 1)));
             partial_.take(range(other, step + 1), rank_of_(other), first + step);
         }
     }
-    /// Of each two numbers that have ranges the one that differs from `to` puts its own to the other.
+    /// Of each two numbers that have ranges the one that differs from `to` puts its own to the
+    /// other.
     void gather(std::uint32_t to, std::uint32_t first) {
-        for (std::uint32_t step = place_.steps; step-- > 0;) {
-            const std::uint32_t other = place_.number ^ (1U << step);
-            if (((place_.number ^ to) >> step & 1) != 0)
+        for (std::uint32_t step = position_.steps; step-- > 0;) {
+            const std::uint32_t other = position_.number ^ (1U << step);
+            if (((position_.number ^ to) >> step & 1) != 0)
                 return writer_->put(rank_of_(other), first + step,
-                                    partial_.kept(range(place_.number, step + 1)));
+                                    partial_.kept(range(position_.number, step + 1)));
             partial_.take(range(other, step + 1), rank_of_(other), first + step,
-                          step + 1 == place_.steps);
+                          step + 1 == position_.steps);
         }
     }
 
@@ -110,12 +112,12 @@ class Halving {
 
   private:
     [[nodiscard]] BlockRange range(std::uint32_t number, std::uint32_t steps) const {
-        return halved(place_.blocks, number, steps);
+        return halved(position_.blocks, number, steps);
     }
 
     BlockWriter& writer_;
     Partial& partial_;
-    Place place_;
+    Position position_;
     std::function<Rank(std::uint32_t)> rank_of_;
 };
 
@@ -144,7 +146,8 @@ struct Folding {
     }
 };
 
-/// Each rank of a pair combines half of the vector; who does not speak for both hands its half over.
+/// Each rank of a pair combines half of the vector; who does not speak for both hands its half
+/// over.
 inline void fold_pair(BlockWriter& writer, Partial& partial, Rank rank, BlockRange half,
                       bool speaks, std::uint32_t first) {
     const bool even = rank % 2 == 0;
@@ -153,7 +156,7 @@ inline void fold_pair(BlockWriter& writer, Partial& partial, Rank rank, BlockRan
     const BlockRange mine = even ? half : upper;
     const BlockRange theirs = even ? upper : half;
     writer->put(other, first, partial.value(theirs));
-    partial.combine(mine, other, first, even ? Partial::From::behind : Partial::From::before);
+    partial.combine(mine, other, first, even ? Partial::From::after : Partial::From::before);
     if (speaks) {
         partial.take(theirs, other, first + 1, true);
     } else {

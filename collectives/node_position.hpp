@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_position.hpp - where a rank stands on its node, for algorithms in which every rank drives the network.
+// node_position.hpp - where a rank stands on its node, for algorithms in which every rank drives
+// the network.
 //
-// Idea     The first ranks of each node, as many as the smallest node has, are its *ports*: port l of a node
-//          talks to port l of other nodes. Further ranks take part on their node only.
-// Why      With as many ports on each node every message has one sender and one receiver, whatever the
-//          layout, and every node can do what every other does.
+// Idea     The first ranks of each node, as many as the smallest node has, are its *ports*: port l
+//          of a node talks to port l of other nodes. Further ranks take part on their node only.
+// Why      With as many ports on each node every message has one sender and one receiver, whatever
+//          the layout, and every node can do what every other does.
 // Next     algorithm.hpp for requests; plan/schedule/layout.hpp.
 #pragma once
 
@@ -41,7 +42,7 @@ struct NodePosition {
         const auto around = static_cast<Rank>(((other % nodes) + nodes) % nodes);
         return layout.rank_at(around, local);
     }
-    /// Everyone else on the node, beginning behind this rank: nobody is everyone's first.
+    /// All others on the node, beginning with the next one, so that no rank is the first of all.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
         for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_tree.hpp - how nodes share out blocks when every rank of a node passes on a part.
+// node_tree.hpp - gather and scatter in which every rank of a node passes on a part of the blocks.
 //
-// Idea     Nodes are counted from the root's. An interval of them is split into B parts of nearly the same size;
-//          its first node keeps the first part, and port j of it passes part j+1 to port j of that part's first
-//          node. Each part is split likewise, until it is one node. On a node one rank holds what is there: the
-//          root, or the port by which it came.
-// Source   Huang et al., PiP-MColl, section III-A1, for any number of nodes.
-// Next     scatter/multi_object.cpp and gather/multi_object.cpp, which walk it down and up.
+// Idea     Nodes are counted from the root's. An interval of them is split into B parts of nearly
+//          the same size; its first node keeps the first part, and port j of it passes part j+1 to
+//          port j of that part's first node. Each part is split likewise, until it is one node. On
+//          a node one rank holds what is there: the root, or the port by which it came. A scatter
+//          walks the tree down, a gather up: then all messages go the other way.
+// Source   Huang et al., PiP-MColl, section III-A1, for any number of nodes and any root; the paper
+//          gathers on nodes only.
+// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1; on the node one for each, and
+//          one more.
+// Bytes    Over the network the blocks of all other nodes leave (reach) the root's node, each port
+//          a part of them.
+// Memory   Slots for the parts of each level; one vector of scratch on ranks that hold other nodes'
+//          blocks.
+// Good for Many nodes of several ranks.
+// Holds    Not synchronizing: in pieces there is a credit for each slot.
+// Next     algorithms.cpp of gather and scatter.
 #pragma once
 
+#include <ranges>
+
+#include "collectives/blocks.hpp"
 #include "collectives/node_position.hpp"
 
 namespace weft::collectives {
@@ -62,7 +75,8 @@ struct NodeTree {
     std::vector<NodePart> given;  ///< to others, larger ones first
 };
 
-/// Most nodes that a part has at each level of the tree of so many nodes: as many numbers as levels.
+/// Most nodes that a part has at each level of the tree of so many nodes: as many numbers as
+/// levels.
 [[nodiscard]] inline std::vector<Rank> part_sizes(Rank nodes, Rank radix) {
     std::vector<Rank> sizes;
     for (Rank left = nodes; left > 1;) {
@@ -78,7 +92,8 @@ struct NodeTreeNumbers {
     std::uint32_t ports = 0;
     std::uint32_t most = 0;
 
-    // Slots: what crosses the network at a level, what a holder and a port hand each other, and blocks of mates.
+    // Slots: what crosses the network at a level, what a holder and a port hand each other, and
+    // blocks of mates.
     [[nodiscard]] std::uint32_t far(std::uint32_t level) const { return level; }
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
         return levels + level * ports + static_cast<std::uint32_t>(port);
@@ -89,6 +104,157 @@ struct NodeTreeNumbers {
     /// The credit for a slot.
     [[nodiscard]] std::uint32_t credit(std::uint32_t slot) const { return slots() + slot; }
     [[nodiscard]] std::uint32_t slots() const { return levels * (1 + ports) + most; }
+};
+
+/// The steps of a rank that walks the tree: down (scatter), or up (gather), where all messages go
+/// the other way.
+class NodeTreeBlocks {
+  public:
+    NodeTreeBlocks(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer),
+          here_(request),
+          tree_(here_, request.root, here_.ports + 1),
+          sizes_(part_sizes(here_.nodes, here_.ports + 1)),
+          numbers_{static_cast<std::uint32_t>(sizes_.size()),
+                   static_cast<std::uint32_t>(here_.ports),
+                   static_cast<std::uint32_t>(here_.layout.most())},
+          own_(static_cast<std::uint32_t>(request.rank)) {}
+
+    void gather() {
+        kept_ = is_top() ? plan::Buffer::output : plan::Buffer::scratch;
+        if (is_holder()) {
+            writer_->copy(kept(own_, 1), writer_.input(own_));
+            for_each_mate([&](Rank mate, std::uint32_t slot) {
+                const auto block = static_cast<std::uint32_t>(mate);
+                writer_->wait(mate, slot);
+                writer_->copy(kept(block, 1), writer_.slot(slot, block));
+                writer_.give_credit(mate, numbers_.credit(slot));
+            });
+            for (const NodePart& part : tree_.given | std::views::reverse)
+                receive(slot_of(part), peer_of(part), part.nodes);
+            if (!is_top()) send(far_slot(), here_.partner(tree_.from), tree_.got.nodes);
+        } else {
+            const std::uint32_t slot = numbers_.node_rank(here_.local);
+            writer_.await_credit(holder(), numbers_.credit(slot));
+            writer_->put(holder(), slot, writer_.input(own_));
+            for (const NodePart& part : tree_.given | std::views::reverse)
+                if (part.port == here_.local) pass(part, Towards::holder);
+        }
+        reserve();
+    }
+
+    void scatter() {
+        kept_ = is_top() ? plan::Buffer::input : plan::Buffer::scratch;
+        if (is_holder()) {
+            if (!is_top()) receive(far_slot(), here_.partner(tree_.from), tree_.got.nodes);
+            for (const NodePart& part : tree_.given) send(slot_of(part), peer_of(part), part.nodes);
+            for_each_mate([&](Rank mate, std::uint32_t slot) {
+                writer_.await_credit(mate, numbers_.credit(slot));
+                writer_->put(mate, slot, kept(static_cast<std::uint32_t>(mate), 1));
+            });
+            writer_->copy(writer_.output(own_), kept(own_, 1));
+        } else {
+            for (const NodePart& part : tree_.given)
+                if (part.port == here_.local) pass(part, Towards::other_node);
+            const std::uint32_t slot = numbers_.node_rank(here_.local);
+            writer_->wait(holder(), slot);
+            writer_->copy(writer_.output(own_), writer_.slot(slot, own_));
+            writer_.give_credit(holder(), numbers_.credit(slot));
+        }
+        reserve();
+    }
+
+  private:
+    void send(std::uint32_t slot, Rank to, NodeWindow nodes) {
+        writer_.await_credit(to, numbers_.credit(slot));
+        writer_->put(to, slot, kept(nodes));
+    }
+    void receive(std::uint32_t slot, Rank from, NodeWindow nodes) {
+        writer_->wait(from, slot);
+        writer_->copy(kept(nodes), in_slot(slot, nodes));
+        writer_.give_credit(from, numbers_.credit(slot));
+    }
+
+    enum class Towards : std::uint8_t { holder, other_node };
+    /// As port for the holder.
+    void pass(const NodePart& part, Towards towards) {
+        std::uint32_t from_slot = numbers_.far(part.level);
+        std::uint32_t to_slot = numbers_.near(part.level, part.port);
+        Rank from = here_.partner(part.nodes.first);
+        Rank to = holder();
+        if (towards == Towards::other_node) {
+            std::swap(from_slot, to_slot);
+            std::swap(from, to);
+        }
+        writer_->wait(from, from_slot);
+        writer_.await_credit(to, numbers_.credit(to_slot));
+        writer_->put(to, to_slot, in_slot(from_slot, part.nodes));
+        writer_->flush();
+        writer_.give_credit(from, numbers_.credit(from_slot));
+    }
+
+    [[nodiscard]] bool is_top() const { return tree_.from == plan::kNoRank; }
+    [[nodiscard]] bool is_holder() const { return here_.local == tree_.holder; }
+    [[nodiscard]] Rank holder() const { return here_.node_rank(tree_.holder); }
+    [[nodiscard]] std::uint32_t far_slot() const { return numbers_.far(tree_.got.level); }
+    /// How the holder reaches a part: by itself, or by way of the port.
+    [[nodiscard]] bool is_own(const NodePart& part) const { return part.port == here_.local; }
+    [[nodiscard]] std::uint32_t slot_of(const NodePart& part) const {
+        return is_own(part) ? numbers_.far(part.level) : numbers_.near(part.level, part.port);
+    }
+    [[nodiscard]] Rank peer_of(const NodePart& part) const {
+        return is_own(part) ? here_.partner(part.nodes.first) : here_.node_rank(part.port);
+    }
+    /// visit(rank, number of what it and the holder exchange).
+    template <class Visit>
+    void for_each_mate(Visit visit) const {
+        for (Rank k = 1; k < here_.count; ++k) {
+            const Rank local = (here_.local + k) % here_.count;
+            visit(here_.node_rank(local), numbers_.node_rank(local));
+        }
+    }
+
+    /// Where this rank has blocks: the root in its own vector.
+    [[nodiscard]] plan::Block kept(std::uint32_t first, std::uint32_t count) const {
+        if (kept_ == plan::Buffer::scratch) return writer_.scratch(0, first, count);
+        return kept_ == plan::Buffer::input ? writer_.input(first, count)
+                                            : writer_.output(first, count);
+    }
+    [[nodiscard]] std::vector<plan::Block> kept(NodeWindow nodes) const {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return kept(first, count);
+        });
+    }
+    [[nodiscard]] std::vector<plan::Block> in_slot(std::uint32_t slot, NodeWindow nodes) const {
+        return blocks_of_nodes(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            return writer_.slot(slot, first, count);
+        });
+    }
+
+    void reserve() {
+        const Rank most = here_.layout.most();
+        if (here_.layout.size() == 1) return;
+        for (std::uint32_t level = 0; level < numbers_.levels; ++level) {
+            const std::uint32_t units = ranks_at_most(here_.layout, sizes_[level]);
+            writer_->reserve_capacity(numbers_.far(level), units);
+            // Nodes of a part that is smaller than the radix have idle ports.
+            const Rank nodes = level == 0 ? here_.nodes : sizes_[level - 1];
+            for (Rank port = 0; port < here_.ports; ++port)
+                writer_->reserve_capacity(numbers_.near(level, port),
+                                          most > 1 && port + 1 < nodes ? units : 0);
+        }
+        for (Rank local = 0; local < most; ++local)
+            writer_->reserve_capacity(numbers_.node_rank(local), most > 1 ? 1 : 0);
+        writer_.reserve_credits(numbers_.slots(), numbers_.slots());
+    }
+
+    BlockWriter& writer_;
+    NodePosition here_;
+    NodeTree tree_;
+    std::vector<Rank> sizes_;
+    NodeTreeNumbers numbers_;
+    std::uint32_t own_;
+    plan::Buffer kept_ = plan::Buffer::scratch;
 };
 
 }  // namespace weft::collectives

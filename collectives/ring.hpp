@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ring.hpp - a reduction once around the ring of ranks, for algorithms that begin with one.
+// ring.hpp - once around the ring of ranks: a reduction, an allgather, and the two as an allreduce.
 //
-// Idea     Block b starts at rank b + 1 and goes once around; each rank on the way adds its part, so that rank b
-//          ends up with it.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, with neighbours only.
-// Holds    n - 1 steps with the numbers 0 .. n - 2. A rank that is through knows that all have entered.
-//          Combined in the order of the ring: for operations that commute.
-// Next     blocks.hpp; ring.cpp of allreduce, reduce and reduce_scatter.
+// Idea     Reducing, block b starts at rank b + 1 and goes once around; each rank on the way adds
+//          its part, so that rank b ends up with it. Gathering, each rank passes on the block that
+//          came last, its own first.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, with
+//          neighbours only.
+// Holds    n - 1 steps, a number each. A rank that is through knows that all have entered. Combined
+//          in the order of the ring: for operations that commute.
+// Next     blocks.hpp; ring.cpp of allreduce, allgather, reduce and reduce_scatter.
 #pragma once
 
 #include "collectives/blocks.hpp"
+#include "collectives/patterns/relative_rank.hpp"
 
 namespace weft::collectives {
 
@@ -27,6 +30,27 @@ void reduce_around(BlockWriter& writer, Rank rank, Rank size, Kept kept) {
         writer->wait((rank + size - 1) % size, number);
         writer->reduce(kept(next), {writer.slot(number, next), writer.input(next)});
     }
+}
+
+/// Passes finished blocks on, where block v is that of the rank with number v, from `first_number`
+/// on. `has(block)`: it is there already, no copy is needed.
+template <class Has>
+void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_t first_number,
+                 Has has) {
+    const Rank own = place.number();
+    const auto block = [&](Rank back) {
+        return static_cast<std::uint32_t>((own + place.size - back) % place.size);
+    };
+    for (Rank step = 0; step < place.size - 1; ++step) {
+        const std::uint32_t number = first_number + static_cast<std::uint32_t>(step);
+        const std::uint32_t next = block(step + 1);
+        writer->put(place.rank_of(own + 1), number, writer.output(block(step)));
+        writer->wait(place.rank_of(own + place.size - 1), number);
+        if (!has(next)) writer->copy(writer.output(next), writer.slot(number, next));
+    }
+}
+inline void pass_around(BlockWriter& writer, Rank rank, Rank size, std::uint32_t first_number) {
+    pass_around(writer, {rank, size, 0}, first_number, [](std::uint32_t) { return false; });
 }
 
 }  // namespace weft::collectives

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// up_tree.hpp - the steps of one rank for what goes up a binary tree whose subtrees lie to either side of their
-// tops.
+// up_tree.hpp - the steps of one rank for what goes up a binary tree whose subtrees lie to either
+// side of their tops.
 //
-// Idea     Wait for the partial results of the children, combine them with the own value in the order of numbers,
-//          put the result to the parent.
+// Idea     Wait for the partial results of the children, combine them with the own value in the
+//          order of numbers, put the result to the parent.
 // Holds    In a pipeline a slot is used again only with the credit of who read it.
 // Next     patterns/double_tree.hpp for the trees; double_tree.cpp of allreduce and reduce.
 #pragma once

@@ -89,7 +89,8 @@ class MessagesWriter {
                       plan::input(unit_of(block), units));
     }
 
-    /// Calls body(place) for each piece of a message; place: for a block that goes on with the pieces.
+    /// Calls body(place) for each piece of a message; place: for a block that goes on with the
+    /// pieces.
     template <class Body>
     void for_each_piece(const Message& message, Body body) {
         const auto count = static_cast<std::uint32_t>(pieces(message));

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // v_collective.hpp - messages whose counts only their two ends know: straight from rank to rank.
 //
-// Idea     A call with counts that differ from rank to rank (alltoallv, gatherv, scatterv) is to each rank a
-//          list of messages that it puts and one of messages that it awaits. Its units are its own:
-//          a block for each message that it puts, then one for each that it gets. Every rank has a slot at
-//          every other, of a size that all know; a message goes through it in pieces, by credits. A lane for
-//          each message and direction: none waits for another.
+// Idea     A call with counts that differ from rank to rank (alltoallv, gatherv, scatterv) is to
+//          each rank a list of messages that it puts and one of messages that it awaits. Its units
+//          are its own: a block for each message that it puts, then one for each that it gets.
+//          Every rank has a slot at every other, of a size that all know; a message goes through it
+//          in pieces, by credits. A lane for each message and direction: none waits for another.
 // Rounds   1. Messages: as many as have elements, in pieces.
 // Memory   A slot for each rank of the team, twice; they share a bank.
-// Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only that it has
-//          something for. The number of a message is its sender's rank; of a credit, n more than who gives it.
-// Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a count find.
+// Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only
+//          that it has something for. The number of a message is its sender's rank; of a credit, n
+//          more than who gives it.
+// Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a
+//          count find.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bruck.cpp - allgather by Bruck's algorithm in any radix.
 //
-// Idea     A rank that has the blocks of h ranks from its own on gets those of the next (k - 1) h from the
-//          k - 1 ranks h, 2h, ... ahead; then it has k times as many.
-// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
-//          systems.
+// Idea     A rank that has the blocks of h ranks from its own on gets those of the next (k - 1) h
+//          from the k - 1 ranks h, 2h, ... ahead; then it has k times as many.
+// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport
+//          message-passing systems.
 // Rounds   ceil(log_k n). Messages: at most k - 1 a round and rank.
 // Bytes    A rank sends n - 1 blocks.
 // Memory   Slots for n - 1 blocks; no scratch: blocks are put where they belong.
@@ -46,19 +46,10 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const base::Result<Rank> k = radix_parameter(spec, 2, 2);
     if (!k) return k.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allgather", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    write(writer, request.rank, request.size, *k);
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 write(writer, request.rank, request.size, *k);
+                             });
 }
 
 }  // namespace

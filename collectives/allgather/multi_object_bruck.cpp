@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node drive the network.
+// multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node drive the
+// network.
 //
-// Idea     The ranks of a node tell each other their blocks. Then a node has those of S nodes, itself and the
-//          next ones; port j fetches what the node j*S further on has, all ports in one round, and hands it
-//          to its mates: then there are those of B*S nodes, B = ports + 1. The last round takes what is left.
-// Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put right; Bruck
-//          et al. for one port.
-// Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one before.
+// Idea     The ranks of a node exchange their blocks. Then a node has those of S nodes, itself and
+//          the next ones; port j fetches what the node j*S further on has, all ports in one round,
+//          and hands it to its mates: then there are those of B*S nodes, B = ports + 1. The last
+//          round takes what is left.
+// Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put
+//          right; Bruck et al. for one port.
+// Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one
+//          before.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
-// Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches, twice.
+// Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches,
+//          twice.
 // Good for Short blocks on many nodes of several ranks.
-// Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated in the end.
+// Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated
+//          in the end.
 // Next     ../node_position.hpp for ports; multi_object_ring.cpp for long blocks.
 #include <algorithm>
 
@@ -51,18 +56,18 @@ class Writer {
   private:
     /// What port `port` of a node fetches when each node has those of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
-        const std::int64_t behind = (port + 1) * have;
-        return {node + behind,
-                static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - behind, 0, have))};
+        const std::int64_t distance = (port + 1) * have;
+        return {node + distance,
+                static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - distance, 0, have))};
     }
 
     void exchange(std::int64_t have, std::uint32_t number) {
         const NodeWindow mine = window(here_.node, here_.local, have);
         if (here_.local < radix_ - 1 && mine.count > 0) {
-            const std::int64_t behind = (here_.local + 1) * have;
-            writer_->put(here_.partner(here_.node - behind), number,
+            const std::int64_t distance = (here_.local + 1) * have;
+            writer_->put(here_.partner(here_.node - distance), number,
                          blocks({here_.node, mine.count}));
-            writer_->wait(here_.partner(here_.node + behind), number);
+            writer_->wait(here_.partner(here_.node + distance), number);
             writer_->copy(blocks(mine), in_slot(number, mine));
             share(writer_.builder(), others_, shared(number, here_.local), blocks(mine));
         }
@@ -89,7 +94,8 @@ class Writer {
             return writer_.slot(slot, first, count);
         });
     }
-    /// Rooms are alike on all ranks, windows are not where nodes are uneven: for the largest nodes.
+    /// Capacities are the same on all ranks, windows are not where nodes are uneven: for the
+    /// largest nodes.
     void reserve(std::uint32_t number) {
         if (here_.layout.size() == 1) return;
         const std::uint32_t most = number;
@@ -121,19 +127,10 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
         spec, "radix",
         {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
     if (!radix) return radix.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allgather", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    Writer(writer, request, static_cast<Rank>(*radix)).write();
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 Writer(writer, request, static_cast<Rank>(*radix)).write();
+                             });
 }
 
 }  // namespace

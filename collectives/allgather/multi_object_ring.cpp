@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multi_object_ring.cpp - allgather of long blocks in which all ranks of a node drive the network.
 //
-// Idea     As many rings as the smallest node has ranks: port l of every node passes blocks to port l of the next
-//          node, beginning with its own, and hands each to its mates as it gets it. Ranks beyond the ports
-//          give their blocks to a port, which sends them along with its own.
-// Source   Huang et al., PiP-MColl, section III-B1. There ranks gather at one of them first, and one spreads
-//          what arrives; here each port does both for its own ring.
+// Idea     As many rings as the smallest node has ranks: port l of every node passes blocks to port
+//          l of the next node, beginning with its own, and hands each to its mates as it gets it.
+//          Ranks beyond the ports give their blocks to a port, which sends them along with its own.
+// Source   Huang et al., PiP-MColl, section III-B1. There ranks gather at one of them first, and
+//          one spreads what arrives; here each port does both for its own ring.
 // Rounds   N-1 over the network for N nodes, and one on the node.
 // Bytes    Over the network a port sends N-1 blocks (of even nodes), one in each round.
 // Memory   A slot for each block.
 // Good for Long blocks on nodes of several ranks.
-// Holds    Synchronizing; bits are moved only. A block's number is its rank, wherever it goes (kShared): each rank
-//          gets every other's block once, by its ring if it belongs to that, else from a mate.
+// Holds    Synchronizing; bits are moved only. A block's number is its rank, wherever it goes
+//          (kShared): each rank gets every other's block once, by its ring if it belongs to that,
+//          else from a mate.
 // Next     ../node_position.hpp for ports; multi_object_bruck.cpp for short blocks.
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/blocks.hpp"
@@ -36,8 +37,8 @@ class Writer {
             if (here_.nodes > 1)
                 next.insert(next.begin(), here_.partner(std::int64_t{here_.node} + 1));
             pass(next, here_.rank);
-            // Those of mates without a ring: they have told everyone here.
-            for (const Rank rank : riders(here_.node, here_.local)) {
+            // Those of node mates without a ring, which send to all ranks of the node.
+            for (const Rank rank : remainders(here_.node, here_.local)) {
                 take(rank, rank);
                 if (here_.nodes > 1) pass({here_.partner(std::int64_t{here_.node} + 1)}, rank);
             }
@@ -48,7 +49,7 @@ class Writer {
 
   private:
     /// Ranks whose blocks go around a port's ring with its own, on some node.
-    [[nodiscard]] std::vector<Rank> riders(Rank node, Rank port) const {
+    [[nodiscard]] std::vector<Rank> remainders(Rank node, Rank port) const {
         std::vector<Rank> ranks;
         for (Rank local = port + here_.ports; local < here_.layout.ranks_on(node);
              local += here_.ports)
@@ -60,7 +61,7 @@ class Writer {
         const Rank from = here_.partner(std::int64_t{here_.node} - 1);
         for (Rank k = 1; k < here_.nodes; ++k) {
             const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
-            std::vector<Rank> blocks = riders(node, here_.local);
+            std::vector<Rank> blocks = remainders(node, here_.local);
             blocks.insert(blocks.begin(), here_.layout.rank_at(node, here_.local));
             for (const Rank block : blocks) {
                 take(from, block);
@@ -69,7 +70,7 @@ class Writer {
         }
     }
 
-    /// What the other rings bring, the way it comes; of this node, what nobody took yet.
+    /// What the other rings bring, the way it comes; of this node, what was not taken yet.
     void take_from_mates() {
         for (Rank k = 0; k < here_.nodes; ++k) {
             const Rank node = (here_.node - k + here_.nodes) % here_.nodes;
@@ -100,21 +101,14 @@ class Writer {
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allgather", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    const auto size = static_cast<std::uint32_t>(request.size);
-    BlockWriter writer(std::move(header), size, *segments, Cut::blocks);
-    Writer(writer, request).write();
-    if (size > 1)
-        for (std::uint32_t block = 0; block < size; ++block) writer->reserve_capacity(block, 1);
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 const auto size = static_cast<std::uint32_t>(request.size);
+                                 Writer(writer, request).write();
+                                 if (size > 1)
+                                     for (std::uint32_t block = 0; block < size; ++block)
+                                         writer->reserve_capacity(block, 1);
+                             });
 }
 
 }  // namespace

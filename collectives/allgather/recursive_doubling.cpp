@@ -2,8 +2,8 @@
 // recursive_doubling.cpp - allgather by recursive doubling.
 //
 // Idea     In step k rank r and rank r xor 2^k exchange all the blocks that they have.
-// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH,
-//          section 4.1.
+// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
+//          MPICH, section 4.1.
 // Rounds   log2 n. Messages: n log2 n.
 // Bytes    A rank sends n - 1 blocks.
 // Memory   Slots for n - 1 blocks; no scratch.
@@ -16,11 +16,12 @@ namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, Rank rank, Rank size) {
-    const auto own = static_cast<std::uint32_t>(rank);
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
     writer->copy(writer.output(own), writer.input(own));
     std::uint32_t number = 0;
-    for (std::uint32_t have = 1; have < static_cast<std::uint32_t>(size); have *= 2, ++number) {
+    for (std::uint32_t have = 1; have < static_cast<std::uint32_t>(request.size);
+         have *= 2, ++number) {
         const std::uint32_t mine = own / have * have;
         const std::uint32_t theirs = mine ^ have;
         const auto other = static_cast<Rank>(own ^ have);
@@ -33,19 +34,8 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
 
 base::Result<plan::Program> generate_recursive_doubling(const AlgorithmSpec& spec,
                                                         const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allgather", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    write(writer, request.rank, request.size);
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
+                             write);
 }
 
 }  // namespace

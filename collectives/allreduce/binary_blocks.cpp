@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // binary_blocks.cpp - allreduce by halving and doubling in blocks of powers of two.
 //
-// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a block.
-//          Each block does recursive halving. Then, smallest block first, every rank sends what it holds to
-//          the ranks of the next larger block that hold the parts of it; the largest block has the
-//          result, which goes back the same way; each block does recursive doubling.
+// Idea     n is a sum of powers of two; so many ranks, in rank order and the largest first, form a
+//          block. Each block does recursive halving. Then, smallest block first, every rank sends
+//          what it holds to the ranks of the next larger block that hold the parts of it; the
+//          largest block has the result, which goes back the same way; each block does recursive
+//          doubling.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
 // Rounds   2 floor(log2 n): while the larger blocks halve on, the smaller ones hand over.
-// Bytes    Of m, in a block of 2^a ranks: 2m (1 - 1/2^a), and m/2^a up to the next larger block (if there is
-//          one) and as much down to the next smaller one. Reduced: m (1 - 1/2^a), and m/2^a from below.
-// Memory   Slots for about 2m, and m / 2^(a+1) for each of the 2^(difference of exponents) parts that come
-//          back; no scratch.
+// Bytes    Of m, in a block of 2^a ranks: 2m (1 - 1/2^a), and m/2^a up to the next larger block (if
+//          there is one) and as much down to the next smaller one. Reduced: m (1 - 1/2^a), and
+//          m/2^a from below.
+// Memory   Slots for about 2m, and m / 2^(a+1) for each of the 2^(difference of exponents) parts
+//          that come back; no scratch.
 // Good for Long vectors if n is no power of two and consecutive exponents of its sum are close.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
 #include "collectives/binary_blocks.hpp"
@@ -46,10 +48,10 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
 base::Result<plan::Program> generate_binary_blocks(const AlgorithmSpec& spec,
                                                    const GenerateRequest& request) {
     const auto blocks = std::bit_floor(static_cast<std::uint32_t>(request.size));
-    const BlockCall call{.collective = "allreduce", .blocks = blocks, .synchronizing = true};
-    return program_by_blocks(call, spec, request, [&](BlockWriter& writer) {
-        write(writer, request.rank, request.size);
-    });
+    return program_by_blocks({.collective = "allreduce", .blocks = blocks, .synchronizing = true},
+                             spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
+                                 write(writer, request.rank, request.size);
+                             });
 }
 
 }  // namespace

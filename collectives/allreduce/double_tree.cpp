@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - allreduce up and down two binary trees at once, as a pipeline.
 //
-// Idea     Half of the vector is reduced along each of two trees in which no rank has children twice; the
-//          root sends each reduced piece back down. Four lanes: up and down in either tree, so that pieces
-//          go up while earlier ones come down.
-// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and
-//          scan.
-// Rounds   2 * ceil(log2 n) for one piece; the others follow two puts apart. Messages: 4 * s * (n - 1) for
-//          s pieces of each half, and one credit for each but the last two of an edge.
+// Idea     Half of the vector is reduced along each of two trees in which no rank has children
+//          twice; the root sends each reduced piece back down. Four lanes: up and down in either
+//          tree, so that pieces go up while earlier ones come down.
+// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
+//          and scan.
+// Rounds   2 * ceil(log2 n) for one piece; the others follow at intervals of two puts. Messages: 4
+//          * s * (n - 1) for s pieces of each half, and one credit for each but the last two of an
+//          edge.
 // Bytes    2 * (n - 1) vectors in all. Reduced: at most one vector by a rank.
 // Memory   Three slots in each tree, two copies each; one scratch vector for what goes up.
-// Good for Long vectors on many ranks: fewer steps than a ring, as many bytes. Unless given, pieces have
-//          about 8 KiB.
-// Holds    Every piece is reduced once and copied, so results are bit-identical. If n is even the second
-//          tree holds rank 1 behind all others: for operations that commute.
+// Good for Long vectors on many ranks: fewer steps than a ring, as many bytes. Unless given, pieces
+//          have about 8 KiB.
+// Holds    Every piece is reduced once and copied, so results are bit-identical. If n is even the
+//          second tree holds rank 1 after all others: for operations that commute.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/allreduce/allreduce.hpp"
@@ -23,8 +24,8 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers of a tree: what goes up to either child's parent, what goes down, credits of the parent and both
-// children.
+// Numbers of a tree: what goes up to either child's parent, what goes down, credits of the parent
+// and both children.
 constexpr std::uint32_t kUp = 0;
 constexpr std::uint32_t kDown = 2;
 constexpr std::uint32_t kUpCredit = 3;
@@ -82,12 +83,10 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,
-                                                 const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(spec, asked);
-    const BlockCall call{
-        .collective = "allreduce", .blocks = 2, .cut = Cut::blocks, .synchronizing = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request); });
+                                                 const GenerateRequest& request) {
+    return program_by_blocks(
+        {.collective = "allreduce", .blocks = 2, .cut = Cut::blocks, .synchronizing = true}, spec,
+        in_pieces(spec, request), write);
 }
 
 }  // namespace

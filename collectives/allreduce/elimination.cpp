@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // elimination.cpp - allreduce by pairwise exchange that eliminates what is left over on the way.
 //
-// Idea     Groups of ranks that hold the same partial result pair up and double. Where their number is
-//          odd, the third of the first three hands its value to the second (3-2 elimination) while the
-//          others already exchange, and gets the result from there at the end. The pair behind it is
-//          one round late; it is the first of its level, so the next elimination, which waits for the
-//          second and the third, costs no further round.
-// Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number of
-//          processors; Ruefenacht et al., recursive multiplying, section 6.4.
-// Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S ranks
-//          2*S*floor(g/2), and 2*S more if g is odd.
+// Idea     Groups of ranks that hold the same partial result pair up and double. Where their number
+//          is odd, the third of the first three hands its value to the second (3-2 elimination)
+//          while the others already exchange, and gets the result from there at the end. The next
+//          pair is one round late; it is the first of its level, so the next elimination, which
+//          waits for the second and the third, costs no further round.
+// Source   Rabenseifner and Traeff, More efficient reduction algorithms for non-power-of-two number
+//          of processors; Ruefenacht et al., recursive multiplying, section 6.4.
+// Rounds   log2 n; ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S
+//          ranks 2*S*floor(g/2), and 2*S more if g is odd.
 // Bytes    Each message carries the whole vector.
 // Memory   Two slots for each level, one more to hand over and one for the result; no scratch.
-// Good for Short vectors and any n: as few rounds as folding first (recursive-doubling), and fewer ranks
-//          that wait for somebody else's result.
-// Holds    Operands stay in rank order and all ranks reduce alike, so results are bit-identical.
+// Good for Short vectors and any n: as few rounds as folding first (recursive-doubling), and fewer
+//          ranks that wait for another rank's result.
+// Holds    Operands stay in rank order and all ranks reduce in the same order, so results are
+//          bit-identical.
 #include "collectives/allreduce/allreduce.hpp"
-#include "plan/schedule/stages.hpp"
+#include "collectives/allreduce/stages.hpp"
 
 namespace weft::collectives {
 
@@ -72,22 +73,8 @@ void add_levels(plan::Stages& stages, Rank size) {
 
 base::Result<plan::Stages> elimination_stages(const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::begin_stages(std::move(header));
-    }
-    header.units = *segments;
-    header.segments = *segments;
-    header.depth = *segments > 1 ? 2 : 1;
-    header.synchronizing = true;
-    plan::Stages stages = plan::begin_stages(std::move(header));
-    stages.carries = true;
-    add_levels(stages, request.size);
-    return stages;
+    return stages_of_vector(spec, request,
+                            [&](plan::Stages& stages) { add_levels(stages, request.size); });
 }
 
 }  // namespace

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// generalized.cpp - allreduce over any abelian group of the ranks, from least bytes to fewest rounds.
+// generalized.cpp - allreduce over any abelian group of the ranks, from least bytes to fewest
+// rounds.
 //
-// Idea     Rank p holds, of each block p + k, a partial result; k runs over the elements of a group on the
-//          ranks. A step halves the number N of k along one axis of the group: the blocks of the upper
-//          half are added to those of the lower half at the rank half of N away. If N is odd the block
-//          k = 0 stays alone in that step, so from then on it has another share of the ranks (*lead*) than
-//          the rest (*regular*). At the end each rank has one block of the result, and the steps are made
-//          again backwards to distribute them. To leave out the last r of all steps, each rank reduces as
-//          many blocks to the end as it would have after them, along with the first.
+// Idea     Rank p holds, of each block p + k, a partial result; k runs over the elements of a group
+//          on the ranks. A step halves the number N of k along one axis of the group: the blocks of
+//          the upper half are added to those of the lower half at the rank half of N away. If N is
+//          odd the block k = 0 stays alone in that step, so from then on it has another share of
+//          the ranks (*lead*) than the rest (*regular*). At the end each rank has one block of the
+//          result, and the steps are made again backwards to distribute them. To leave out the last
+//          r of all steps, each rank reduces as many blocks to the end as it would have after them,
+//          along with the first.
 // Source   Kolmakov and Zhang, A generalization of the allreduce operation. Counted along one axis,
-//          r = 0 is Bruck and Ho's and Traeff's circulant algorithm, r = ceil(log2 n) that of Bar-Noy,
-//          Kipnis and Schieber.
+//          r = 0 is Bruck and Ho's and Traeff's circulant algorithm, r = ceil(log2 n) that of
+//          Bar-Noy, Kipnis and Schieber.
 // Rounds   2L - r, with L = ceil(log2 n) on one axis, the sum of ceil(log2 d) over several.
-// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), no step more than n, where
-//          R = ceil(n / 2^(L-r)) is the number of blocks that a rank reduces to the end.
+// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), no step more than n, where R =
+//          ceil(n / 2^(L-r)) is the number of blocks that a rank reduces to the end.
 // Memory   Slots for what arrives; a scratch vector for regular parts, another for r > 0 and odd N.
 // Good for Any n without a fold: r = 0 for long vectors, r = L for short ones, others in between.
-// Holds    Ranks add in their own rotation: for operations that commute. With r = 0 each block is reduced
-//          once, and results are bit-identical; with more they need not be. Nothing is moved before or
-//          after: blocks lie where they belong.
+// Holds    Ranks add in their own rotation: for operations that commute. With r = 0 each block is
+//          reduced once, and results are bit-identical; with more they need not be. Nothing is
+//          moved before or after: blocks lie where they belong.
 #include <algorithm>
 #include <charconv>
 
@@ -33,14 +35,14 @@ using plan::Block;
 using plan::Buffer;
 using List = std::vector<std::uint32_t>;  ///< of blocks of the vector
 
-/// One factor Z_size of the group; neighbours on it are `stride` ranks apart.
+/// One factor Z_size of the group; neighbours on it are at a distance of `stride` ranks.
 struct Axis {
     std::uint32_t size = 1;
     std::uint32_t stride = 1;
 };
 
 /// A step of the reduction: `count` elements along an axis become the larger half.
-struct Halving {
+struct HalvingStep {
     std::size_t axis = 0;
     std::uint32_t count = 0;
 
@@ -134,7 +136,7 @@ class Generalized {
     // --- steps ---------------------------------------------------------------------------------
 
     void reduce(std::size_t index) {
-        const Halving& step = steps_[index];
+        const HalvingStep& step = steps_[index];
         const std::uint32_t size = axes_[step.axis].size;
         if (step.count == size) {  // a new axis: what the one before left is the same for all
             regular_ = lead_;
@@ -159,7 +161,7 @@ class Generalized {
 
     /// An even step where leads and regular parts differ.
     void add_apart(std::size_t index, const List& came, bool first) {
-        const Halving& step = steps_[index];
+        const HalvingStep& step = steps_[index];
         const auto number = static_cast<std::uint32_t>(index);
         const List leads = blocks(widened(index, {0, 1}), step.axis);
         List others;
@@ -198,7 +200,7 @@ class Generalized {
             const Buffer target = share == Share::regular ? Buffer::scratch : Buffer::output;
             const Block to = part(target, block);
             const Block from = part(share == Share::lead ? lead_[block] : regular_[block], block);
-            // All three lists are cut alike.
+            // All three lists are cut in the same places.
             if (!targets.empty() && continues(targets.back(), to) && continues(own.back(), from)) {
                 ++targets.back().count;
                 ++own.back().count;
@@ -219,7 +221,7 @@ class Generalized {
     }
 
     void distribute(std::size_t index) {
-        const Halving& step = steps_[index];
+        const HalvingStep& step = steps_[index];
         const auto number = static_cast<std::uint32_t>(steps_.size() + index);
         const std::uint32_t size = axes_[step.axis].size;
         Box sent = held_before(index);
@@ -283,7 +285,7 @@ class Generalized {
     std::vector<Axis> axes_;
     std::uint32_t size_ = 1;
     std::vector<std::uint32_t> own_;  ///< this rank's place along each axis
-    std::vector<Halving> steps_;
+    std::vector<HalvingStep> steps_;
     std::size_t kept_ = 0;         ///< steps that are made again backwards
     Box results_;                  ///< blocks, from the own one, that are reduced to the end
     std::vector<Buffer> lead_;     ///< where the parts of each block lie
@@ -303,19 +305,19 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
     const char* const end = at + given->value.size();
     while (true) {
         std::uint32_t factor = 0;
-        const auto [behind, error] = std::from_chars(at, end, factor);
+        const auto [rest, error] = std::from_chars(at, end, factor);
         if (error != std::errc{} || factor == 0)
             return base::fail(Status::argument,
                               "character {}: group={} is no list of factors, as in group=4x3x2",
                               given->position, given->value);
         axes.push_back({factor, static_cast<std::uint32_t>(product)});
         product *= factor;
-        if (behind == end && product == ranks) return axes;
-        if (behind == end || product > ranks || *behind != 'x')
+        if (rest == end && product == ranks) return axes;
+        if (rest == end || product > ranks || *rest != 'x')
             return base::fail(Status::argument,
                               "character {}: group={} is not a product of {} ranks",
                               given->position, given->value, size);
-        at = behind + 1;
+        at = rest + 1;
     }
 }
 
@@ -327,19 +329,12 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
     for (const Axis& axis : *axes) steps += std::bit_width(axis.size - 1);
     const auto left_out = number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps});
     if (!left_out) return left_out.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments);
-    Generalized(writer, request.rank, *std::move(axes), static_cast<std::uint32_t>(*left_out))
-        .write();
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allreduce", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 Generalized(writer, request.rank, *std::move(axes),
+                                             static_cast<std::uint32_t>(*left_out))
+                                     .write();
+                             });
 }
 
 }  // namespace

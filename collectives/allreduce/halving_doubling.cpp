@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // halving_doubling.cpp - allreduce by recursive halving (reduce-scatter) and doubling (allgather).
 //
-// Idea     In step k rank w and rank w xor 2^k each send the half of their blocks that the other keeps
-//          and reduce the half that they keep, nearest ranks and longest messages first; then the blocks
-//          are gathered the same way back. If n is no power of two, the first 2r ranks (r = n - p, p the
-//          power below) first become r: of each pair, either reduces half of the vector, and the odd one
-//          hands its half over; at the end it gets the result.
+// Idea     In step k rank w and rank w xor 2^k each send the half of their blocks that the other
+//          keeps and reduce the half that they keep, nearest ranks and longest messages first; then
+//          the blocks are gathered the same way back. If n is no power of two, the first 2r ranks
+//          (r = n - p, p the power below) first become r: of each pair, either reduces half of the
+//          vector, and the odd one hands its half over; at the end it gets the result.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
 // Rounds   2 log2 p, and 3 more if n is no power of two.
-// Bytes    Of m: a rank sends 2m (1 - 1/p); one that speaks for a pair m/2 + m more. It reduces
-//          m (1 - 1/p), or m/2 more.
-// Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves and a vector if pairs fold; no scratch.
+// Bytes    Of m: a rank sends 2m (1 - 1/p); one that speaks for a pair m/2 + m more. It reduces m
+//          (1 - 1/p), or m/2 more.
+// Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves and a vector if pairs fold; no
+//          scratch.
 // Good for Long vectors where n is a power of two: the least bytes in the fewest rounds.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical.
 #include "collectives/allreduce/allreduce.hpp"
@@ -20,7 +21,7 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers; behind them one for each halving and one for each doubling.
+// Numbers; after them one for each halving and one for each doubling.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = kFold + 1;
 constexpr std::uint32_t kResult = 2;
@@ -55,10 +56,10 @@ void write(BlockWriter& writer, Rank rank, const Folding& folding) {
 base::Result<plan::Program> generate_halving_doubling(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
     const Folding folding(request.size);
-    const BlockCall call{
-        .collective = "allreduce", .blocks = folding.numbers, .synchronizing = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request.rank, folding); });
+    return program_by_blocks(
+        {.collective = "allreduce", .blocks = folding.numbers, .synchronizing = true}, spec,
+        request,
+        [&](BlockWriter& writer, const GenerateRequest&) { write(writer, request.rank, folding); });
 }
 
 }  // namespace

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node drive the network.
+// multi_object_large.cpp - allreduce of long vectors in which all ranks of a node drive the
+// network.
 //
-// Idea     The vector is cut into one part for each port, and that into one block for each node. On the node every
-//          rank gives each port its part, and the port combines them. Then port l of all nodes combine among
-//          themselves: each puts block m to node m, which combines that block of all nodes. At last
-//          finished blocks go around the ring of nodes; whoever gets one hands it to its mates at once.
-// Source   Huang et al., PiP-MColl, section III-B2. There the blocks are as many as nodes, and a port puts
-//          whole ones to every P-th node; here each port puts a P-th of every block, so that the numbers of
-//          nodes, ports and elements need not divide each other.
+// Idea     The vector is cut into one part for each port, and that into one block for each node. On
+//          the node every rank gives each port its part, and the port combines them. Then port l of
+//          all nodes combine among themselves: each puts block m to node m, which combines that
+//          block of all nodes. At last finished blocks go around the ring of nodes; a rank that
+//          gets one passes it to the others of its node at once.
+// Source   Huang et al., PiP-MColl, section III-B2. There the blocks are as many as nodes, and a
+//          port puts whole ones to every P-th node; here each port puts a P-th of every block, so
+//          that the numbers of nodes, ports and elements need not divide each other.
 // Rounds   Over the network N for N nodes: one to combine, N-1 around the ring.
-// Bytes    Over the network a node sends (N-1)/N of the vector to combine and as much around the ring, every port a
-//          P-th of it. On the node a rank sends its vector once, a port its finished blocks to each mate.
+// Bytes    Over the network a node sends (N-1)/N of the vector to combine and as much around the
+//          ring, every port a P-th of it. On the node a rank sends its vector once, a port its
+//          finished blocks to each mate.
 // Memory   Slots for a part from each mate, for a block from each node, and for the vector.
 // Good for Long vectors on nodes of several ranks, where one rank cannot fill the network.
-// Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank: bit-identical.
-//          Synchronizing: in pieces every rank has entered the piece before the last when a slot is
-//          written again. A block has one number wherever it goes (kShared), behind those of mates and nodes.
+// Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank:
+//          bit-identical. Synchronizing: in pieces every rank has entered the piece before the last
+//          when a slot is written again. A block has one number wherever it goes (kShared), after
+//          those of node mates and nodes.
 // Next     ../node_position.hpp for ports; ../blocks.hpp for blocks.
 #include "collectives/allreduce/allreduce.hpp"
 #include "collectives/blocks.hpp"
@@ -92,14 +96,14 @@ class Writer {
     }
 
     void send_around() {
-        std::vector<Rank> everyone = others_;
-        if (nodes_ > 1) everyone.insert(everyone.begin(), here_.partner(std::int64_t{node_} + 1));
-        share(writer_.builder(), everyone, number_of(own(node_)), writer_.output(own(node_)));
+        std::vector<Rank> receivers = others_;
+        if (nodes_ > 1) receivers.insert(receivers.begin(), here_.partner(std::int64_t{node_} + 1));
+        share(writer_.builder(), receivers, number_of(own(node_)), writer_.output(own(node_)));
         writer_->flush();  // of what the others' blocks replace
         for (std::uint32_t k = 1; k < nodes_; ++k) {
             const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
             take(here_.partner(std::int64_t{node_} - 1), block);
-            share(writer_.builder(), k + 1 < nodes_ ? everyone : others_, number_of(block),
+            share(writer_.builder(), k + 1 < nodes_ ? receivers : others_, number_of(block),
                   writer_.output(block));
         }
     }
@@ -154,24 +158,17 @@ class Writer {
 
 base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
     const plan::Layout layout = layout_of(request);
     if (request.ordered && !layout.contiguous())
         return base::fail(Status::argument,
                           "allreduce multi-object-large keeps rank order where nodes hold "
                           "consecutive ranks, and the operation does not commute");
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header),
-                       static_cast<std::uint32_t>(layout.nodes() * layout.least()), *segments);
-    Writer(writer, request).write();
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "allreduce",
+                              .blocks = static_cast<std::uint32_t>(layout.nodes() * layout.least()),
+                              .synchronizing = true},
+                             spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
+                                 Writer(writer, request).write();
+                             });
 }
 
 }  // namespace

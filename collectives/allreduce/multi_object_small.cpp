@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multi_object_small.cpp - allreduce in which all ranks of a node exchange short vectors with other nodes.
+// multi_object_small.cpp - allreduce in which all ranks of a node exchange short vectors with other
+// nodes.
 //
-// Idea     The ranks of a node tell each other their vectors, so each has the node's sum. Then n nodes are
-//          combined in rounds of radix B: port j of a node hears from one other node, all ports in the same
-//          round, and the ranks of the node tell each other what they heard. Which nodes, says the census
-//          of an index space: two sums are kept, a over nodes 0..x and b over 0..y ahead of the own one, such
-//          that n indices remain, index 0 standing for a, the others for b; a round moves them onto c =
-//          ceil(n/B) indices.
-// Source   Huang et al., PiP-MColl, section III-A3, with as many processes as ports; the rounds are not theirs,
-//          whose remainders are lost from B*B+B+1 nodes on, but those of Bar-Noy, Kipnis and Schieber's
-//          census functions in any radix.
-// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node for each, and
-//          one before.
+// Idea     The ranks of a node exchange their vectors, so each has the node's sum. Then n nodes are
+//          combined in rounds of radix B: port j of a node receives from one other node, all ports
+//          in the same round, and the ranks of the node exchange what they received. Which nodes,
+//          says the census of an index space: two sums are kept, a over nodes 0..x and b over 0..y
+//          ahead of the own one, such that n indices remain, index 0 standing for a, the others for
+//          b; a round moves them onto c = ceil(n/B) indices.
+// Source   Huang et al., PiP-MColl, section III-A3, with as many processes as ports; the rounds are
+//          not theirs, whose remainders are lost from B*B+B+1 nodes on, but those of Bar-Noy,
+//          Kipnis and Schieber's census functions in any radix.
+// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node
+//          for each, and one before.
 // Bytes    A port sends the vector once in each round.
-// Memory   A slot for each rank of the node, and in each round one and one more for each port; a vector of
-//          scratch where N is not a power of B.
+// Memory   A slot for each rank of the node, and in each round one and one more for each port; a
+//          vector of scratch where N is not a power of B.
 // Good for Short vectors on many nodes of several ranks.
-// Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ between
-//          nodes; with no more than B nodes there is one round, which combines in the order of nodes: in
-//          rank order then, if nodes hold consecutive ranks. In pieces every rank has entered the piece
-//          before the last when a slot is written again.
+// Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ
+//          between nodes; with no more than B nodes there is one round, which combines in the order
+//          of nodes: in rank order then, if nodes hold consecutive ranks. In pieces every rank has
+//          entered the piece before the last when a slot is written again.
 // Next     ../node_position.hpp for ports.
 #include <algorithm>
 
 #include "collectives/allreduce/allreduce.hpp"
+#include "collectives/blocks.hpp"
 #include "collectives/node_position.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-/// One round: where the ports reach, and what is made of what they hear.
+/// One round: where the ports reach, and what is made of what they receive.
 struct Round {
     Rank lead = 1;            ///< the first group and so many ports less one add to a
     bool last = false;        ///< only a is wanted
-    std::vector<Rank> reach;  ///< by port: how many nodes ahead; those behind the last are idle
+    std::vector<Rank> reach;  ///< by port: how many nodes ahead; further ports are idle
 
     [[nodiscard]] Rank active() const { return static_cast<Rank>(reach.size()); }
     [[nodiscard]] bool leads(Rank port) const { return port + 1 < lead; }
@@ -54,10 +56,10 @@ std::vector<Round> census(Rank nodes, Rank radix) {
     return rounds;
 }
 
-class Writer {
+class Exchange {
   public:
-    Writer(plan::Builder& builder, const GenerateRequest& request, std::uint32_t advance)
-        : builder_(builder), here_(request), others_(here_.others()), advance_(advance) {}
+    Exchange(BlockWriter& writer, const GenerateRequest& request)
+        : writer_(writer), here_(request), others_(here_.others()) {}
 
     void write(const std::vector<Round>& rounds) {
         on_node();
@@ -67,79 +69,79 @@ class Writer {
             combine(round, number, rounds.size() == 1);
             number += 1 + static_cast<std::uint32_t>(here_.ports);
         }
-        if (lead_.buffer != plan::Buffer::output) builder_.copy(moving(plan::output()), lead_);
+        if (lead_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), lead_);
     }
 
   private:
     void on_node() {
-        lead_ = regular_ = moving(plan::input());
+        lead_ = regular_ = writer_.input(0);
         if (here_.count == 1) return;
-        share(builder_, others_, static_cast<std::uint32_t>(here_.local), lead_);
+        share(writer_.builder(), others_, static_cast<std::uint32_t>(here_.local), lead_);
         std::vector<plan::Block> operands;
         for (Rank mate = 0; mate < here_.count; ++mate) {
             const auto number = static_cast<std::uint32_t>(mate);
-            operands.push_back(mate == here_.local ? lead_ : moving(plan::slot(number)));
-            if (mate != here_.local) builder_.wait(here_.node_rank(mate), number, plan::kShared);
+            operands.push_back(mate == here_.local ? lead_ : writer_.slot(number, 0));
+            if (mate != here_.local) writer_->wait(here_.node_rank(mate), number, plan::kShared);
         }
-        builder_.flush();
-        lead_ = regular_ = moving(plan::output());
-        builder_.reduce(lead_, operands);
+        writer_->flush();
+        lead_ = regular_ = writer_.output(0);
+        writer_->reduce(lead_, operands);
     }
 
     /// Over the network, then on the node.
     void exchange(const Round& round, std::uint32_t number) {
         if (here_.local < round.active()) {
             const Rank reach = round.reach[static_cast<std::size_t>(here_.local)];
-            builder_.put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
-            builder_.wait(here_.partner(std::int64_t{here_.node} - reach), number);
-            share(builder_, others_, shared(number, here_.local), moving(plan::slot(number)));
+            writer_->put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
+            writer_->wait(here_.partner(std::int64_t{here_.node} - reach), number);
+            share(writer_.builder(), others_, shared(number, here_.local), writer_.slot(number, 0));
         }
         for (Rank port = 0; port < round.active(); ++port)
             if (port != here_.local)
-                builder_.wait(here_.node_rank(port), shared(number, port), plan::kShared);
-        builder_.flush();
+                writer_->wait(here_.node_rank(port), shared(number, port), plan::kShared);
+        writer_->flush();
     }
 
     void combine(const Round& round, std::uint32_t number, bool only) {
-        const auto heard = [&](Rank port) {
-            return moving(plan::slot(port == here_.local ? number : shared(number, port)));
+        const auto received = [&](Rank port) {
+            return writer_.slot(port == here_.local ? number : shared(number, port), 0);
         };
         std::vector<plan::Block> lead;
         std::vector<plan::Block> all;
         for (Rank port = 0; port < round.active(); ++port) {
-            all.push_back(heard(port));
-            if (round.leads(port)) lead.push_back(heard(port));
+            all.push_back(received(port));
+            if (round.leads(port)) lead.push_back(received(port));
         }
         if (only) {
             in_node_order(round, lead);
             return;
         }
-        const bool apart = !(lead_ == regular_);
+        const bool differ = !(lead_ == regular_);
         lead.insert(lead.begin(), lead_);
         all.insert(all.begin(), regular_);
-        if (!round.last && (apart || lead.size() < all.size())) {
-            regular_ = moving(plan::scratch(0));
-            builder_.reduce(regular_, all);
+        if (!round.last && (differ || lead.size() < all.size())) {
+            regular_ = writer_.scratch(0, 0);
+            writer_->reduce(regular_, all);
             lead_ = add(lead);
         } else {
             lead_ = add(lead);
-            if (!apart) regular_ = lead_;
+            if (!differ) regular_ = lead_;
         }
     }
 
     /// To the output; a lone operand stays where it is.
     plan::Block add(const std::vector<plan::Block>& operands) {
         if (operands.size() == 1) return operands.front();
-        builder_.reduce(moving(plan::output()), operands);
-        return moving(plan::output());
+        writer_->reduce(writer_.output(0), operands);
+        return writer_.output(0);
     }
 
-    /// The only round: each node is heard of once.
-    void in_node_order(const Round& round, const std::vector<plan::Block>& heard) {
+    /// The only round: each node contributes once.
+    void in_node_order(const Round& round, const std::vector<plan::Block>& received) {
         std::vector<std::pair<Rank, plan::Block>> nodes{{here_.node, lead_}};
-        for (std::size_t port = 0; port < heard.size(); ++port) {
+        for (std::size_t port = 0; port < received.size(); ++port) {
             const Rank from = (here_.node - round.reach[port] + here_.nodes) % here_.nodes;
-            nodes.emplace_back(from, heard[port]);
+            nodes.emplace_back(from, received[port]);
         }
         std::ranges::sort(nodes, {}, &std::pair<Rank, plan::Block>::first);
         std::vector<plan::Block> operands;
@@ -150,14 +152,10 @@ class Writer {
     [[nodiscard]] static std::uint32_t shared(std::uint32_t number, Rank port) {
         return number + 1 + static_cast<std::uint32_t>(port);
     }
-    [[nodiscard]] plan::Block moving(plan::Block block) const {
-        return plan::per_segment(block, advance_);
-    }
 
-    plan::Builder& builder_;
+    BlockWriter& writer_;
     NodePosition here_;
     std::vector<Rank> others_;
-    std::uint32_t advance_;
     plan::Block lead_;
     plan::Block regular_;
 };
@@ -169,35 +167,23 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
         spec, "radix",
         {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
     if (!given) return given.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
     const auto radix = static_cast<Rank>(*given);
     if (request.ordered && (layout.nodes() > radix || !layout.contiguous()))
         return base::fail(Status::argument,
                           "allreduce multi-object-small keeps rank order for up to {} nodes of "
                           "consecutive ranks here, and the operation does not commute",
                           radix);
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.units = header.segments = *segments;
-    header.depth = *segments > 1 ? 2 : 1;
-    header.synchronizing = true;
-    plan::Builder builder(std::move(header));
     const std::vector<Round> rounds = census(layout.nodes(), radix);
-    if (*segments > 1) builder.begin_loop();
-    Writer(builder, request, *segments > 1 ? 1 : 0).write(rounds);
-    if (*segments > 1) builder.end_loop();
-    if (request.size > 1) {
-        const auto ports = static_cast<std::uint32_t>(layout.least());
-        builder.reserve_slots(static_cast<std::uint32_t>(layout.most()) +
-                              static_cast<std::uint32_t>(rounds.size()) * (1 + ports));
-        builder.reserve_slot_units(1);
-    }
-    return std::move(builder).finish();
+    return program_by_blocks(
+        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
+            Exchange(writer, request).write(rounds);
+            if (request.size == 1) return;
+            const auto ports = static_cast<std::uint32_t>(layout.least());
+            writer->reserve_slots(static_cast<std::uint32_t>(layout.most()) +
+                                  static_cast<std::uint32_t>(rounds.size()) * (1 + ports));
+            writer->reserve_slot_units(1);
+        });
 }
 
 std::vector<std::string> small_variants(const CandidateRequest& request) {

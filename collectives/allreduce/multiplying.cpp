@@ -8,7 +8,8 @@
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with the
 //          indices of the pseudocode put right.
 // Rounds   One for each stage. Messages: n*(B-1) for each aB.
-// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of them.
+// Bytes    Each message carries the whole vector: in a stage a rank sends and reduces (B-1) of
+//          them.
 // Memory   One slot for each member of a stage's groups and each remainder attached; no scratch.
 // Good for Short vectors: few rounds of many non-blocking puts. B near 4 where issuing a message
 //          costs a quarter of its latency.
@@ -18,13 +19,14 @@
 //          position of the sender in its group, counted from the stage's first number. So puts are
 //          kShared, and the slots of different stages never meet. Members come first, remainders
 //          after them, in the order of the paper: its simulated times depend on that.
-// Next     patterns/multiplying.hpp for the stages; notation/schedule.hpp for the rules; plan/schedule/stages.hpp for what a stage makes ranks do.
+// Next     patterns/multiplying.hpp for the stages; notation/schedule.hpp for the rules;
+//          plan/schedule/stages.hpp for what a stage makes ranks do.
 #include "collectives/patterns/multiplying.hpp"
 
 #include <bit>
 
 #include "collectives/allreduce/allreduce.hpp"
-#include "plan/schedule/stages.hpp"
+#include "collectives/allreduce/stages.hpp"
 
 namespace weft::collectives {
 
@@ -35,22 +37,9 @@ base::Result<plan::Stages> schedule_stages(const Schedule& schedule, std::size_t
                                            const GenerateRequest& request) {
     const base::Result<Shape> shape = validate(schedule, request.size, position);
     if (!shape) return shape.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("allreduce", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {  // nothing to send: such a call never is synchronizing
-        header.units = 0;
-        return plan::begin_stages(std::move(header));
-    }
-    header.units = *segments;
-    header.segments = *segments;
-    header.depth = *segments > 1 ? 2 : 1;
-    header.synchronizing = true;
-    plan::Stages stages = plan::begin_stages(std::move(header));
-    stages.carries = true;
-    patterns::add_stages(stages, *shape, request.placement == Placement::paper);
-    return stages;
+    return stages_of_vector(spec, request, [&](plan::Stages& stages) {
+        patterns::add_stages(stages, *shape, request.placement == Placement::paper);
+    });
 }
 
 base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
@@ -99,7 +88,7 @@ Algorithm allreduce_multiplying() {
         .source = "Ruefenacht et al., recursive multiplying, section 4",
         .parameters = {{"schedule", "",
                         "the schedule, in parentheses; a bare schedule names it too"},
-                       {"segments", "1", "pieces of the vector that follow each other"}},
+                       {"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,
@@ -115,7 +104,7 @@ Algorithm allreduce_recursive_doubling() {
         .name = "recursive-doubling",
         .summary = "a2 stages; if the size is not a power of two, pairs of ranks fold first",
         .source = "Ruefenacht et al., recursive multiplying, algorithm 1",
-        .parameters = {{"segments", "1", "pieces of the vector that follow each other"}},
+        .parameters = {{"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .stages = &doubling_stages,
     };
@@ -127,7 +116,7 @@ Algorithm allreduce_butterfly() {
         .name = "butterfly",
         .summary = "in stage k ranks at distance 2^k exchange what they hold",
         .source = "Hoefler and Moor, section 3.1.7",
-        .parameters = {{"segments", "1", "pieces of the vector that follow each other"}},
+        .parameters = {{"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,

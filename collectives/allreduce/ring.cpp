@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - allreduce around a ring: reduce-scatter, then allgather.
 //
-// Idea     The vector has one block for each rank. Each step every rank sends one block to the next rank
-//          and adds its own part to the one that comes; after n - 1 steps each rank has one block of the
-//          result, and n - 1 further steps pass these around.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7; the special case of
-//          Kolmakov and Zhang's generalized algorithm that combines one block at a time.
+// Idea     The vector has one block for each rank. Each step every rank sends one block to the next
+//          rank and adds its own part to the one that comes; after n - 1 steps each rank has one
+//          block of the result, and n - 1 further steps pass these around.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7; the special
+//          case of Kolmakov and Zhang's generalized algorithm that combines one block at a time.
 // Rounds   2 (n - 1).
-// Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one neighbour.
+// Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one
+//          neighbour.
 // Memory   2 (n - 1) slots of one block; no scratch.
-// Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1) latencies.
-// Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b + 1:
-//          for operations that commute.
+// Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1)
+//          latencies.
+// Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b
+//          + 1: for operations that commute.
 #include "collectives/ring.hpp"
 
 #include "collectives/allreduce/allreduce.hpp"
@@ -20,35 +22,18 @@ namespace weft::collectives {
 
 namespace {
 
-void write_ring(BlockWriter& writer, Rank rank, Rank size) {
-    const Rank next = (rank + 1) % size;
-    const Rank before = (rank + size - 1) % size;
-    const auto steps = static_cast<std::uint32_t>(size - 1);
-    /// The block of the rank that is `back` places behind.
-    const auto block = [&](std::uint32_t back) {
-        return static_cast<std::uint32_t>((rank + size - static_cast<Rank>(back)) % size);
-    };
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    const auto [rank, size] = std::pair{request.rank, request.size};
+    if (size == 1) return writer->copy(writer.output(0), writer.input(0));
     reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
     writer->flush();  // results arrive where parts were sent from
-    for (std::uint32_t step = 0; step < steps; ++step) {
-        writer->put(next, steps + step, writer.output(block(step)));
-        writer->wait(before, steps + step);
-        writer->copy(writer.output(block(step + 1)), writer.slot(steps + step, block(step + 1)));
-    }
+    pass_around(writer, rank, size, static_cast<std::uint32_t>(size - 1));
 }
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const BlockCall call{.collective = "allreduce",
-                         .blocks = static_cast<std::uint32_t>(request.size),
-                         .synchronizing = true};
-    return program_by_blocks(call, spec, request, [&](BlockWriter& writer) {
-        if (request.size > 1) {
-            write_ring(writer, request.rank, request.size);
-        } else {
-            writer->copy(writer.output(0), writer.input(0));
-        }
-    });
+    return program_by_blocks({.collective = "allreduce", .synchronizing = true}, spec, request,
+                             write);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bruck.cpp - alltoall by Bruck's algorithm in any radix.
 //
-// Idea     The block that has to go d ranks ahead travels by the digits of d in base k: in the round of a
-//          digit all blocks with the value z there go z k^digit ahead together.
-// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
-//          systems.
-// Rounds   ceil(log_k n). Messages: for each digit and value z one from each rank, if z k^digit < n.
+// Idea     The block that has to go d ranks ahead travels by the digits of d in base k: in the
+//          round of a digit all blocks with the value z there go z k^digit ahead together.
+// Source   Bruck et al., Efficient algorithms for all-to-all communications in multiport
+//          message-passing systems.
+// Rounds   ceil(log_k n). Messages: for each digit and value z one from each rank, if z k^digit <
+//          n.
 // Bytes    A rank sends each block once for each digit of its distance that is not 0.
 // Memory   A slot for each message, of up to n/k blocks and some; one scratch vector.
 // Good for Short blocks: few messages, more bytes. k = n is the direct way.
@@ -51,7 +52,7 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
                                     [&](std::uint32_t d) { return writer.slot(number, d); }));
         }
     }
-    // What has come d ranks ahead was sent by the rank d behind.
+    // What has come d ranks ahead was sent by the rank d before.
     std::vector<plan::Block> from;
     std::vector<plan::Block> to;
     for (std::uint32_t d = 0; d < ranks; ++d) {
@@ -65,19 +66,10 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const base::Result<Rank> k = radix_parameter(spec, 2, 2);
     if (!k) return k.failure();
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("alltoall", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    write(writer, request.rank, request.size, *k);
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "alltoall", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 write(writer, request.rank, request.size, *k);
+                             });
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct.cpp - alltoall straight from everybody to everybody.
+// direct.cpp - alltoall straight from all ranks to all ranks.
 //
-// Idea     Every rank puts to each other rank that one's block, beginning with the rank behind it.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS, personalised).
+// Idea     Every rank puts to each other rank that one's block, beginning with the next rank.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6 (DS,
+//          personalised).
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks: the least.
 // Memory   n - 1 slots of one block; no scratch.
@@ -15,17 +16,17 @@ namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, Rank rank, Rank size) {
-    const auto own = static_cast<std::uint32_t>(rank);
-    for (Rank ahead = 1; ahead < size; ++ahead) {
-        const Rank to = (rank + ahead) % size;
+void write(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    for (Rank ahead = 1; ahead < request.size; ++ahead) {
+        const Rank to = (request.rank + ahead) % request.size;
         writer->put(to, static_cast<std::uint32_t>(ahead - 1),
                     writer.input(static_cast<std::uint32_t>(to)));
     }
     writer->copy(writer.output(own), writer.input(own));
-    if (size > 1) writer->flush();  // in place, blocks come where others were sent from
-    for (Rank back = 1; back < size; ++back) {
-        const Rank from = (rank + size - back) % size;
+    if (request.size > 1) writer->flush();  // in place, blocks come where others were sent from
+    for (Rank back = 1; back < request.size; ++back) {
+        const Rank from = (request.rank + request.size - back) % request.size;
         const auto number = static_cast<std::uint32_t>(back - 1);
         writer->wait(from, number);
         writer->copy(writer.output(static_cast<std::uint32_t>(from)), writer.slot(number, own));
@@ -34,19 +35,8 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
 
 base::Result<plan::Program> generate_direct(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("alltoall", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    write(writer, request.rank, request.size);
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "alltoall", .synchronizing = true}, spec, request,
+                             write);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// barrier.hpp - the entries of the registry: nobody leaves before everybody has entered.
+// barrier.hpp - the entries of the registry: no rank leaves before all have entered.
 #pragma once
 
 #include "collectives/algorithm.hpp"

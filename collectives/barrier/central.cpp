@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // central.cpp - barrier through rank 0.
 //
-// Idea     All ranks signal rank 0; when it has heard from all it signals all.
+// Idea     All ranks signal rank 0; when all have done so it signals all.
 // Source   The central-counter barrier, with one flag for each arrival in place of the counter.
 // Rounds   2. Signals: 2*(n-1), all at rank 0.
 // Memory   n numbers, no data.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dissemination.cpp - barrier by k-way dissemination.
 //
-// Idea     In round i every rank signals the ranks j*(k+1)^i behind it, j = 1..k, and waits for the
-//          k in front. After the round it has heard, directly or not, from (k+1)^(i+1) ranks. With
+// Idea     In round i every rank signals the ranks j*(k+1)^i after it, j = 1..k, and waits for the
+//          k before it. After the round it knows, directly or not, of (k+1)^(i+1) ranks. With
 //          rounds=(a3,a2) the radix k + 1 is 3 in the first round and 2 in the second.
 // Source   Hensgen, Finkel and Manber's dissemination barrier; Hoefler et al., n-way dissemination.
 // Rounds   ceil(log_{k+1} n). Signals: at most k a round and rank; distances of n and more are
-//          skipped (whoever is that far away has been heard from already).
+//          skipped (ranks that far away are known to have entered already).
 // Memory   k + 1 numbers a round, no data.
 // Good for Any n. k = 1 sends least; k = n - 1 is one round, best where peers share a flag.
 // Holds    Numbers of round i start at i*(k+1). If (k+1)^(i+1) divides n the round is *aligned*:
-//          the ranks that one rank hears from differ in digit i of their rank in base k+1, so each
+//          the ranks that signal one rank differ in digit i of their rank in base k+1, so each
 //          sender uses that digit for all its receivers and the signals are kShared. Else the
 //          number is j - 1 and differs from receiver to receiver. The single round of k = n - 1 is
 //          aligned, and its number is the sender's rank.

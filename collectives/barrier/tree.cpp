@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tree.cpp - barrier up and down a tree in which every rank has k children.
 //
-// Idea     A rank that has heard from all its children signals its parent; when the root has heard from
-//          all, the release goes down the same way.
-// Source   Mellor-Crummey and Scott, Algorithms for scalable synchronization, with puts for the flags.
+// Idea     A rank that all its children have signaled signals its parent; when all children of the
+//          root have, the release goes down the same way.
+// Source   Mellor-Crummey and Scott, Algorithms for scalable synchronization, with puts for the
+//          flags.
 // Rounds   2 * (ceil(log_k((k-1)n + 1)) - 1). Signals: 2*(n-1), at most k + 1 from one rank.
 // Memory   k + 1 numbers, no data.
 // Good for Many ranks where each message costs: dissemination sends log n times as many.
-// Holds    The signal of a child has its place among its siblings as number. The release is kShared.
+// Holds    The signal of a child has its place among its siblings as number. The release is
+//          kShared.
 #include "collectives/barrier/barrier.hpp"
 #include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/builder.hpp"

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // split_binary.cpp - broadcast of one half of the vector down each side of a binary tree.
 //
-// Idea     The root sends the first half down its left subtree and the second half down its right one;
-//          then each rank exchanges its half with its counterpart on the other side. A rank without
-//          one, the last on the left of an even number of ranks, gets the second half from the root.
-//          Two lanes: a rank forwards its half in one and receives the other half in the other.
-// Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and Moor,
-//          section 3.1.2 (SB).
-// Rounds   ceil(log2(n + 1)) for one piece (one more than the tree has levels below the root, but for
-//          counterparts of different depth). Messages: 2 * s * (n - 1) for s pieces of each half.
-// Bytes    Half a vector along each edge of the tree, and half a vector to each rank from the other side:
-//          (n - 1) vectors in all. A rank sends at most 3 halves, the root at most 3.
+// Idea     The root sends the first half down its left subtree and the second half down its right
+//          one; then each rank exchanges its half with its counterpart on the other side. A rank
+//          without one, the last on the left of an even number of ranks, gets the second half from
+//          the root. Two lanes: a rank forwards its half in one and receives the other half in the
+//          other.
+// Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
+//          Moor, section 3.1.2 (SB).
+// Rounds   ceil(log2(n + 1)) for one piece (one more than the tree has levels below the root, but
+//          for counterparts of different depth). Messages: 2 * s * (n - 1) for s pieces of each
+//          half.
+// Bytes    Half a vector along each edge of the tree, and half a vector to each rank from the other
+//          side: (n - 1) vectors in all. A rank sends at most 3 halves, the root at most 3.
 // Memory   Two slots; with segments two copies each and three credits.
 // Good for Vectors of middle size: the time of half a vector down a binary tree, and one exchange.
 //          Unless given, pieces have about 8 KiB.
@@ -23,8 +25,8 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers. The data of the own side, the other half, then credits: of two children, and of whoever
-// got the other half from this rank.
+// Numbers. The data of the own side, the other half, then credits: of two children, and of the rank
+// that got the other half from this rank.
 constexpr std::uint32_t kOwn = 0;
 constexpr std::uint32_t kOther = 1;
 constexpr std::uint32_t kCredit = 2;
@@ -83,12 +85,9 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 base::Result<plan::Program> generate_split_binary(const AlgorithmSpec& spec,
-                                                  const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(spec, asked);
-    const BlockCall call{
-        .collective = "broadcast", .blocks = 2, .cut = Cut::blocks, .rooted = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request); });
+                                                  const GenerateRequest& request) {
+    return program_by_blocks({.collective = "broadcast", .blocks = 2, .cut = Cut::blocks}, spec,
+                             in_pieces(spec, request), write);
 }
 
 }  // namespace
@@ -101,7 +100,7 @@ Algorithm broadcast_split_binary() {
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},
-        .properties = {.ordered = true, .bit_identical = true, .rooted = true},
+        .properties = {.ordered = true, .bit_identical = true},
         .generate = &generate_split_binary,
     };
 }

@@ -12,14 +12,16 @@ namespace {
 
 /// A rank alone has nothing to exchange: any algorithm does, but not every schedule fits one rank.
 AlgorithmSpec alone(std::string_view collective) {
-    if (collective == "barrier") return {.name = "central"};
-    if (collective == "allreduce") return {.name = "reduce-broadcast"};
-    if (collective == "allgather" || collective == "alltoall") return {.name = "direct"};
-    if (collective == "scan" || collective == "exscan") return {.name = "linear"};
-    return {.name = collective == "reduce_scatter" ? "pairwise" : "flat"};
+    const auto usable = [&](const Algorithm& algorithm) {
+        return algorithm.collective == collective &&
+               std::ranges::none_of(algorithm.parameters, &std::string_view::empty,
+                                    &Parameter::fallback);
+    };
+    return {.name = std::string(std::ranges::find_if(algorithms(), usable)->name)};
 }
 
-/// All parts have the segments of the whole, unless the spec asks for more: none cuts pieces of its own accord.
+/// All parts have the segments of the whole, unless the spec asks for more: none cuts pieces of its
+/// own accord.
 void set_segments(AlgorithmSpec& spec, const Algorithm& algorithm) {
     const bool has = std::ranges::find(algorithm.parameters, "segments", &Parameter::name) !=
                      algorithm.parameters.end();
@@ -57,7 +59,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
                    static_cast<std::uint64_t>(kind.size));
     if (call.data == Data::none) {
         request.segments = 1;
-        request.elements = call.collective == "barrier" ? 0 : 1;
+        request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
     set_segments(spec, **algorithm);
     return generate(call.collective, spec, request);

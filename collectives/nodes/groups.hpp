@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// groups.hpp - calls among the ranks of a node, or among one rank of each node, as parts of a program.
+// groups.hpp - calls among the ranks of a node, or among one rank of each node, as parts of a
+// program.
 //
-// Idea     Every node has a leader: the root on the root's node, elsewhere its first rank, or (where what the ranks of a
-//          node have comes together there) its last one. A part is a call of some algorithm of the registry by the
-//          ranks of every node, by the leaders, or by the ranks that have the same place on their nodes; or what a
-//          rank does for itself.
+// Idea     Every node has a leader: the root on the root's node, elsewhere its first rank, or
+//          (where what the ranks of a node have comes together there) its last one. A part is a
+//          call of some algorithm of the registry by the ranks of every node, by the leaders, or by
+//          the ranks that have the same place on their nodes; or what a rank does for itself.
 // Next     plan/schedule/splice.hpp for how parts become a program; hierarchical.cpp.
 #pragma once
 
@@ -19,9 +20,10 @@ namespace weft::collectives {
 enum class Data : std::uint8_t {
     none,    ///< its signals only
     vector,  ///< the vector as it is
-    blocks,  ///< there is a block for each rank of the team: of a node's rank, its own; of those that speak for
-    ///< nodes, the blocks of all ranks of the node
-    places,  ///< likewise; of a node's rank, those of all ranks that have its place on their nodes
+    /// There is a block for each rank of the team: of a node's rank, its own; of those that speak
+    /// for nodes, the blocks of all ranks of the node.
+    blocks,
+    places,  ///< likewise; of a node's rank, those of all ranks at its place on their nodes
 };
 
 /// A call among groups: which collective, by which algorithm, and on which vectors.
@@ -49,7 +51,8 @@ class Groups {
     [[nodiscard]] base::Result<plan::Part> of_leaders(const GroupCall& call) const;
     /// The ranks at each place of their nodes call. Nodes have equally many.
     [[nodiscard]] base::Result<plan::Part> of_places(const GroupCall& call) const;
-    /// This rank copies input to output, or combines the input with what stands in the output behind it.
+    /// This rank copies input to output, or combines the input with what the output holds, in this
+    /// order.
     [[nodiscard]] plan::Part by_itself(plan::VectorName input, plan::VectorName output,
                                        bool combines) const;
 

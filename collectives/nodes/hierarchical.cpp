@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hierarchical.cpp - collectives by way of one rank of each node.
 //
-// Idea     The ranks of a node gather at their leader, the leaders do the collective among themselves, and
-//          each spreads the outcome on its node. What they do in each of the three parts is an algorithm of
-//          the registry, run by fewer ranks; this file only says which part reads and writes what.
+// Idea     The ranks of a node gather at their leader, the leaders do the collective among
+//          themselves, and each spreads the outcome on its node. What they do in each of the three
+//          parts is an algorithm of the registry, run by fewer ranks; this file only says which
+//          part reads and writes what.
 // Source   Hierarchical collectives as in many libraries; composition of programs is ours.
-// Rounds   Those of the parts, one after the other. Over the network: those of `net` among the nodes.
+// Rounds   Those of the parts, one after the other. Over the network: those of `net` among the
+//          nodes.
 // Bytes    Over the network as many as `net` sends among the nodes, whatever the ranks of a node.
-// Memory   The slots of the parts, next to each other. Leaders have a vector of scratch where they have no output
-//          for what they hold in between.
-// Good for Nodes of several ranks on a network much slower than their memory; little traffic: one rank of a
-//          node drives the network, so large vectors leave most of it unused (multi-object-large).
-//          A scan's leaders are the last ranks of the nodes, which know what those before have: an exscan among them gives
-//          each node what is to be put in front of its ranks' results. In an alltoall nobody leads: the ranks of a
-//          node exchange blocks until each has those for its own place on all nodes, and then the ranks at each
+// Memory   The slots of the parts, next to each other. Leaders have a vector of scratch where they
+//          have no output for what they hold in between.
+// Good for Nodes of several ranks on a network much slower than their memory; little traffic: one
+//          rank of a node drives the network, so large vectors leave most of it unused
+//          (multi-object-large). A scan's leaders are the last ranks of the nodes, which know what
+//          those before have: an exscan among them gives each node what is to be put in front of
+//          its ranks' results. In an alltoall there are no leaders: the ranks of a node exchange
+//          blocks until each has those for its own place on all nodes, and then the ranks at each
 //          place exchange what their nodes have for each other.
-// Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then (of scans, always).
-//          Results are bit-identical if those of `net` are (and of `node`, where that is an allreduce).
-//          A barrier's parts on the node are the signals of a reduce and of a broadcast. In pieces, all parts go
-//          through one loop, unless some cut the vector and others each block (allgather, reduce_scatter). Pieces
-//          that a part's spec asks for are pieces of all parts. An alltoall needs nodes of equally many ranks: a
-//          rank of a small node would have to hold more blocks than its vector has.
+// Holds    Rank order if asked for: every part keeps it, and nodes must hold consecutive ranks then
+//          (of scans, always). Results are bit-identical if those of `net` are (and of `node`,
+//          where that is an allreduce). A barrier's parts on the node are the signals of a reduce
+//          and of a broadcast. In pieces, all parts go through one loop, unless some cut the vector
+//          and others each block (allgather, reduce_scatter). Pieces that a part's spec asks for
+//          are pieces of all parts. An alltoall needs nodes of equally many ranks: a rank of a
+//          small node would have to hold more blocks than its vector has.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include "collectives/nodes/hierarchical.hpp"
 
@@ -36,15 +40,11 @@ namespace weft::collectives {
 
 namespace {
 
-using plan::Buffer;
 using plan::VectorName;
-
-constexpr VectorName kInput{Buffer::input};
-constexpr VectorName kOutput{Buffer::output};
-constexpr VectorName kPartial{Buffer::scratch};
-constexpr VectorName kBefore{Buffer::scratch, 1};
-
 using Entry = HierarchicalEntry;
+using Line = HierarchicalLine;
+
+constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
@@ -83,6 +83,11 @@ struct Parts {
     Named net;
     Named down;
     std::uint32_t pieces = 1;  ///< that the specs of parts ask for
+
+    [[nodiscard]] const Named& by_name(PartName name) const {
+        if (name == PartName::net) return net;
+        return name == PartName::node ? node : down;
+    }
 };
 
 /// Moves the pieces that a part asks for from its spec to what holds for all parts.
@@ -123,113 +128,76 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
     return parts;
 }
 
-enum class Whose : std::uint8_t { nodes, leaders, places, itself };
-
-/// One part: by whom, by which algorithm, from where to where, and what of it.
-struct Line {
-    Whose whose;
-    const Named* named;  ///< none: the rank copies, or combines the input with the output
-    VectorName input;
-    VectorName output;
-    Data data = Data::vector;
-    bool combines = false;
-    bool mine = true;  ///< this rank takes part
-};
-
-/// What the parts read and write, one after the other. `partial` is where leaders hold what is not their own
-/// result.
-std::vector<Line> lines_of(const Entry& entry, const Parts& parts, VectorName partial) {
-    using enum Whose;
-    const std::string_view name = entry.collective;
-    const Named* const node = &parts.node;
-    const Named* const net = &parts.net;
-    const Named* const down = &parts.down;
-    if (name == "barrier")
-        return {{nodes, node, kInput, kOutput, Data::none},
-                {leaders, net, kInput, kOutput, Data::none},
-                {nodes, down, kInput, kOutput, Data::none}};
-    if (name == "broadcast")
-        return {{leaders, net, kInput, kOutput, Data::vector},
-                {nodes, node, kOutput, kOutput, Data::vector}};
-    if (name == "scatter")
-        return {{leaders, net, kInput, kPartial, Data::blocks},
-                {nodes, node, kPartial, kOutput, Data::blocks}};
-    if (name == "reduce" || name == "gather") {
-        const Data data = entry.blocks ? Data::blocks : Data::vector;
-        return {{nodes, node, kInput, partial, data}, {leaders, net, partial, kOutput, data}};
+/// The lines of an entry, as a rank that is (not) the root has them.
+std::vector<Line> lines_of(const Entry& entry, bool at_root) {
+    std::vector<Line> lines(entry.lines.begin(), entry.lines.end());
+    const bool collects = entry.traits().output == VectorPart::whole_at_root;
+    for (Line& line : lines) {
+        if (!collects || !at_root) break;
+        for (VectorName* name : {&line.input, &line.output})
+            if (*name == kPartial) *name = kOutput;
     }
-    if (name == "allgather")
-        return {{nodes, node, kInput, kOutput, Data::blocks},
-                {leaders, net, kOutput, kOutput, Data::blocks},
-                {nodes, down, kOutput, kOutput, Data::vector}};
-    if (name == "reduce_scatter")
-        return {{nodes, node, kInput, kPartial, Data::vector},
-                {leaders, net, kPartial, kPartial, Data::blocks},
-                {nodes, down, kPartial, kOutput, Data::blocks}};
-    if (name == "alltoall")
-        return {{nodes, node, kInput, kOutput, Data::places},
-                {places, net, kOutput, kOutput, Data::blocks}};
-    return {{nodes, node, kInput, kOutput, Data::vector},
-            {leaders, net, kOutput, kOutput, Data::vector},
-            {nodes, down, kOutput, kOutput, Data::vector}};
+    return lines;
 }
 
-/// The same of scans, which end differently on each rank. The last rank of a node has in `kPartial` what its node
-/// adds, then what nodes before have.
-std::vector<Line> lines_of_scan(const Entry& entry, const Parts& parts, const Groups& groups) {
-    using enum Whose;
+/// The same of scans, which end differently on each rank. The last rank of a node has in `kPartial`
+/// what its node adds, then what nodes before have.
+std::vector<Line> lines_of_scan(const Entry& entry, const Groups& groups) {
+    using enum Callers;
+    using enum PartName;
     const bool last = groups.leads();
     const bool first = groups.local() == 0;
     const bool later = groups.node() > 0;
-    if (entry.collective == "scan")
-        return {{nodes, &parts.node, kInput, kOutput},
-                {leaders, &parts.net, kOutput, kPartial},
-                {nodes, &parts.down, kPartial, kPartial, Data::vector, false, later},
-                {itself, nullptr, kPartial, kOutput, Data::vector, true, later}};
+    if (entry.traits().contribution == Contribution::up_to_own)
+        return {{nodes, node, kInput, kOutput},
+                {leaders, net, kOutput, kPartial},
+                {nodes, down, kPartial, kPartial, Data::vector, false, later},
+                {itself, node, kPartial, kOutput, Data::vector, true, later}};
     // In place, the last rank's output is its input, which the node's sum needs.
     const VectorName own = last ? kBefore : kOutput;
-    const VectorName heard = first && !last ? kOutput : kPartial;
-    return {{nodes, &parts.node, kInput, own},
-            {itself, nullptr, kInput, kPartial, Data::vector, false, last},
-            {itself, nullptr, kBefore, kPartial, Data::vector, true, last && !first},
-            {leaders, &parts.net, kPartial, kPartial},
-            {nodes, &parts.down, kPartial, heard, Data::vector, false, later},
-            {itself, nullptr, kBefore, kOutput, Data::vector, false, last && !first},
-            {itself, nullptr, kPartial, kOutput, Data::vector, true, later && !first},
-            {itself, nullptr, kPartial, kOutput, Data::vector, false, later && first && last}};
+    const VectorName received = first && !last ? kOutput : kPartial;
+    return {{nodes, node, kInput, own},
+            {itself, node, kInput, kPartial, Data::vector, false, last},
+            {itself, node, kBefore, kPartial, Data::vector, true, last && !first},
+            {leaders, net, kPartial, kPartial},
+            {nodes, down, kPartial, received, Data::vector, false, later},
+            {itself, node, kBefore, kOutput, Data::vector, false, last && !first},
+            {itself, node, kPartial, kOutput, Data::vector, true, later && !first},
+            {itself, node, kPartial, kOutput, Data::vector, false, later && first && last}};
 }
 
-base::Result<plan::Part> part_of(const Line& line, const Groups& groups) {
-    if (line.whose == Whose::itself)
+base::Result<plan::Part> part_of(const Line& line, const Parts& parts, const Groups& groups) {
+    if (line.callers == Callers::itself)
         return groups.by_itself(line.input, line.output, line.combines);
-    const GroupCall call{.collective = line.named->collective,
-                         .spec = line.named->spec,
+    const Named& named = parts.by_name(line.part);
+    const GroupCall call{.collective = named.collective,
+                         .spec = named.spec,
                          .input = line.input,
                          .output = line.output,
                          .data = line.data};
-    if (line.whose == Whose::leaders) return groups.of_leaders(call);
-    if (line.whose == Whose::places) return groups.of_places(call);
+    if (line.callers == Callers::leaders) return groups.of_leaders(call);
+    if (line.callers == Callers::places) return groups.of_places(call);
     return groups.on_nodes(call);
 }
 
 base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan::Program header,
                                     const Groups& groups) {
-    // Of collectives with a root only that has an output for everything.
     const bool at_root = header.rank == header.root;
-    const auto lines = entry.scans() ? lines_of_scan(entry, parts, groups)
-                                     : lines_of(entry, parts, at_root ? kOutput : kPartial);
+    const auto lines = entry.scans() ? lines_of_scan(entry, groups) : lines_of(entry, at_root);
     const auto names_scratch = [](const Line& line) {
-        return line.input.buffer == Buffer::scratch || line.output.buffer == Buffer::scratch;
+        return line.input.buffer == plan::Buffer::scratch ||
+               line.output.buffer == plan::Buffer::scratch;
     };
     if (entry.scans())
-        header.scratch = entry.collective == "exscan" && groups.leads() ? 2 : 1;
+        header.scratch =
+            entry.traits().contribution == Contribution::before_own && groups.leads() ? 2 : 1;
     else if (groups.leads() && std::ranges::any_of(lines, names_scratch))
         header.scratch = 1;
     std::vector<plan::Part> list;
     for (const Line& line : lines) {
-        auto part = part_of(line, groups);
+        auto part = part_of(line, parts, groups);
         if (!part) return part.failure();
-        if (!line.mine) part->own.reset();
+        if (!line.takes_part) part->own.reset();
         list.push_back(*std::move(part));
     }
     return plan::splice(std::move(header), list);
@@ -245,13 +213,13 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     request.segments = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(std::uint64_t{*segments} * parts->pieces, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
-    if (!entry.rooted) request.root = header.root = plan::kNoRank;
-    if (entry.collective != "barrier" && request.elements == 0) {
+    if (!entry.traits().rooted()) request.root = header.root = plan::kNoRank;
+    if (entry.traits().has_data() && request.elements == 0) {
         header.units = 0;
         return header;
     }
     const Groups groups(request, entry.scans() ? Leader::last : Leader::first);
-    if (request.ordered && entry.combines && !groups.layout().contiguous())
+    if (request.ordered && entry.traits().reduces() && !groups.layout().contiguous())
         return base::fail(Status::argument,
                           "{} hierarchical combines the ranks of a node first: nodes that do not "
                           "hold consecutive ranks put them out of order, and the operation does "
@@ -265,10 +233,9 @@ Properties usual(const Entry& entry) {
     return {.ordered = true,
             .bit_identical = true,
             .synchronizing = entry.synchronizes(),
-            .rooted = entry.rooted,
             .for_nodes = true,
             .consecutive_nodes = entry.scans(),
-            .even_nodes = entry.collective == "alltoall"};
+            .even_nodes = entry.traits().contribution == Contribution::owner_own_block};
 }
 
 /// What the parts promise.
@@ -314,8 +281,7 @@ Algorithm algorithm_of() {
     if (!entry.down.empty())
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
-    if (entry.collective != "barrier")
-        algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
+    if (entry.traits().has_data()) algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
     algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
         return generate_hierarchical(kHierarchicalEntries[kEntry], spec, request);
     };

@@ -1,14 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hierarchical_entries.hpp - the collectives that are composed of parts: what their parts may be.
+// hierarchical_entries.hpp - the collectives that are composed of parts: what their parts may be,
+// and which one reads and writes what.
 //
-// Next     hierarchical.cpp for which part reads and writes what.
+// Idea     A line says who calls, by which of the parts that the spec names, from where to where.
+//          Scans end differently on each rank; their lines are in hierarchical.cpp.
 #pragma once
 
 #include <array>
 #include <span>
 #include <string_view>
 
+#include "collectives/collective_traits.hpp"
+#include "collectives/nodes/groups.hpp"
+
 namespace weft::collectives {
+
+/// The ranks that call a part together: those of each node, the leaders, those at the same place of
+/// their nodes; or each rank for itself.
+enum class Callers : std::uint8_t { nodes, leaders, places, itself };
+
+/// The parts that a spec names.
+enum class PartName : std::uint8_t { node, net, down };
+
+inline constexpr plan::VectorName kInput{plan::Buffer::input};
+inline constexpr plan::VectorName kOutput{plan::Buffer::output};
+/// Where leaders have what is not their own result.
+inline constexpr plan::VectorName kPartial{plan::Buffer::scratch};
+
+/// One part: by whom, by which algorithm, from where to where, and what of it.
+struct HierarchicalLine {
+    Callers callers = Callers::nodes;
+    PartName part =
+        PartName::node;  ///< not of itself: that copies, or combines the input with the output
+    plan::VectorName input;
+    plan::VectorName output;
+    Data data = Data::vector;
+    bool combines = false;
+    bool takes_part = true;  ///< this rank does
+};
 
 /// What differs between the collectives.
 struct HierarchicalEntry {
@@ -22,23 +51,55 @@ struct HierarchicalEntry {
     std::string_view net_variants;
     /// What spreads the outcome on a node; none where that is not a part.
     std::string_view down = "";
-    bool combines = false;
-    bool blocks = false;  ///< the vector has a block for each rank
-    bool rooted = false;
+    /// One after the other; none: a scan. At the root, kPartial means its output.
+    std::span<const HierarchicalLine> lines = {};
     std::string_view node_usual = "flat";
     std::string_view node_large = "binomial";  ///< for nodes of many ranks
     std::string_view net_help = "what one rank of each node does";
     std::string_view net_of = "";  ///< collective of the nodes, if it is another one
 
-    [[nodiscard]] constexpr bool scans() const { return !net_of.empty(); }
-    [[nodiscard]] constexpr bool synchronizes() const { return !rooted && !scans(); }
+    [[nodiscard]] constexpr const CollectiveTraits& traits() const {
+        return *find_collective(collective);
+    }
+    [[nodiscard]] constexpr bool scans() const { return lines.empty(); }
+    [[nodiscard]] constexpr bool synchronizes() const { return !traits().rooted() && !scans(); }
     [[nodiscard]] std::span<const std::string_view> node_collectives() const {
         return std::span(node).first(node.back().empty() ? 1 : 2);
     }
     [[nodiscard]] const std::string_view& net_collective() const {
-        return scans() ? net_of : collective;
+        return net_of.empty() ? collective : net_of;
     }
 };
+
+// clang-format off
+namespace lines {
+using enum Callers;
+using enum PartName;
+using Line = HierarchicalLine;
+inline constexpr Line kBarrier[] = {{nodes, node, kInput, kOutput, Data::none},
+                                    {leaders, net, kInput, kOutput, Data::none},
+                                    {nodes, down, kInput, kOutput, Data::none}};
+inline constexpr Line kBroadcast[] = {{leaders, net, kInput, kOutput},
+                                      {nodes, node, kOutput, kOutput}};
+inline constexpr Line kReduce[] = {{nodes, node, kInput, kPartial},
+                                   {leaders, net, kPartial, kOutput}};
+inline constexpr Line kAllreduce[] = {{nodes, node, kInput, kOutput},
+                                      {leaders, net, kOutput, kOutput},
+                                      {nodes, down, kOutput, kOutput}};
+inline constexpr Line kGather[] = {{nodes, node, kInput, kPartial, Data::blocks},
+                                   {leaders, net, kPartial, kOutput, Data::blocks}};
+inline constexpr Line kScatter[] = {{leaders, net, kInput, kPartial, Data::blocks},
+                                    {nodes, node, kPartial, kOutput, Data::blocks}};
+inline constexpr Line kAllgather[] = {{nodes, node, kInput, kOutput, Data::blocks},
+                                      {leaders, net, kOutput, kOutput, Data::blocks},
+                                      {nodes, down, kOutput, kOutput}};
+inline constexpr Line kReduceScatter[] = {{nodes, node, kInput, kPartial},
+                                          {leaders, net, kPartial, kPartial, Data::blocks},
+                                          {nodes, down, kPartial, kOutput, Data::blocks}};
+inline constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::places},
+                                     {places, net, kOutput, kOutput, Data::blocks}};
+}  // namespace lines
+// clang-format on
 
 // lint: allow(function-length): a table
 inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
@@ -50,7 +111,8 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "dissemination",
      .net_tries = "(central),(dissemination:k=2)",
      .net_variants = "dissemination:k=3,central",
-     .down = "broadcast"},
+     .down = "broadcast",
+     .lines = lines::kBarrier},
     {.collective = "broadcast",
      .summary = "one rank of each node gets the vector and passes it on there",
      .node = {"broadcast"},
@@ -59,7 +121,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "binomial",
      .net_tries = "(flat),(scatter-allgather)",
      .net_variants = "flat,scatter-allgather",
-     .rooted = true},
+     .lines = lines::kBroadcast},
     {.collective = "reduce",
      .summary = "one rank of each node combines its ranks, then nodes are combined",
      .node = {"reduce"},
@@ -68,8 +130,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "binomial",
      .net_tries = "(flat),(kary:k=3)",
      .net_variants = "flat",
-     .combines = true,
-     .rooted = true},
+     .lines = lines::kReduce},
     {.collective = "allreduce",
      .summary = "one rank of each node combines its ranks, nodes are combined, all learn it",
      .node = {"reduce", "allreduce"},
@@ -79,7 +140,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(ring),(reduce-broadcast),(double-tree)",
      .net_variants = "reduce-broadcast,ring",
      .down = "broadcast",
-     .combines = true},
+     .lines = lines::kAllreduce},
     {.collective = "gather",
      .summary = "one rank of each node collects its ranks' blocks, the root those of nodes",
      .node = {"gather"},
@@ -88,8 +149,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "binomial",
      .net_tries = "(flat)",
      .net_variants = "flat",
-     .blocks = true,
-     .rooted = true},
+     .lines = lines::kGather},
     {.collective = "scatter",
      .summary = "one rank of each node gets its ranks' blocks and gives them out",
      .node = {"scatter"},
@@ -98,8 +158,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "binomial",
      .net_tries = "(flat)",
      .net_variants = "flat",
-     .blocks = true,
-     .rooted = true},
+     .lines = lines::kScatter},
     {.collective = "allgather",
      .summary = "nodes collect their blocks, exchange them, and all ranks learn them",
      .node = {"gather"},
@@ -109,7 +168,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(ring),(direct)",
      .net_variants = "ring,direct",
      .down = "broadcast",
-     .blocks = true},
+     .lines = lines::kAllgather},
     {.collective = "reduce_scatter",
      .summary = "nodes combine their ranks, exchange blocks, and give them out",
      .node = {"reduce"},
@@ -119,8 +178,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(ring)",
      .net_variants = "ring",
      .down = "scatter",
-     .combines = true,
-     .blocks = true},
+     .lines = lines::kReduceScatter},
     {.collective = "alltoall",
      .summary = "ranks of a node sort blocks by place, then ranks at each place exchange them",
      .node = {"alltoall"},
@@ -129,7 +187,7 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_usual = "direct",
      .net_tries = "(bruck)",
      .net_variants = "bruck",
-     .blocks = true,
+     .lines = lines::kAlltoall,
      .node_usual = "direct",
      .node_large = "bruck",
      .net_help = "an alltoall of the ranks at each place of their nodes"},
@@ -142,7 +200,6 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(linear)",
      .net_variants = "linear",
      .down = "broadcast",
-     .combines = true,
      .node_usual = "linear",
      .node_large = "recursive-doubling",
      .net_help = "an exscan of the last ranks of nodes",
@@ -156,7 +213,6 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(linear)",
      .net_variants = "linear",
      .down = "broadcast",
-     .combines = true,
      .node_usual = "linear",
      .node_large = "recursive-doubling",
      .net_help = "an exscan of the last ranks of nodes",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multi_object_barrier.cpp - barrier in which all ranks of a node signal other nodes.
 //
-// Idea     The signals of the allreduce of that kind, without its data: who has heard what all contribute has
-//          heard of all.
+// Idea     The signals of the allreduce of that kind, without its data: a rank that has what all
+//          contribute knows that all have entered.
 // Source   Huang et al., PiP-MColl, section III-A3, with a census; the allreduce's file says more.
-// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node for each, and
-//          one before.
+// Rounds   Over the network ceil(log_B N) for N nodes, B = ports + 1 at most; one more on the node
+//          for each, and one before.
 // Bytes    None. A port sends one signal over the network in each round.
 // Memory   Signals alone.
 // Good for Many nodes of several ranks.

@@ -26,7 +26,7 @@ class Cursor {
     explicit Cursor(std::string_view text) : text_(text) {}
 
     [[nodiscard]] bool at_end() const { return at_ == text_.size(); }
-    /// The character `ahead` places further on; 0 behind the end.
+    /// The character `ahead` places further on; 0 past the end.
     [[nodiscard]] char peek(std::size_t ahead = 0) const {
         return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // optimum.hpp - the schedule of least cost in the pipelining postal model, for any number of ranks.
 //
-// Idea     A stage in which a rank sends b messages costs latency + b * message, so costs add up and do
-//          not depend on the order of stages. F(n), the least cost of a factored schedule, comes from
-//          F of the divisors, for all numbers up to n in one sieve. A split or merge is then a
-//          factored schedule of fewer ranks and two stages more; few of them can still win.
+// Idea     A stage in which a rank sends b messages costs latency + b * message, so costs add up
+//          and do not depend on the order of stages. F(n), the least cost of a factored schedule,
+//          comes from F of the divisors, for all numbers up to n in one sieve. A split or merge is
+//          then a factored schedule of fewer ranks and two stages more; few of them can still win.
 // Holds    Exact: the same cost as the cheapest of all schedules that enumerate.hpp names.
 // Next     Ruefenacht et al., section 3, for the model.
 #pragma once
@@ -35,8 +35,8 @@ struct Optimum {
     std::optional<std::int64_t> merged;
 };
 
-/// Factors whose product is at least `size`, with the stages that cost least: for algorithms to which it
-/// does no harm to hear of a rank twice. Never more than a schedule of any kind costs.
+/// Factors whose product is at least `size`, with the stages that cost least: for algorithms to
+/// which it does no harm to get a contribution twice. Never more than a schedule of any kind costs.
 [[nodiscard]] std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost);
 
 /// Answers for all sizes up to the one it was made for.

@@ -3,7 +3,7 @@
 //
 // Idea     spec     := schedule | name [ ':' key '=' value { ',' key '=' value } ]
 //          value    := '(' spec ')' | letters, digits, '_', '.', '+', '-'
-//          name     := a letter, then letters, digits, '_', '-'; key alike
+//          name     := a letter, then letters, digits, '_', '-'; key likewise
 //          schedule := stages of recursive multiplying (schedule.hpp), comma separated
 //          A name never looks like a stage: a stage is one of the letters a c e m n and a digit.
 // Holds    print(parse(text)) == text. Errors say the character and what was expected there.

@@ -3,7 +3,7 @@
 //
 // Idea     Walk the stages with a stack of levels. A level knows how many ranks are active on it
 //          (n) and the product of the factors done (S); it is complete when S == n.
-// Why      The same walk that finds a broken rule leaves behind n and S of every stage, which is
+// Why      The same walk that finds a broken rule gives n and S of every stage, which is
 //          all that a generator needs.
 #include <cstdint>
 
@@ -149,7 +149,7 @@ class Validator {
     std::size_t position(Part part) const {
         std::size_t at = first_position_;
         for (std::size_t i = 0; i < index_; ++i) at += print(schedule_[i]).size() + 1;
-        if (index_ == schedule_.size()) return index_ == 0 ? at : at - 1;  // behind the last stage
+        if (index_ == schedule_.size()) return index_ == 0 ? at : at - 1;  // after the last stage
         if (part == Part::stage) return at;
         const Stage& stage = schedule_[index_];
         at += 1;  // the letter; the first number follows

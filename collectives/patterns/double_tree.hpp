@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.hpp - two binary trees below one root, each rank inside one of them at most.
 //
-// Idea     The first tree holds 1..size-1 in order: a number with lowest bit b > 1 has its children b/2
-//          to either side (the right one as far as there are numbers), the top is the largest power
-//          of two. Its inner nodes are even. The second one is the first with all numbers mirrored (an
-//          even count) or moved on by one (an odd count), so that its inner nodes are odd.
-// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and
-//          scan.
-// Holds    ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, too; the moved one
-//          does not.
+// Idea     The first tree holds 1..size-1 in order: a number with lowest bit b > 1 has its children
+//          b/2 to either side (the right one as far as there are numbers), the top is the largest
+//          power of two. Its inner nodes are even. The second one is the first with all numbers
+//          mirrored (an even count) or moved on by one (an odd count), so that its inner nodes are
+//          odd.
+// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
+//          and scan.
+// Holds    ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, too; the moved
+//          one does not.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
 
-#include "collectives/patterns/seat.hpp"
+#include "collectives/patterns/relative_rank.hpp"
 #include "weft/types.hpp"
 
 namespace weft::collectives::patterns {
@@ -25,7 +26,7 @@ struct InnerPlace {
     Rank parent = -1;
     std::uint32_t child_index = 0;  ///< among the parent's children
     Rank children[2] = {-1, -1};    ///< the second one only if there is a first one
-    int before = -1;  ///< index of the child with numbers before its own (the other's lie behind)
+    int before = -1;  ///< index of the child with numbers before its own (the other's come after)
 };
 
 class DoubleTree {
@@ -42,10 +43,10 @@ class DoubleTree {
         return place;
     }
     /// The same by ranks, whose numbers are counted from the root.
-    [[nodiscard]] InnerPlace place(int tree, const Seat& seat) const {
-        InnerPlace found = place(tree, seat.number());
+    [[nodiscard]] InnerPlace place(int tree, const RelativeRank& own) const {
+        InnerPlace found = place(tree, own.number());
         for (Rank* other : {&found.parent, &found.children[0], &found.children[1]})
-            if (*other >= 0) *other = seat.rank_of(*other);
+            if (*other >= 0) *other = own.rank_of(*other);
         return found;
     }
 

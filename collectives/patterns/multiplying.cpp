@@ -12,8 +12,9 @@ namespace {
 
 using plan::RankRun;
 
-/// Who is left when the first `grouped` of `active` ranks, in groups of `base`, speak through the last
-/// of each group: the leaders, then the others. Leaders are the last so that rank order is kept.
+/// Who is left when the first `grouped` of `active` ranks, in groups of `base`, speak through the
+/// last of each group: the leaders, then the others. Leaders are the last so that rank order is
+/// kept.
 std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     const Rank others = active - grouped;
     std::vector<RankRun> runs{{.first = base - 1, .count = grouped / base, .pitch = base}};
@@ -22,8 +23,9 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     return runs;
 }
 
-/// Where the members (or, if `of_remainders`, the remainders) of a merge stand. In the ordered placement the
-/// remainders of a group stand directly before its members, and the first groups have one more.
+/// Where the members (or, if `of_remainders`, the remainders) of a merge stand. In the ordered
+/// placement the remainders of a group stand directly before its members, and the first groups have
+/// one more.
 std::vector<RankRun> merged(const Stage& merge, bool papers, bool of_remainders) {
     const Rank members = merge.groups * merge.base;
     if (papers) {

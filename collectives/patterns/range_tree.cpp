@@ -13,7 +13,7 @@ std::uint32_t at_most(std::int64_t children, Rank size) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(children, size - 1));
 }
 
-/// Nodes that a message reaches within a time: those[t] of a sender that has it at 0.
+/// Nodes that a message reaches within a time: entry t for a sender that has it at 0.
 std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
     std::vector<Rank> those;
     const auto within = [&](std::int64_t time) {
@@ -29,56 +29,84 @@ std::vector<Rank> reach(Rank size, std::int64_t step, std::int64_t way) {
     return those;
 }
 
+/// Child `index` of k: those with one node more come first.
+Branch kary_branch(Rank nodes, Rank k, Rank index) {
+    const Rank least = (nodes - 1) / k;
+    const Rank larger = (nodes - 1) % k;
+    return {1 + index * least + std::min(index, larger), least + (index < larger ? 1 : 0)};
+}
+
+Child kary_child_towards(Rank nodes, Rank k, Rank distance) {
+    const Rank least = (nodes - 1) / k;
+    const Rank larger = (nodes - 1) % k;
+    const Rank in_larger = larger * (least + 1);
+    const Rank past = distance - 1;
+    const Rank index = past < in_larger ? past / (least + 1) : larger + (past - in_larger) / least;
+    return {static_cast<std::uint32_t>(index), kary_branch(nodes, k, index)};
+}
+
+/// The child whose number differs from its parent's in the digit that counts `reach`.
+Branch knomial_branch(Rank nodes, std::int64_t reach, Rank digit) {
+    const std::int64_t distance = digit * reach;
+    return {static_cast<Rank>(distance),
+            static_cast<Rank>(std::min<std::int64_t>(reach, nodes - distance))};
+}
+
+/// The most that a digit of a node of the subtree counts.
+std::int64_t knomial_reach(Rank nodes, Rank k) {
+    std::int64_t reach = 1;
+    while (reach * k < nodes) reach *= k;
+    return reach;
+}
+
+Child knomial_child_towards(Rank nodes, Rank k, Rank distance) {
+    std::uint32_t index = 0;
+    std::int64_t reach = knomial_reach(nodes, k);
+    for (; reach > distance; reach /= k)
+        index += static_cast<std::uint32_t>(std::min<std::int64_t>(k - 1, (nodes - 1) / reach));
+    const auto digit = static_cast<Rank>(distance / reach);
+    return {index + static_cast<std::uint32_t>(digit - 1), knomial_branch(nodes, reach, digit)};
+}
+
+Child find_child(const std::vector<Branch>& branches, Rank distance) {
+    std::uint32_t index = 0;
+    for (const Branch& branch : branches) {
+        if (branch.distance <= distance && distance < branch.distance + branch.size)
+            return {index, branch};
+        ++index;
+    }
+    return {};
+}
+
 }  // namespace
-
-RangeTree flat_tree(Rank size) {
-    return {.branches =
-                [](Rank nodes) {
-                    std::vector<Branch> list;
-                    for (Rank child = 1; child < nodes; ++child) list.push_back({child, 1});
-                    return list;
-                },
-            .children_max = at_most(size, size)};
-}
-
-RangeTree chain_tree(Rank size) {
-    return {.branches =
-                [](Rank nodes) {
-                    return nodes > 1 ? std::vector<Branch>{{1, nodes - 1}} : std::vector<Branch>{};
-                },
-            .children_max = at_most(1, size)};
-}
 
 RangeTree kary_tree(Rank size, Rank k) {
     return {.branches =
                 [k](Rank nodes) {
                     std::vector<Branch> list;
-                    Rank distance = 1;
-                    for (Rank child = 0; child < std::min(k, nodes - 1); ++child) {
-                        const Rank part = (nodes - 1) / k + (child < (nodes - 1) % k ? 1 : 0);
-                        list.push_back({distance, part});
-                        distance += part;
-                    }
+                    for (Rank child = 0; child < std::min(k, nodes - 1); ++child)
+                        list.push_back(kary_branch(nodes, k, child));
                     return list;
                 },
+            .child_towards = [k](Rank nodes,
+                                 Rank distance) { return kary_child_towards(nodes, k, distance); },
             .children_max = at_most(k, size)};
 }
 
 RangeTree knomial_tree(Rank size, Rank k) {
     const auto branches = [k](Rank nodes) {
         std::vector<Branch> list;
-        std::int64_t reach = 1;
-        while (reach * k < nodes) reach *= k;
-        for (; reach > 0; reach /= k) {
-            for (Rank digit = 1; digit < k && digit * reach < nodes; ++digit) {
-                const std::int64_t distance = digit * reach;
-                list.push_back({static_cast<Rank>(distance),
-                                static_cast<Rank>(std::min(reach, nodes - distance))});
-            }
+        for (std::int64_t reach = knomial_reach(nodes, k); reach > 0; reach /= k) {
+            for (Rank digit = 1; digit < k && digit * reach < nodes; ++digit)
+                list.push_back(knomial_branch(nodes, reach, digit));
         }
         return list;
     };
-    return {.branches = branches, .children_max = at_most(std::ssize(branches(size)), size)};
+    return {
+        .branches = branches,
+        .child_towards = [k](Rank nodes,
+                             Rank distance) { return knomial_child_towards(nodes, k, distance); },
+        .children_max = at_most(std::ssize(branches(size)), size)};
 }
 
 RangeTree logp_tree(Rank size, LogP costs) {
@@ -100,38 +128,45 @@ RangeTree logp_tree(Rank size, LogP costs) {
     };
     // A smaller subtree has less time, so it cannot hold more children than the time allows here.
     const std::int64_t last = time_for(size) - way;
-    return {.branches = branches, .children_max = at_most(last < 0 ? 0 : last / step + 1, size)};
+    return {
+        .branches = branches,
+        .child_towards =
+            [branches](Rank nodes, Rank distance) { return find_child(branches(nodes), distance); },
+        .children_max = at_most(last < 0 ? 0 : last / step + 1, size)};
+}
+
+RangeTree in_rank_order(RangeTree tree) {
+    const auto branches = [unordered = std::move(tree.branches)](Rank nodes) {
+        std::vector<Branch> list = unordered(nodes);
+        std::ranges::sort(list, {}, &Branch::distance);
+        return list;
+    };
+    return {
+        .branches = branches,
+        .child_towards =
+            [branches](Rank nodes, Rank distance) { return find_child(branches(nodes), distance); },
+        .children_max = tree.children_max};
 }
 
 TreeNode find_node(const RangeTree& tree, Rank size, Rank node) {
     TreeNode found{.size = size};
-    Rank root = 0;
-    for (;;) {
-        found.branches = tree.branches(found.size);
-        if (root == node) return found;
-        std::uint32_t index = 0;
-        for (const Branch& branch : found.branches) {
-            const Rank child = root + branch.distance;
-            if (node < child || node >= child + branch.size) {
-                ++index;
-                continue;
-            }
-            found.parent = root;
-            found.child_index = index;
-            found.size = branch.size;
-            root = child;
-            break;
-        }
+    for (Rank root = 0; root != node;) {
+        const Child child = tree.child_towards(found.size, node - root);
+        found.parent = root;
+        found.child_index = child.index;
+        found.size = child.branch.size;
+        root += child.branch.distance;
     }
+    found.branches = tree.branches(found.size);
+    return found;
 }
 
-TreePlace place_in(const RangeTree& tree, Seat seat) {
-    const Rank own = seat.number();
-    const TreeNode node = find_node(tree, seat.size, own);
+TreePlace place_in(const RangeTree& tree, RelativeRank own) {
+    const TreeNode node = find_node(tree, own.size, own.number());
     TreePlace place{.child_index = node.child_index, .children_max = tree.children_max};
-    if (node.parent >= 0) place.parent = seat.rank_of(node.parent);
+    if (node.parent >= 0) place.parent = own.rank_of(node.parent);
     for (const Branch& branch : node.branches)
-        place.children.push_back(seat.rank_of(own + branch.distance));
+        place.children.push_back(own.rank_of(own.number() + branch.distance));
     return place;
 }
 

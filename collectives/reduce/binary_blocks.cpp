@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // binary_blocks.cpp - reduce by halving in blocks of powers of two, then a gather in the largest.
 //
-// Idea     The first half is that of allreduce/binary_blocks.cpp: blocks halve, and hand over to the next larger one.
-//          The ranks of the largest block, which then have the result, gather it at the root. If the root is
-//          in another block, it stands for rank 0 in the gather, and rank 0 puts it what it has.
+// Idea     The first half is that of allreduce/binary_blocks.cpp: blocks halve, and hand over to
+//          the next larger one. The ranks of the largest block, which then have the result, gather
+//          it at the root. If the root is in another block, it stands for rank 0 in the gather, and
+//          rank 0 puts it what it has.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
 // Rounds   2 floor(log2 n): while the larger blocks halve on, the smaller ones hand over.
-// Bytes    Of m, in a block of 2^a ranks: m (1 - 1/2^a), and m/2^a up to the next larger block. In the largest
-//          block m / 2^(k+1) if a rank is through in step k of the gather, and from rank 0 its m/2^a to a root
-//          elsewhere. Reduced: m (1 - 1/2^a), and m/2^a from below.
-// Memory   Slots for about 2m; a scratch vector on all ranks but the root. With segments two copies each, and a
-//          credit for each of the 2^(difference of exponents) parts that go up.
+// Bytes    Of m, in a block of 2^a ranks: m (1 - 1/2^a), and m/2^a up to the next larger block. In
+//          the largest block m / 2^(k+1) if a rank is through in step k of the gather, and from
+//          rank 0 its m/2^a to a root elsewhere. Reduced: m (1 - 1/2^a), and m/2^a from below.
+// Memory   Slots for about 2m; a scratch vector on all ranks but the root. With segments two copies
+//          each, and a credit for each of the 2^(difference of exponents) parts that go up.
 // Good for Long vectors if n is no power of two and consecutive exponents of its sum are close.
-// Holds    In rank order: the gather moves results only. Synchronizing if n is a power of two: else smaller blocks
-//          are through early.
+// Holds    In rank order: the gather moves results only. Synchronizing if n is a power of two: else
+//          smaller blocks are through early.
 #include "collectives/binary_blocks.hpp"
 
 #include "collectives/reduce/reduce.hpp"
@@ -51,12 +52,10 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 base::Result<plan::Program> generate_binary_blocks(const AlgorithmSpec& spec,
                                                    const GenerateRequest& request) {
     const auto blocks = std::bit_floor(static_cast<std::uint32_t>(request.size));
-    const BlockCall call{.collective = "reduce",
-                         .blocks = blocks,
-                         .rooted = true,
-                         .synchronizing = blocks == static_cast<std::uint32_t>(request.size)};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request); });
+    return program_by_blocks({.collective = "reduce",
+                              .blocks = blocks,
+                              .synchronizing = blocks == static_cast<std::uint32_t>(request.size)},
+                             spec, request, write);
 }
 
 }  // namespace
@@ -69,7 +68,7 @@ Algorithm reduce_binary_blocks() {
             "halving in blocks of powers of two, which hand over to the next larger; then a gather",
         .source = "Rabenseifner, Optimization of collective reduction operations, section 3.6",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .rooted = true},
+        .properties = {.ordered = true, .bit_identical = true},
         .generate = &generate_binary_blocks,
     };
 }

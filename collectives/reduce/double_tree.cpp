@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // double_tree.cpp - reduce up two binary trees at once, as a pipeline.
 //
-// Idea     The broadcast of broadcast/double_tree.cpp turned round: half of the vector goes up each of two trees in
-//          which no rank has children twice. Two lanes: a rank combines in one tree, and sends its own value in
-//          the other.
-// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and scan.
-// Rounds   ceil(log2 n) for one piece; the others follow two puts apart. Messages: 2 * s * (n - 1) for s pieces of
-//          each half, one credit for each but the last two of an edge.
+// Idea     The broadcast of broadcast/double_tree.cpp reversed: half of the vector goes up each of
+//          two trees in which no rank has children twice. Two lanes: a rank combines in one tree,
+//          and sends its own value in the other.
+// Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast, reduction
+//          and scan.
+// Rounds   ceil(log2 n) for one piece; the others follow at intervals of two puts. Messages: 2 * s
+//          * (n - 1) for s pieces of each half, one credit for each but the last two of an edge.
 // Bytes    Every rank but the root sends one vector; none reduces more than one.
 // Memory   Two slots in each tree, two copies each; a scratch vector where a rank has children.
-// Good for Long vectors on many ranks: time as that of half a vector up a binary tree, and all ranks' links are
-//          used. Unless given, pieces have about 8 KiB.
-// Holds    Not synchronizing. Ranks are counted from the root, and the second tree may hold the first of them
-//          behind all others: for operations that commute.
+// Good for Long vectors on many ranks: time as that of half a vector up a binary tree, and all
+//          ranks' links are used. Unless given, pieces have about 8 KiB.
+// Holds    Not synchronizing. Ranks are counted from the root, and the second tree may hold the
+//          first of them after all others: for operations that commute.
 #include "collectives/patterns/double_tree.hpp"
 
 #include "collectives/reduce/reduce.hpp"
@@ -36,10 +37,10 @@ void write_tree(BlockWriter& writer, const patterns::InnerPlace& place, std::uin
 
 void write(BlockWriter& writer, const GenerateRequest& request) {
     const patterns::DoubleTree trees(request.size);
-    const patterns::Seat seat{request.rank, request.size, request.root};
-    write_tree(writer, trees.place(0, seat), 0);
+    const patterns::RelativeRank own{request.rank, request.size, request.root};
+    write_tree(writer, trees.place(0, own), 0);
     writer.begin_lane();
-    write_tree(writer, trees.place(1, seat), 1);
+    write_tree(writer, trees.place(1, own), 1);
     if (request.size == 1) return;
     for (std::uint32_t number = 0; number < 2 * kChildren; ++number)
         writer->reserve_capacity(number, 1);
@@ -47,11 +48,9 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 base::Result<plan::Program> generate_double_tree(const AlgorithmSpec& spec,
-                                                 const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(spec, asked);
-    const BlockCall call{.collective = "reduce", .blocks = 2, .cut = Cut::blocks, .rooted = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request); });
+                                                 const GenerateRequest& request) {
+    return program_by_blocks({.collective = "reduce", .blocks = 2, .cut = Cut::blocks}, spec,
+                             in_pieces(spec, request), write);
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ Algorithm reduce_double_tree() {
         .source = "Sanders, Speck and Traeff, section 4",
         .parameters = {{"segments", "by size", "pieces of each half that follow each other",
                         "2,5"}},
-        .properties = {.bit_identical = true, .rooted = true},
+        .properties = {.bit_identical = true},
         .generate = &generate_double_tree,
     };
 }

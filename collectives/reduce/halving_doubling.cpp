@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// halving_doubling.cpp - reduce by recursive halving (reduce-scatter), then a gather the same way back.
+// halving_doubling.cpp - reduce by recursive halving (reduce-scatter), then a gather the same way
+// back.
 //
-// Idea     The first half is that of allreduce/halving_doubling.cpp: pairs fold where n is no power of two, then
-//          ranges are halved until each of p ranks has a block of the result. Back, in each step the half of
-//          the ranks that is less like the root puts what it has to the other half.
+// Idea     The first half is that of allreduce/halving_doubling.cpp: pairs fold where n is no power
+//          of two, then ranges are halved until each of p ranks has a block of the result. Back, in
+//          each step the half of the ranks that is less like the root puts what it has to the other
+//          half.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.5.
-// Rounds   2 log2 p, and up to 2 more if n is no power of two (p is the power below). Messages: p log2 p to halve,
-//          p - 1 to gather, 3 in each of n - p pairs.
-// Bytes    Of m: a rank sends m (1 - 1/p), and m / 2^(k+1) if it is through in step k of the gather; in a pair m/2
-//          more, but only m in all if it does not speak for both. It reduces m (1 - 1/p), or m/2 more.
-// Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves if pairs fold; a scratch vector on all ranks but
-//          the root.
-// Good for Long vectors where n is a power of two: nobody gets or sends more than 2m, whatever n.
-// Holds    In rank order: the gather moves results only, and of the root's pair the root speaks. Synchronizing if n
-//          is a power of two: else who does not speak for its pair is through early.
+// Rounds   2 log2 p, and up to 2 more if n is no power of two (p is the power below). Messages: p
+//          log2 p to halve, p - 1 to gather, 3 in each of n - p pairs.
+// Bytes    Of m: a rank sends m (1 - 1/p), and m / 2^(k+1) if it is through in step k of the
+//          gather; in a pair m/2 more, but only m in all if it does not speak for both. It reduces
+//          m (1 - 1/p), or m/2 more.
+// Memory   Slots for 2 (p - 1) blocks of m/p, and for two halves if pairs fold; a scratch vector on
+//          all ranks but the root.
+// Good for Long vectors where n is a power of two: no rank gets or sends more than 2m, whatever n.
+// Holds    In rank order: the gather moves results only, and of the root's pair the root speaks.
+//          Synchronizing if n is a power of two: else who does not speak for its pair is through
+//          early.
 #include "collectives/halving.hpp"
 #include "collectives/reduce/reduce.hpp"
 
@@ -21,7 +25,7 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers; behind them one for each halving and one for each step of the gather.
+// Numbers; after them one for each halving and one for each step of the gather.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = kFold + 1;
 constexpr std::uint32_t kFirstStep = 2;
@@ -53,12 +57,10 @@ void write(BlockWriter& writer, const GenerateRequest& request, const Folding& f
 base::Result<plan::Program> generate_halving_doubling(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
     const Folding folding(request.size);
-    const BlockCall call{.collective = "reduce",
-                         .blocks = folding.numbers,
-                         .rooted = true,
-                         .synchronizing = folding.pairs == 0};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request, folding); });
+    return program_by_blocks(
+        {.collective = "reduce", .blocks = folding.numbers, .synchronizing = folding.pairs == 0},
+        spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) { write(writer, request, folding); });
 }
 
 }  // namespace
@@ -70,7 +72,7 @@ Algorithm reduce_halving_doubling() {
         .summary = "halves of the vector are exchanged and reduced, then gathered at the root",
         .source = "Rabenseifner, Optimization of collective reduction operations, section 3.5",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .rooted = true},
+        .properties = {.ordered = true, .bit_identical = true},
         .generate = &generate_halving_doubling,
     };
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ring.cpp - reduce around a ring, then straight to the root.
 //
-// Idea     The vector has one block for each rank. Once around the ring every rank gets one block of the result;
-//          each puts it to the root.
-// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, around the ring instead of
-//          pair by pair.
+// Idea     The vector has one block for each rank. Once around the ring every rank gets one block
+//          of the result; each puts it to the root.
+// Source   Rabenseifner, Optimization of collective reduction operations, section 3.7, around the
+//          ring instead of pair by pair.
 // Rounds   n. Messages: (n + 1)(n - 1).
-// Bytes    Of m: a rank sends m, m/n of it to the root, which sends m (1 - 1/n); each reduces m (1 - 1/n).
+// Bytes    Of m: a rank sends m, m/n of it to the root, which sends m (1 - 1/n); each reduces m (1
+//          - 1/n).
 // Memory   2n - 1 slots of one block; a scratch vector on all ranks but the root.
-// Good for Long vectors on few ranks, any n: nobody reduces more than a vector, and all but the last messages
-//          go to a neighbour.
-// Holds    Synchronizing. Each block is reduced once, but block b starts with rank b + 1: for operations that
-//          commute.
+// Good for Long vectors on few ranks, any n: no rank reduces more than a vector, and all but the
+//          last messages go to a neighbour.
+// Holds    Synchronizing. Each block is reduced once, but block b starts with rank b + 1: for
+//          operations that commute.
 #include "collectives/ring.hpp"
 
 #include "collectives/reduce/reduce.hpp"
@@ -45,12 +46,9 @@ void write_ring(BlockWriter& writer, const GenerateRequest& request) {
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const BlockCall call{.collective = "reduce",
-                         .blocks = static_cast<std::uint32_t>(request.size),
-                         .rooted = true,
-                         .synchronizing = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write_ring(writer, request); });
+    return program_by_blocks(
+        {.collective = "reduce", .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) { write_ring(writer, request); });
 }
 
 }  // namespace
@@ -62,7 +60,7 @@ Algorithm reduce_ring() {
         .summary = "blocks are reduced around a ring, then put to the root",
         .source = "Rabenseifner, section 3.7",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.bit_identical = true, .synchronizing = true, .rooted = true},
+        .properties = {.bit_identical = true, .synchronizing = true},
         .generate = &generate_ring,
     };
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // split_binary.cpp - reduce of one half of each piece up each side of a binary tree.
 //
-// Idea     The broadcast of broadcast/split_binary.cpp run backwards in time. First each rank exchanges with its
-//          counterpart on the other side: it gives the half that goes up there, and combines the one that goes up
-//          here. Then the first half goes up the left subtree, the second one up the right subtree. A rank without
-//          a counterpart, the last on the left of an even number of ranks, gives the second half to the root.
-// Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and Moor,
-//          section 3.1.2 (SB), turned round.
-// Rounds   ceil(log2(n + 1)) for one piece: one more than the tree has levels below the root, but for 2 and 4 ranks.
-//          Messages: 2 * s * (n - 1) for s pieces in halves, and a credit for each but two of those that go up
-//          or to the root.
+// Idea     The broadcast of broadcast/split_binary.cpp run backwards in time. First each rank
+//          exchanges with its counterpart on the other side: it gives the half that goes up there,
+//          and combines the one that goes up here. Then the first half goes up the left subtree,
+//          the second one up the right subtree. A rank without a counterpart, the last on the left
+//          of an even number of ranks, gives the second half to the root.
+// Source   Pjesivac-Grbovic et al., Performance analysis of MPI collective operations; Hoefler and
+//          Moor, section 3.1.2 (SB), reversed.
+// Rounds   ceil(log2(n + 1)) for one piece: one more than the tree has levels below the root, but
+//          for 2 and 4 ranks. Messages: 2 * s * (n - 1) for s pieces in halves, and a credit for
+//          each but two of those that go up or to the root.
 // Bytes    Every rank but the root sends one vector. A rank reduces at most 3 halves.
-// Memory   Three slots; with segments two copies each and two credits. A scratch vector on all ranks but the root.
+// Memory   Three slots; with segments two copies each and two credits. A scratch vector on all
+//          ranks but the root.
 // Good for Vectors of middle size: the time of half a vector up a binary tree, and one exchange.
 //          Unless given, pieces have about 8 KiB.
 // Holds    Not synchronizing. Counterparts are combined first: for operations that commute.
@@ -23,8 +25,8 @@ namespace weft::collectives {
 
 namespace {
 
-// Numbers. What either child sends, the half of the counterpart, then credits: of the parent, and of the root
-// for the half that it gets from a rank without a counterpart.
+// Numbers. What either child sends, the half of the counterpart, then credits: of the parent, and
+// of the root for the half that it gets from a rank without a counterpart.
 constexpr std::uint32_t kOther = 2;
 constexpr std::uint32_t kCredit = 3;
 constexpr std::uint32_t kOtherCredit = 4;
@@ -65,7 +67,7 @@ void write_root(BlockWriter& writer, const patterns::SplitPlace& place) {
 }
 
 void write_inner(BlockWriter& writer, const patterns::SplitPlace& place) {
-    if (!place.has_counterpart()) writer.await_credit(place.seat.root, kOtherCredit);
+    if (!place.has_counterpart()) writer.await_credit(place.relative.root, kOtherCredit);
     writer->put(place.counterpart(), kOther, writer.input(1 - place.half()));
     Operands operands(writer, place.half());
     if (place.has_counterpart()) operands.receive(place.counterpart(), kOther);
@@ -92,11 +94,9 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 base::Result<plan::Program> generate_split_binary(const AlgorithmSpec& spec,
-                                                  const GenerateRequest& asked) {
-    const GenerateRequest request = in_pieces(spec, asked);
-    const BlockCall call{.collective = "reduce", .blocks = 2, .rooted = true};
-    return program_by_blocks(call, spec, request,
-                             [&](BlockWriter& writer) { write(writer, request); });
+                                                  const GenerateRequest& request) {
+    return program_by_blocks({.collective = "reduce", .blocks = 2}, spec, in_pieces(spec, request),
+                             write);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ Algorithm reduce_split_binary() {
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
         .parameters = {{"segments", "by size", "pieces that follow each other, each in halves",
                         "2,5"}},
-        .properties = {.bit_identical = true, .rooted = true},
+        .properties = {.bit_identical = true},
         .generate = &generate_split_binary,
     };
 }

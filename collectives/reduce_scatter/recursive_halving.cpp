@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recursive_halving.cpp - reduce_scatter by recursive halving.
 //
-// Idea     In step k rank w and rank w xor 2^k each send the blocks of the ranks that are like the other in
-//          bit k, and reduce those of the ranks that are like themselves; in the end a rank has its own. If
-//          n is no power of two, the first 2r ranks (r = n - p, p the power below) first fold in pairs: the
-//          even one takes part for both and puts the other's block back at the end.
-// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH,
-//          section 4.4, with nearest ranks first and blocks in steps of 2^k, so that order is kept.
+// Idea     In step k rank w and rank w xor 2^k each send the blocks of the ranks that are like the
+//          other in bit k, and reduce those of the ranks that are like themselves; in the end a
+//          rank has its own. If n is no power of two, the first 2r ranks (r = n - p, p the power
+//          below) first fold in pairs: the even one takes part for both and puts the other's block
+//          back at the end.
+// Source   Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in
+//          MPICH, section 4.4, with nearest ranks first and blocks in steps of 2^k, so that order
+//          is kept.
 // Rounds   log2 p, and 2 more if n is no power of two.
-// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Else a rank that speaks for a pair
-//          also reduces n blocks of the other, who sends them.
+// Bytes    A rank sends and reduces n - 1 blocks if n is a power of two. Else a rank that speaks
+//          for a pair also reduces n blocks of the other, who sends them.
 // Memory   Slots for n - 1 blocks (and n to fold); one scratch vector.
 // Good for Short and middle blocks; operations that do not commute.
 // Holds    Synchronizing. In rank order.
@@ -22,7 +24,7 @@ namespace {
 
 using plan::Block;
 
-// Numbers; behind them one for each step.
+// Numbers; after them one for each step.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kResult = 1;
 constexpr std::uint32_t kFirstStep = 2;
@@ -65,36 +67,37 @@ class RecursiveHalving {
         std::uint32_t slot = kFirstStep;
         for (std::uint32_t bit = 1; bit < power_; bit *= 2, ++slot) {
             const std::uint32_t other = number ^ bit;
-            writer_->put(real(other), slot, blocks_like(other, bit, Place::value));
+            writer_->put(real(other), slot, blocks_like(other, bit, Home::value));
             writer_->wait(real(other), slot);
             const bool last = 2 * bit == power_;
-            const std::vector<Block> came = blocks_like(number, bit, Place::slot, slot);
-            const std::vector<Block> own = blocks_like(number, bit, Place::value);
+            const std::vector<Block> came = blocks_like(number, bit, Home::slot, slot);
+            const std::vector<Block> own = blocks_like(number, bit, Home::value);
             std::vector<Block> operands = number < other ? own : came;
             const std::vector<Block>& second = number < other ? came : own;
             operands.insert(operands.end(), second.begin(), second.end());
-            writer_->reduce_lists(blocks_like(number, bit, last ? Place::result : Place::scratch),
+            writer_->reduce_lists(blocks_like(number, bit, last ? Home::result : Home::scratch),
                                   operands);
             in_scratch_ = true;
         }
     }
 
-    enum class Place : std::uint8_t { value, scratch, slot, result };
-    /// The blocks of the ranks that the numbers speak for which are like `number` in bits up to `bit`.
-    [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit,
-                                                 Place place, std::uint32_t slot = 0) const {
+    enum class Home : std::uint8_t { value, scratch, slot, result };
+    /// The blocks of the ranks that the numbers speak for which are like `number` in bits up to
+    /// `bit`.
+    [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit, Home home,
+                                                 std::uint32_t slot = 0) const {
         std::vector<Block> list;
         for (std::uint32_t like = number % (2 * bit); like < power_; like += 2 * bit) {
             const auto first = static_cast<std::uint32_t>(real(like));
             for (std::uint32_t block = first; block < first + (like < folded_ ? 2 : 1); ++block)
-                list.push_back(block_in(place, block, slot));
+                list.push_back(block_in(home, block, slot));
         }
         return list;
     }
-    [[nodiscard]] Block block_in(Place place, std::uint32_t block, std::uint32_t slot) const {
-        if (place == Place::slot) return writer_.slot(slot, block);
-        if (place == Place::result && block == rank_) return writer_.output(block);
-        if (place == Place::value && !in_scratch_) return writer_.input(block);
+    [[nodiscard]] Block block_in(Home home, std::uint32_t block, std::uint32_t slot) const {
+        if (home == Home::slot) return writer_.slot(slot, block);
+        if (home == Home::result && block == rank_) return writer_.output(block);
+        if (home == Home::value && !in_scratch_) return writer_.input(block);
         return writer_.scratch(0, block);
     }
 
@@ -122,19 +125,10 @@ class RecursiveHalving {
 
 base::Result<plan::Program> generate_recursive_halving(const AlgorithmSpec& spec,
                                                        const GenerateRequest& request) {
-    const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
-    if (!segments) return segments.failure();
-    plan::Program header = program_header("reduce_scatter", spec, request);
-    header.root = plan::kNoRank;
-    if (request.elements == 0) {
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
-    header.synchronizing = true;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(request.size), *segments,
-                       Cut::blocks);
-    RecursiveHalving(writer, request).write();
-    return std::move(writer).finish();
+    return program_by_blocks({.collective = "reduce_scatter", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 RecursiveHalving(writer, request).write();
+                             });
 }
 
 }  // namespace

@@ -26,13 +26,10 @@ void write(BlockWriter& writer, Rank rank, Rank size) {
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const BlockCall call{.collective = "reduce_scatter",
-                         .blocks = static_cast<std::uint32_t>(request.size),
-                         .cut = Cut::blocks,
-                         .synchronizing = true};
-    return program_by_blocks(call, spec, request, [&](BlockWriter& writer) {
-        write(writer, request.rank, request.size);
-    });
+    return program_by_blocks({.collective = "reduce_scatter", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 write(writer, request.rank, request.size);
+                             });
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm of the registry is right for 1000 and for 4097 ranks (1024 and 4096, if it needs a power of two).
-// Method: fingerprints, in rank order where the algorithm can, from one or two roots, with input and output apart and in the
-// same memory; collectives without data are executed symbolically. Of 4097 ranks the ordinary run leaves out what has
-// a step for each pair of ranks; the full one has everything. Programs with one mistake have to be found wrong at
-// these sizes.
+// Goal: every algorithm of the registry is right for 1000 and for 4097 ranks (1024 and 4096, if it
+// needs a power of two).
+// Method: fingerprints, in rank order where the algorithm can, from one or two roots, with input
+// and output apart and in the same memory; collectives without data are executed symbolically. Of
+// 4097 ranks the ordinary run leaves out what has a step for each pair of ranks; the full one has
+// everything. Programs with one mistake have to be found wrong at these sizes.
 #include <chrono>
 #include <cstdio>
 
@@ -67,8 +68,8 @@ std::uint64_t work_of(const Subject& subject, GenerateRequest request) {
            others * (of(1) + of(request.size / 2) + of(request.size - 1)) / 3;
 }
 
-/// Every algorithm by its plain name, or by the first schedule that it would try; algorithms for nodes on even and on
-/// uneven ones.
+/// Every algorithm by its plain name, or by the first schedule that it would try; algorithms for
+/// nodes on even and on uneven ones.
 std::vector<Subject> subjects(Rank ranks) {
     std::vector<Subject> list;
     for (const Algorithm& algorithm : algorithms()) {

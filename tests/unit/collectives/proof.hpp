@@ -75,20 +75,6 @@ inline plan::FingerprintVerdict prove_by_fingerprints(std::string_view collectiv
                                          .in_place = in_place});
 }
 
-/// For every size up to 64 with one root, and all roots up to 17 ranks: visits requests with
-/// none, one, few and many elements.
-template <class Visit>
-void for_each_rooted_request(Visit visit) {
-    for (int size = 1; size <= 64; ++size) {
-        for (Rank root = 0; root < size; ++root) {
-            if (size > 17 && root != size / 3) continue;
-            const auto n = static_cast<std::uint64_t>(size);
-            for (const std::uint64_t elements : {n, n + 1})
-                visit(GenerateRequest{.size = size, .root = root, .elements = elements});
-        }
-    }
-}
-
 /// What the runtime makes of the programs when ranks come in nodes of `per_node`.
 inline std::vector<plan::Program> on_nodes(std::vector<plan::Program> programs, Rank per_node) {
     for (plan::Program& program : programs) {

@@ -34,7 +34,7 @@ TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
         const char* collective;
         const char* spec;
         GenerateRequest request;
-        const char* message;
+        const char* message;  ///< its begin
     };
     for (const Case& c : {
              Case{"allgathr", "a2", {.size = 2}, "collective 'allgathr' is not known; there are "},
@@ -83,6 +83,21 @@ TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
         ASSERT_FALSE(program.ok()) << c.spec;
         EXPECT_EQ(program.failure().status, Status::argument);
         EXPECT_TRUE(program.failure().text.starts_with(c.message)) << program.failure().text;
+    }
+}
+
+TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
+    for (const auto& [tree, message] : std::vector<std::pair<std::string, std::string>>{
+             {"binomial", "character 23: tree must be (binomial)"},
+             {"(a2)", "character 24: tree must be (binomial)"},
+             {"(oak)", "character 24: there is no tree 'oak'"},
+             {"(binomial:k=2)", "character 35: binomial has no parameters"},
+             {"(kary:d=2)", "character 31: kary has no parameter 'd'"},
+             {"(kary:k=0)", "character 31: k=0 is not in 1.."}}) {
+        const auto program = generate("allreduce", *parse_spec("reduce-broadcast:tree=" + tree),
+                                      {.size = 4, .elements = 1});
+        ASSERT_FALSE(program.ok()) << tree;
+        EXPECT_TRUE(program.failure().text.starts_with(message)) << program.failure().text;
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls whose blocks differ in size are right, blocks without elements included, and messages carry no
-// more than the blocks. Method: the verifier, on every algorithm of those that all ranks know the counts of, and
-// on exchanges of random counts that only two ranks know.
+// Goal: calls whose blocks differ in size are right, blocks without elements included, and messages
+// carry no more than the blocks. Method: the verifier, on every algorithm of those that all ranks
+// know the counts of, and on exchanges of random counts that only two ranks know.
 #include <numeric>
 
 #include "base/random.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seat.hpp - where a rank stands among how many, and who is the root.
+// relative_rank.hpp - ranks counted from the root.
 //
-// Idea     Algorithms with a root count ranks from it: number 0 is the root, number 1 the rank behind it, around.
+// Idea     Algorithms with a root number the ranks from it: number 0 is the root, number 1 the next
+//          rank, around.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,16 @@
 
 namespace weft::collectives::patterns {
 
-struct Seat {
+struct RelativeRank {
     Rank rank = 0;
     Rank size = 1;
     Rank root = 0;
 
     /// This rank's, counted from the root.
-    [[nodiscard]] Rank number() const { return rank < root ? rank - root + size : rank - root; }
+    [[nodiscard]] Rank number() const { return number_of(rank); }
+    [[nodiscard]] Rank number_of(Rank other) const {
+        return other < root ? other - root + size : other - root;
+    }
     [[nodiscard]] Rank rank_of(Rank number) const {
         return static_cast<Rank>((std::int64_t{number} + root) % size);
     }

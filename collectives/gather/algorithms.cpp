@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// algorithms.cpp - gather: flat, along the binomial tree, and along a tree of nodes.
+//
+// Idea     flat: every rank puts its block to the root. binomial: ../subtree_blocks.hpp.
+//          multi-object: all ranks of a node take in blocks of other nodes, ../node_tree.hpp.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree,
+//          personalised).
+// Rounds   flat: 1. Messages: n - 1, all to the root.
+// Bytes    flat: every rank but the root sends one block.
+// Memory   flat: n slots of one block, all of them at the root; with segments two copies each, and
+//          a credit.
+// Good for flat: long blocks, since nothing is forwarded; few ranks, or ranks that share a node.
+// Holds    Not synchronizing. flat: a rank's number is its rank.
+#include "collectives/gather/gather.hpp"
+#include "collectives/node_tree.hpp"
+#include "collectives/subtree_blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write_flat(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto credit = static_cast<std::uint32_t>(request.size);
+    if (request.rank != request.root) {
+        writer.await_credit(request.root, credit);
+        writer->put(request.root, own, writer.input(own));
+    } else {
+        writer->copy(writer.output(own), writer.input(own));
+    }
+    for (Rank rank = 0; rank < request.size; ++rank) {
+        const auto number = static_cast<std::uint32_t>(rank);
+        writer->reserve_capacity(number, rank == request.root ? 0 : 1);
+        if (request.rank != request.root || rank == request.root) continue;
+        writer->wait(rank, number);
+        writer->copy(writer.output(number), writer.slot(number, number));
+        writer.give_credit(rank, credit);
+    }
+    writer.reserve_credits(credit, 1);
+}
+
+template <void (*kWrite)(BlockWriter&, const GenerateRequest&)>
+base::Result<plan::Program> generate_by(const AlgorithmSpec& spec, const GenerateRequest& request) {
+    return program_by_blocks({.collective = "gather"}, spec, request, kWrite);
+}
+
+void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
+    SubtreeBlocks(writer, request).gather();
+}
+
+void write_multi_object(BlockWriter& writer, const GenerateRequest& request) {
+    NodeTreeBlocks(writer, request).gather();
+}
+
+}  // namespace
+
+Algorithm gather_flat() {
+    return {
+        .collective = "gather",
+        .name = "flat",
+        .summary = "every rank puts its block to the root",
+        .source = "Hoefler and Moor, section 3.1.1",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate = &generate_by<write_flat>,
+    };
+}
+
+Algorithm gather_binomial() {
+    return {
+        .collective = "gather",
+        .name = "binomial",
+        .summary = "subtrees of doubling size hand on their blocks",
+        .source = "Hoefler and Moor, section 3.1.3",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate = &generate_by<write_binomial>,
+    };
+}
+
+Algorithm gather_multi_object() {
+    return {
+        .collective = "gather",
+        .name = "multi-object",
+        .summary = "every rank of a node takes in the blocks of some other nodes",
+        .source = "Huang et al., PiP-MColl, section III-A1, turned round",
+        .parameters = {{"segments", "1", kSegmentsHelp}},
+        .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
+        .generate = &generate_by<write_multi_object>,
+    };
+}
+
+}  // namespace weft::collectives

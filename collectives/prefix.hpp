@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// prefix.hpp - reductions over the ranks up to each rank, with its own value (scan) or without
+// (exscan).
+//
+// Idea     linear: each rank gets the reduction over the ranks before it from the rank before, adds
+//          its own value and puts the sum to the next one; long vectors follow in pieces.
+//          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, its own
+//          included, to rank r + 2^k, which puts it in front of what it has.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4 (linear
+//          pipeline); Hillis and Steele, Data parallel algorithms; Traeff, exclusive scan
+//          algorithms.
+// Rounds   linear: n - 1 for one piece; s pieces overlap. Messages: s (n - 1), one credit for each
+//          but two. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
+// Bytes    linear: every rank but the last sends one vector; every one but the first (exscan: and
+//          the last) reduces one. recursive-doubling: a rank sends at most ceil(log2 n) vectors and
+//          reduces as many (exscan: twice as many less one).
+// Memory   linear: one slot with two copies, one credit. recursive-doubling: a slot for each step,
+//          with segments two copies each and as many credits. exscan: one scratch vector.
+// Good for linear: long vectors, since no rank sends or reduces more than one; unless given, pieces
+//          have about 8 KiB. recursive-doubling: short vectors.
+// Holds    Not synchronizing. In rank order. Input and output may be the same memory: an exscan
+//          writes the output only when the input is read no more.
+// Next     scan/algorithms.cpp, exscan/algorithms.cpp.
+#pragma once
+
+#include <bit>
+
+#include "collectives/blocks.hpp"
+
+namespace weft::collectives {
+
+enum class Prefix : bool { inclusive, exclusive };
+
+template <Prefix kPrefix>
+void write_linear(BlockWriter& writer, const GenerateRequest& request) {
+    constexpr std::uint32_t kData = 0;
+    constexpr std::uint32_t kCredit = 1;
+    constexpr bool kExclusive = kPrefix == Prefix::exclusive;
+    const Rank rank = request.rank;
+    const bool last = rank + 1 == request.size;
+    const plan::Block came = writer.slot(kData, 0);
+    plan::Block sum = kExclusive ? writer.scratch(0, 0) : writer.output(0);
+    if (rank > 0) {
+        writer->wait(rank - 1, kData);
+        if (!kExclusive || !last) writer->reduce(sum, {came, writer.input(0)});
+        if (kExclusive) writer->copy(writer.output(0), came);
+        writer.give_credit(rank - 1, kCredit);
+    } else if (kExclusive) {
+        sum = writer.input(0);
+    } else {
+        writer->copy(sum, writer.input(0));
+    }
+    if (!last) {
+        writer.await_credit(rank + 1, kCredit);
+        writer->put(rank + 1, kData, sum);
+    }
+    if (request.size == 1) return;
+    writer->reserve_capacity(kData, 1);
+    writer.reserve_credits(kCredit, 1);
+}
+
+/// What a rank of recursive doubling has: the reduction over the last ranks with its own value, and
+/// for an exscan that without it.
+template <Prefix kPrefix>
+class DoublingPrefix {
+  public:
+    explicit DoublingPrefix(BlockWriter& writer) : writer_(writer), sum_(writer.input(0)) {
+        if (kPrefix == Prefix::exclusive) return;
+        writer_->copy(writer.output(0), sum_);
+        sum_ = writer.output(0);
+    }
+
+    [[nodiscard]] const plan::Block& sum() const { return sum_; }
+
+    /// `sent`: a put may still read the sum; `goes_on`: the sum is put once more.
+    void add(const plan::Block& came, bool sent, bool goes_on) {
+        if constexpr (kPrefix == Prefix::inclusive) {
+            if (sent) writer_->flush();
+            writer_->reduce(sum_, {came, sum_});
+            return;
+        }
+        writer_->flush();
+        if (goes_on) {
+            writer_->reduce(writer_.scratch(0, 0), {came, sum_});
+            sum_ = writer_.scratch(0, 0);
+        }
+        if (has_output_) {
+            writer_->reduce(writer_.output(0), {came, writer_.output(0)});
+        } else {
+            writer_->copy(writer_.output(0), came);
+        }
+        has_output_ = true;
+    }
+
+  private:
+    BlockWriter& writer_;
+    plan::Block sum_;
+    bool has_output_ = false;
+};
+
+template <Prefix kPrefix>
+void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
+    const auto [rank, size] = std::pair{request.rank, request.size};
+    const auto steps =
+        static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint32_t>(size) - 1));
+    DoublingPrefix<kPrefix> prefix(writer);
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        const Rank far = Rank{1} << step;
+        const bool sends = rank + far < size;
+        if (sends) {
+            writer.await_credit(rank + far, steps + step);
+            writer->put(rank + far, step, prefix.sum());
+        }
+        if (rank < far) continue;
+        writer->wait(rank - far, step);
+        prefix.add(writer.slot(step, 0), sends, std::int64_t{rank} + 2 * far < size);
+        writer.give_credit(rank - far, steps + step);
+    }
+    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
+    writer.reserve_credits(steps, steps);
+}
+
+/// Two entries for each of the collectives: scan or exscan.
+template <Prefix kPrefix>
+[[nodiscard]] Algorithm linear_prefix() {
+    constexpr std::string_view kCollective = kPrefix == Prefix::inclusive ? "scan" : "exscan";
+    return {
+        .collective = kCollective,
+        .name = "linear",
+        .summary = "each rank adds its value to that of the one before, piece by piece",
+        .source = "Hoefler and Moor, section 3.1.4",
+        .parameters = {{"segments", "by size", kSegmentsHelp, "2,5"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate =
+            [](const AlgorithmSpec& spec, const GenerateRequest& request) {
+                return program_by_blocks({.collective = kCollective, .blocks = 1}, spec,
+                                         in_pieces(spec, request), write_linear<kPrefix>);
+            },
+    };
+}
+
+template <Prefix kPrefix>
+[[nodiscard]] Algorithm doubling_prefix() {
+    constexpr std::string_view kCollective = kPrefix == Prefix::inclusive ? "scan" : "exscan";
+    return {
+        .collective = kCollective,
+        .name = "recursive-doubling",
+        .summary = "ranks add what the one 2^k before has, k = 0, 1, ..",
+        .source = "Hillis and Steele, Data parallel algorithms",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate =
+            [](const AlgorithmSpec& spec, const GenerateRequest& request) {
+                return program_by_blocks({.collective = kCollective, .blocks = 1}, spec, request,
+                                         write_doubling<kPrefix>);
+            },
+    };
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// algorithms.cpp - the scans: prefix.hpp says how they work.
+#include "collectives/prefix.hpp"
+#include "collectives/scan/scan.hpp"
+
+namespace weft::collectives {
+
+Algorithm scan_linear() {
+    return linear_prefix<Prefix::inclusive>();
+}
+
+Algorithm scan_recursive_doubling() {
+    return doubling_prefix<Prefix::inclusive>();
+}
+
+}  // namespace weft::collectives

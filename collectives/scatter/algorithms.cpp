@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// algorithms.cpp - scatter: flat, along the binomial tree, and along a tree of nodes.
+//
+// Idea     flat: the root puts each rank's block to it, beginning with the next rank. binomial:
+//          ../subtree_blocks.hpp. multi-object: all ranks of a node pass blocks on to other nodes,
+//          ../node_tree.hpp.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree,
+//          personalised).
+// Rounds   flat: 1. Messages: n - 1, all from the root.
+// Bytes    flat: the root sends n - 1 blocks.
+// Memory   flat: one slot of one block; with segments two copies of it, and n - 1 credits at the
+//          root.
+// Good for flat: long blocks, since nothing is forwarded; few ranks.
+// Holds    Not synchronizing. flat: the number of a credit is that of the rank, counted from the
+//          root.
+#include "collectives/node_tree.hpp"
+#include "collectives/scatter/scatter.hpp"
+#include "collectives/subtree_blocks.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+void write_flat(BlockWriter& writer, const GenerateRequest& request) {
+    constexpr std::uint32_t kData = 0;
+    const patterns::RelativeRank relative{request.rank, request.size, request.root};
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto credit = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    if (request.rank == request.root) {
+        writer->copy(writer.output(own), writer.input(own));
+        for (Rank number = 1; number < request.size; ++number) {
+            const Rank to = relative.rank_of(number);
+            writer.await_credit(to, credit(number));
+            writer->put(to, kData, writer.input(static_cast<std::uint32_t>(to)));
+        }
+    } else {
+        writer->wait(request.root, kData);
+        writer->copy(writer.output(own), writer.slot(kData, own));
+        writer.give_credit(request.root, credit(relative.number()));
+    }
+    if (request.size == 1) return;
+    writer->reserve_capacity(kData, 1);
+    writer.reserve_credits(credit(1), static_cast<std::uint32_t>(request.size - 1));
+}
+
+template <void (*kWrite)(BlockWriter&, const GenerateRequest&)>
+base::Result<plan::Program> generate_by(const AlgorithmSpec& spec, const GenerateRequest& request) {
+    return program_by_blocks({.collective = "scatter"}, spec, request, kWrite);
+}
+
+void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
+    SubtreeBlocks(writer, request).scatter();
+}
+
+void write_multi_object(BlockWriter& writer, const GenerateRequest& request) {
+    NodeTreeBlocks(writer, request).scatter();
+}
+
+}  // namespace
+
+Algorithm scatter_flat() {
+    return {
+        .collective = "scatter",
+        .name = "flat",
+        .summary = "the root puts each rank's block to it",
+        .source = "Hoefler and Moor, section 3.1.1",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate = &generate_by<write_flat>,
+    };
+}
+
+Algorithm scatter_binomial() {
+    return {
+        .collective = "scatter",
+        .name = "binomial",
+        .summary = "subtrees of halving size get their blocks",
+        .source = "Hoefler and Moor, section 3.1.3",
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate = &generate_by<write_binomial>,
+    };
+}
+
+Algorithm scatter_multi_object() {
+    return {
+        .collective = "scatter",
+        .name = "multi-object",
+        .summary = "every rank of a node passes on the blocks of some other nodes",
+        .source = "Huang et al., PiP-MColl, section III-A1",
+        .parameters = {{"segments", "1", kSegmentsHelp}},
+        .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
+        .generate = &generate_by<write_multi_object>,
+    };
+}
+
+}  // namespace weft::collectives

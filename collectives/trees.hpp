@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// trees.hpp - the trees that specs name, for algorithms of several collectives that go along one.
+//
+// Idea     Most algorithms along trees differ in the tree alone: the name of an entry and its
+//          parameters give a rule, and one generator a collective follows it.
+// Next     patterns/range_tree.hpp for the rules; trees.cpp of broadcast and reduce.
+#pragma once
+
+#include "collectives/algorithm.hpp"
+#include "collectives/patterns/range_tree.hpp"
+
+namespace weft::collectives {
+
+using Tree = base::Result<patterns::RangeTree>;
+/// A tree of so many ranks by the parameters of a spec.
+using TreeOf = Tree (*)(const AlgorithmSpec&, Rank size);
+
+inline Tree flat_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, std::max(size - 1, 1));
+}
+inline Tree chain_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, 1);
+}
+inline Tree binary_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::kary_tree(size, 2);
+}
+inline Tree binomial_tree(const AlgorithmSpec&, Rank size) {
+    return patterns::knomial_tree(size, 2);
+}
+inline Tree kary_tree(const AlgorithmSpec& spec, Rank size) {
+    const base::Result<Rank> k = radix_parameter(spec, 2, 1);
+    if (!k) return k.failure();
+    return patterns::kary_tree(size, *k);
+}
+inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
+    const base::Result<Rank> k = radix_parameter(spec, 4, 2);
+    if (!k) return k.failure();
+    return patterns::knomial_tree(size, *k);
+}
+inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
+    constexpr std::int64_t kCostMax = 10'000;
+    patterns::LogP costs;
+    const auto read = [&](std::string_view key, std::int64_t& cost, std::int64_t least) {
+        const auto given =
+            number_parameter(spec, key, {.fallback = cost, .least = least, .most = kCostMax});
+        if (given) cost = *given;
+        return given;
+    };
+    if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
+    if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
+    if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
+    return patterns::logp_tree(size, costs);
+}
+
+[[nodiscard]] inline std::vector<Parameter> logp_parameters() {
+    return {{"latency", "6", "time that a message travels, in any unit", "1,50"},
+            {"overhead", "2", "time that sending or receiving keeps a rank busy", "0"},
+            {"gap", "4", "time from one message of a rank to its next", "1,9"},
+            {"segments", "1", kSegmentsHelp, "3"}};
+}
+
+}  // namespace weft::collectives
