@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // overlap.cpp - what a progress thread costs and what it gains: run it with either WEFT_PROGRESS.
 //
-// Idea     Per size: the time of a blocking allreduce (what the thread costs), then of a started one
-//          behind which the rank computes for as long before it waits. `hidden` is the part of the
-//          communication that the computation covered: (blocking + computing - both) / blocking.
-//          Usage, for the two modes in turn:
-//              weft run -n 2 --nodes 2 -x WEFT_PROGRESS=thread -- perf_overlap [--rounds R] [--json]
-// Holds    Medians over rounds; of each round the slowest rank counts. The computation is a loop that
-//          makes no call, and sleeping stands for one that leaves its processor free (an accelerator).
+// Idea     Per size: the time of a blocking allreduce (what the thread costs), then of a started
+//          one after which the rank computes for as long before it waits. `hidden` is the part of
+//          the communication that the computation covered: (blocking + computing - both) /
+//          blocking. Usage, for the two modes in turn:
+//              weft run -n 2 --nodes 2 -x WEFT_PROGRESS=thread -- perf_overlap [OPTIONS]
+// Holds    Medians over rounds; of each round the slowest rank counts. The computation is a loop
+//          that makes no call, and sleeping stands for one that leaves its processor free (an
+//          accelerator).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -87,7 +88,7 @@ struct Figures {
     double computing_us = 0;
     double sleeping_us = 0;
 
-    /// The part of a blocking call that went on behind the computation.
+    /// The part of a blocking call that was hidden by the computation.
     [[nodiscard]] double hidden(double both_us) const {
         return (2 * alone_us - both_us) / alone_us;
     }

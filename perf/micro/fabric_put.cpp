@@ -2,7 +2,7 @@
 // fabric_put.cpp - half round trip of small puts: by immediate against by polling memory.
 //
 // Idea     Two forked processes on this host. Four ways to and fro, interleaved round by round, so
-//          that a machine that changes its mood changes it for all: (1) the port: try_put and poll;
+//          that a machine whose speed changes does so for all: (1) the port: try_put and poll;
 //          (2) libfabric alone, an injected write with an immediate; (3) libfabric alone, an
 //          injected write without one, and the target polls memory; (4) as (3), with a completion
 //          here, without which puts in flight cannot be bounded. (3) and (4) are yardsticks: no
@@ -10,9 +10,6 @@
 //          Usage: perf_fabric_put [rounds]
 // Holds    Prints medians over rounds and the ratios, and a cache-line ping-pong as calibrator.
 #include <fmt/format.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,12 +25,16 @@
 #include <cstring>
 #include <vector>
 
-#include "link/fabric/discover.hpp"
 #include "link/fabric/fabric.hpp"
+#include "perf/micro/bare_endpoint.hpp"
 
 namespace {
 
 using namespace weft;
+using micro::BareAddress;
+using micro::BareEndpoint;
+using micro::give_up;
+using micro::require;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTurns = 1000;
@@ -45,20 +46,8 @@ struct Meeting {
     alignas(64) std::atomic<std::uint32_t> ball;
     std::uint32_t card_bytes[2];
     std::byte card[2][1024];
-    std::byte raw_name[2][256];
-    std::size_t raw_name_bytes[2];
-    std::uint64_t raw_base[2];
-    std::uint64_t raw_key[2];
+    BareAddress bare[2];
 };
-
-[[noreturn]] void give_up(std::string_view text) {
-    fmt::print(stderr, "fabric_put: {}\n", text);
-    std::_Exit(3);
-}
-
-void require(int code, const char* call) {
-    if (code != 0) give_up(fmt::format("{}: {}", call, fi_strerror(-code)));
-}
 
 void meet(Meeting& meeting, int me) {
     const std::uint32_t turn = meeting.arrived[me].fetch_add(1) + 1;
@@ -74,58 +63,18 @@ std::string provider() {
     return named != nullptr ? named : "";
 }
 
-/// libfabric alone, as thin as it gets.
-class Raw {
+/// libfabric alone.
+class Raw : private BareEndpoint {
   public:
-    Raw(Meeting& meeting, int me) : buffer_(8192) {
-        auto found = link::discover({.provider = provider(), .one_host = true});
-        if (!found) give_up(found.failure().text);
-        fi_info* info = found->info.get();
-        fid_fabric* fabric = nullptr;
-        require(fi_fabric(info->fabric_attr, &fabric, nullptr), "fi_fabric");
-        fabric_.reset(fabric);
-        fid_domain* domain = nullptr;
-        require(fi_domain(fabric, info, &domain, nullptr), "fi_domain");
-        domain_.reset(domain);
-        fi_av_attr av_attributes{};
-        av_attributes.type = FI_AV_TABLE;
-        fid_av* av = nullptr;
-        require(fi_av_open(domain, &av_attributes, &av, nullptr), "fi_av_open");
-        av_.reset(av);
-        fi_cq_attr cq_attributes{};
-        cq_attributes.size = 1024;
-        cq_attributes.format = FI_CQ_FORMAT_DATA;
-        fid_cq* cq = nullptr;
-        require(fi_cq_open(domain, &cq_attributes, &cq, nullptr), "fi_cq_open");
-        cq_.reset(cq);
-        fid_ep* endpoint = nullptr;
-        require(fi_endpoint(domain, info, &endpoint, nullptr), "fi_endpoint");
-        endpoint_.reset(endpoint);
-        require(fi_ep_bind(endpoint, &av->fid, 0), "fi_ep_bind");
-        require(fi_ep_bind(endpoint, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
-        require(fi_enable(endpoint), "fi_enable");
-        fid_mr* region = nullptr;
-        require(fi_mr_reg(domain, buffer_.data(), buffer_.size(), FI_REMOTE_WRITE, 0, 0, 0, &region,
-                          nullptr),
-                "fi_mr_reg");
-        region_.reset(region);
-        meeting.raw_name_bytes[me] = sizeof meeting.raw_name[me];
-        require(fi_getname(&endpoint->fid, meeting.raw_name[me], &meeting.raw_name_bytes[me]),
-                "fi_getname");
-        meeting.raw_key[me] = fi_mr_key(region);
-        meeting.raw_base[me] =
-            found->grant.virtual_addresses ? reinterpret_cast<std::uint64_t>(buffer_.data()) : 0;
+    Raw(Meeting& meeting, int me) : BareEndpoint(provider(), 8192) {
+        meeting.bare[me] = address();
         meet(meeting, me);
-        if (fi_av_insert(av, meeting.raw_name[1 - me], 1, &peer_, 0, nullptr) != 1) {
-            give_up("fi_av_insert");
-        }
-        key_ = meeting.raw_key[1 - me];
-        base_ = meeting.raw_base[1 - me];
+        connect(meeting.bare[1 - me]);
     }
 
     bool progress() {
         fi_cq_data_entry entry;
-        const ssize_t got = fi_cq_read(cq_.get(), &entry, 1);
+        const ssize_t got = fi_cq_read(completions_.get(), &entry, 1);
         if (got == -FI_EAGAIN) return false;
         if (got < 0) give_up("completion with an error");
         return (entry.flags & FI_REMOTE_CQ_DATA) != 0;
@@ -175,16 +124,6 @@ class Raw {
     }
 
   private:
-    std::vector<std::byte> buffer_;
-    link::Fid<fid_fabric> fabric_;
-    link::Fid<fid_domain> domain_;
-    link::Fid<fid_av> av_;
-    link::Fid<fid_cq> cq_;
-    link::Fid<fid_ep> endpoint_;
-    link::Fid<fid_mr> region_;
-    fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::uint64_t key_ = 0;
-    std::uint64_t base_ = 0;
     std::array<fi_context2, 64> contexts_{};
     std::size_t turn_ = 0;
 };

@@ -1,51 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node, in one run.
+// put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node, in one
+// run.
 //
-// Idea     Two ranks under `weft run`. Each figure is taken both ways in turn, round by round, so that a
-//          machine that changes its mood changes it for both. The bare side is as thin as it gets: an
-//          endpoint of its own with the provider of the job, writes without any bookkeeping, and one write
-//          with an immediate, answered by another, to know that all have landed. On a node it is memcpy
-//          into the peer's mapped memory and a flag.
-//          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
+// Idea     Two ranks under `weft run`. Each figure is taken both ways in turn, round by round, so
+//          that a machine whose speed changes does so for both. The bare side is as thin as it
+//          gets: an endpoint of its own with the provider of the job, writes without any
+//          bookkeeping, and one write with an immediate, answered by another, to know that all have
+//          landed. On a node it is memcpy into the peer's mapped memory and a flag. Usage: weft run
+//          -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
 // Next     src/front/cli/bench_puts.hpp for the same figures without a bare side.
 #include <fmt/format.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_errno.h>
-#include <rdma/fi_rma.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "link/fabric/discover.hpp"
-#include "link/fabric/handles.hpp"
+#include "perf/micro/bare_endpoint.hpp"
 #include "weft/weft.hpp"
 
 namespace {
 
 using weft::Compare;
 using weft::Rank;
+using weft::micro::BareAddress;
+using weft::micro::BareEndpoint;
+using weft::micro::give_up;
+using weft::micro::require;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
 constexpr int kTurns = 500;  ///< of a latency
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
-
-[[noreturn]] void give_up(std::string_view text) {
-    fmt::print(stderr, "put_compare: {}\n", text);
-    std::_Exit(3);
-}
-void require(ssize_t code, const char* call) {
-    if (code != 0) give_up(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
-}
 
 std::size_t window_of(std::size_t bytes) {
     return std::clamp<std::size_t>(kWindowBytesMax / bytes, 1, 1024);
@@ -149,27 +141,15 @@ class Copy final : public Way {
 };
 
 /// libfabric alone.
-class Bare final : public Way {
+class Bare final : public Way, private BareEndpoint {
   public:
-    Bare(weft::Team world, const std::string& provider) : rank_(world.rank()), buffer_(kBytesMax) {
-        auto found = weft::link::discover({.provider = provider, .one_host = true});
-        if (!found) give_up(found.failure().text);
-        open(*found->info);
-        Card cards[2] = {};
-        Card& mine = cards[rank_];
-        mine.name_bytes = sizeof mine.name;
-        require(fi_getname(&endpoint_->fid, mine.name, &mine.name_bytes), "fi_getname");
-        mine.key = fi_mr_key(region_.get());
-        if (found->grant.virtual_addresses)
-            mine.base = reinterpret_cast<std::uint64_t>(buffer_.data());
+    Bare(weft::Team world, const std::string& provider)
+        : BareEndpoint(provider, kBytesMax), rank_(world.rank()) {
+        BareAddress addresses[2] = {};
+        addresses[rank_] = address();
         for (Rank root = 0; root < 2; ++root)
-            world.broadcast(&cards[root], sizeof(Card), weft::Type::uint8, root);
-        const Card& theirs = cards[1 - rank_];
-        key_ = theirs.key;
-        base_ = theirs.base;
-        if (fi_av_insert(addresses_.get(), theirs.name, 1, &peer_, 0, nullptr) != 1)
-            give_up("fi_av_insert");
-        inject_bytes_ = found->grant.inject_bytes;
+            world.broadcast(&addresses[root], sizeof(BareAddress), weft::Type::uint8, root);
+        connect(addresses[1 - rank_]);
     }
     void ping(std::size_t bytes) override {
         if (rank_ == 0) announce(bytes);
@@ -188,44 +168,6 @@ class Bare final : public Way {
     }
 
   private:
-    struct Card {
-        std::uint8_t name[128];
-        std::size_t name_bytes;
-        std::uint64_t key;
-        std::uint64_t base;
-    };
-
-    void open(fi_info& info) {
-        fid_fabric* fabric = nullptr;
-        require(fi_fabric(info.fabric_attr, &fabric, nullptr), "fi_fabric");
-        fabric_.reset(fabric);
-        fid_domain* domain = nullptr;
-        require(fi_domain(fabric, &info, &domain, nullptr), "fi_domain");
-        domain_.reset(domain);
-        fi_av_attr addresses{};
-        addresses.type = FI_AV_TABLE;
-        fid_av* av = nullptr;
-        require(fi_av_open(domain, &addresses, &av, nullptr), "fi_av_open");
-        addresses_.reset(av);
-        fi_cq_attr queue{};
-        queue.size = 4096;
-        queue.format = FI_CQ_FORMAT_DATA;
-        fid_cq* cq = nullptr;
-        require(fi_cq_open(domain, &queue, &cq, nullptr), "fi_cq_open");
-        completions_.reset(cq);
-        fid_ep* endpoint = nullptr;
-        require(fi_endpoint(domain, &info, &endpoint, nullptr), "fi_endpoint");
-        endpoint_.reset(endpoint);
-        require(fi_ep_bind(endpoint, &av->fid, 0), "fi_ep_bind");
-        require(fi_ep_bind(endpoint, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
-        require(fi_enable(endpoint), "fi_enable");
-        fid_mr* region = nullptr;
-        require(fi_mr_reg(domain, buffer_.data(), buffer_.size(), FI_WRITE | FI_REMOTE_WRITE, 0, 77,
-                          0, &region, nullptr),
-                "fi_mr_reg");
-        region_.reset(region);
-    }
-
     void progress() {
         std::array<fi_cq_data_entry, 16> entries;
         const ssize_t got = fi_cq_read(completions_.get(), entries.data(), entries.size());
@@ -275,17 +217,6 @@ class Bare final : public Way {
     }
 
     Rank rank_;
-    std::vector<std::byte> buffer_;
-    weft::link::Fid<fid_fabric> fabric_;
-    weft::link::Fid<fid_domain> domain_;
-    weft::link::Fid<fid_av> addresses_;
-    weft::link::Fid<fid_cq> completions_;
-    weft::link::Fid<fid_ep> endpoint_;
-    weft::link::Fid<fid_mr> region_;
-    fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::uint64_t key_ = 0;
-    std::uint64_t base_ = 0;
-    std::size_t inject_bytes_ = 0;
     std::array<fi_context2, 256> contexts_{};
     std::size_t next_ = 0;
     std::size_t open_ = 0;

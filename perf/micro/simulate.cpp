@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// simulate.cpp - how long the simulator's engines and the search for schedules take on this machine.
+// simulate.cpp - how long the simulator's engines and the search for schedules take on this
+// machine.
 //
-// Idea     Each case runs some times; the least and the median are printed, since a shared machine only
-//          adds. Generation is part of a case where the engine needs programs.
+// Idea     Each case runs some times; the least and the median are printed, since a shared machine
+//          only adds. Generation is part of a case where the engine needs programs.
 // Next     docs/simulator.md for the engines.
 #include "plan/simulate/simulate.hpp"
 

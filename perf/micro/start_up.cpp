@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// start_up.cpp - one rank of perf/startup: joins, makes a barrier and an allreduce, and says what it took.
+// start_up.cpp - one rank of perf/startup: joins, makes a barrier and an allreduce, and says what
+// it took.
 //
-// Idea     Every rank times its phases and reads its memory from /proc; rank 0 prints the largest time of
-//          each phase and the average memory of a rank. PERF_STARTED_NS in the environment is when the
-//          launcher was started, on the monotonic clock.
-// Why      PSS divides a shared page by those who have it mapped: summed over the ranks of a node it is
-//          what the job really takes. It rounds down per mapping, which with many ranks is all there is of
-//          a segment, so the touched pages of the own segment are counted apart.
+// Idea     Every rank times its phases and reads its memory from /proc; rank 0 prints the largest
+//          time of each phase and the average memory of a rank. PERF_STARTED_NS in the environment
+//          is when the launcher was started, on the monotonic clock.
+// Why      PSS divides a shared page by those who have it mapped: summed over the ranks of a node
+//          it is what the job really takes. It rounds down per mapping, which with many ranks is
+//          all there is of a segment, so the touched pages of the own segment are counted
+//          separately.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,10 +32,10 @@ using namespace weft;
 struct Memory {
     double pss = 0;      ///< bytes, all mappings
     double rss = 0;      ///< likewise, shared pages in full
-    double segment = 0;  ///< of the own segment, what somebody has touched
+    double segment = 0;  ///< of the own segment, what any process has touched
 };
 
-/// Bytes of the pages that are there, whoever has touched them.
+/// Bytes of the pages that are present, in any process.
 double touched_bytes(std::byte* start, std::uint64_t bytes) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages((bytes + page - 1) / page);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_bench.cpp - the peer: the same calls in the same measuring loop, made through MPI.
 //
-// Idea     One source for every MPI library. It takes the options of `weft bench` and prints the same
-//          fields, so that perf/compare treats both sides alike.
+// Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
+//          same fields, so that perf/compare treats both sides in the same way.
 // Why      A ratio is honest only if both sides are timed by one loop: that loop is
 //          base/measuring.hpp, and nothing else here reads the clock (but for the barrier's check).
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
@@ -26,11 +26,11 @@
 
 namespace {
 
+using weft::Collective;
 using weft::base::Measurement;
 using weft::base::MeasuringLoop;
 using weft::base::MeasuringOptions;
 using weft::peer::CallOptions;
-using weft::peer::Collective;
 using weft::peer::Job;
 
 struct Options {
@@ -45,11 +45,14 @@ struct Options {
     MeasuringOptions measuring;
 };
 
+const weft::collectives::CollectiveTraits& traits_of(const Options& options) {
+    return *weft::collectives::find_collective(options.collective);  // the parser has checked it
+}
+
 void declare(CLI::App& app, Options& options) {
     app.add_option("--collective", options.collective, "What to call")
         ->required()
-        ->check(CLI::IsMember(std::vector<std::string>(weft::peer::kCollectives.begin(),
-                                                       weft::peer::kCollectives.end())));
+        ->check(CLI::IsMember(weft::peer::collective_names()));
     app.add_option("--type", options.type, "Element type, by weft's name")->capture_default_str();
     app.add_option("--op", options.op, "Reduction")->capture_default_str();
     app.add_option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M")->capture_default_str();
@@ -77,13 +80,12 @@ std::string read_call(Options& options) {
     if (!type) return type.failure().within("--type").text;
     const auto op = weft::base::parse_op(options.op);
     if (!op) return op.failure().within("--op").text;
-    options.call.collective = weft::peer::collective_named(options.collective);
+    options.call.collective = traits_of(options).collective;
     options.call.type = *type;
     options.call.op = *op;
     if (weft::peer::mpi_type(*type) == MPI_DATATYPE_NULL)
         return fmt::format("--type: MPI has no {}", options.type);
-    return weft::peer::has_operation(options.call.collective) ? weft::peer::why_not(*type, *op)
-                                                              : std::string();
+    return traits_of(options).reduces() ? weft::peer::why_not(*type, *op) : std::string();
 }
 
 /// What is wrong with the options beyond their form; empty if nothing.
@@ -143,14 +145,13 @@ void print_line(const Measurement& measurement, std::uint64_t bytes) {
 
 /// Measures every size; rank 0 prints. True if all results were right.
 bool run(const Options& options, const Job& job) {
-    nlohmann::ordered_json object{
-        {"collective", options.collective},
-        {"ranks", job.size()},
-        {"library", library_version()},
-        {"type", options.type},
-        {"op", has_operation(options.call.collective) ? options.op : "none"},
-        {"loop", options.loop},
-        {"results", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json object{{"collective", options.collective},
+                                  {"ranks", job.size()},
+                                  {"library", library_version()},
+                                  {"type", options.type},
+                                  {"op", traits_of(options).reduces() ? options.op : "none"},
+                                  {"loop", options.loop},
+                                  {"results", nlohmann::ordered_json::array()}};
     const bool speaks = job.rank() == 0;
     if (speaks && !options.json)
         fmt::print("{} on {} ranks, {}\n{:>10} {:>12} {:>10} {:>10} {:>10} {:>10}\n",

@@ -1,53 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpi_calls.hpp - the calls that the peer times, made through MPI, each with inputs and expected results.
+// mpi_calls.hpp - the calls that the peer times, made through MPI, each with inputs and expected
+// results.
 //
-// Idea     Inputs and results are those of `weft bench`, from base/sample_elements.hpp; bytes are those of one
-//          block (of the vector, where there are no blocks), as there.
-// Holds    One subject for all collectives: what differs is a switch over constants, a nanosecond or less.
+// Idea     Inputs and results are the oracle's, as those of `weft bench` are; bytes are those of
+//          one block (of the vector, where there are no blocks), as there.
+// Holds    One subject for all collectives: what differs is a switch over constants, a nanosecond
+//          or less.
 // Next     mpi_bench.cpp for the program.
 #pragma once
 
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "base/clock.hpp"
-#include "base/sample_elements.hpp"
+#include "collectives/collective_traits.hpp"
+#include "lab/oracle/oracle.hpp"
 #include "perf/peer/mpi_types.hpp"
 
 namespace weft::peer {
 
-enum class Collective : std::uint8_t {
-    barrier,
-    broadcast,
-    reduce,
-    allreduce,
-    gather,
-    scatter,
-    allgather,
-    alltoall,
-    reduce_scatter,
-    scan,
-    exscan
-};
-inline constexpr std::array<std::string_view, 11> kCollectives = {
-    "barrier",   "broadcast", "reduce",         "allreduce", "gather", "scatter",
-    "allgather", "alltoall",  "reduce_scatter", "scan",      "exscan"};
-
-inline Collective collective_named(std::string_view name) {
-    return static_cast<Collective>(std::ranges::find(kCollectives, name) - kCollectives.begin());
-}
-inline bool has_operation(Collective collective) {
-    return collective == Collective::reduce || collective == Collective::allreduce ||
-           collective >= Collective::reduce_scatter;
+/// Those of MPI with one count, by weft's names.
+inline std::vector<std::string> collective_names() {
+    std::vector<std::string> names;
+    for (const auto& traits : collectives::kCollectives)
+        if (!traits.has_counts()) names.emplace_back(traits.name);
+    return names;
 }
 
 /// Page-aligned bytes: no side shall lose for its buffers' alignment.
@@ -96,7 +82,7 @@ class Barrier : public Job {
   public:
     void prepare(std::uint64_t) {}
     void call() { MPI_Barrier(MPI_COMM_WORLD); }
-    /// One rank comes late: nobody may leave before it has come. All ranks are on one machine,
+    /// One rank comes late: no rank may leave before it has come. All ranks are on one machine,
     /// whose clock they share.
     [[nodiscard]] bool check(std::uint64_t batch) {
         const std::uint64_t begin = now_ns();
@@ -121,25 +107,22 @@ struct CallOptions {
 class Call : public Job {
   public:
     Call(std::size_t bytes, const CallOptions& options)
-        : elements_(base::sample_elements(options.type)),
-          options_(options),
+        : options_(options),
           type_(mpi_type(options.type)),
           op_(mpi_op(options.op)),
-          count_(bytes / elements_.bytes),
-          in_(bytes * (has_blocks_in() ? ranks() : 1)),
-          out_(bytes * (has_blocks_out() ? ranks() : 1)) {}
+          oracle_(facts_of(bytes, options), rank()),
+          count_(static_cast<int>(oracle_.facts().count(0, 0))),
+          in_(oracle_.input_bytes()),
+          out_(std::max(oracle_.output_bytes(), oracle_.input_bytes())) {}
 
     void prepare(std::uint64_t batch) {
-        in_.clear();
         out_.clear();
-        if (is_broadcast() && rank() != options_.root) return;
-        const std::size_t count = has_blocks_in() ? count_ * ranks() : count_;
-        elements_.write(in_.data(), {rank(), 0, count, batch});
+        oracle_.write(batch, in_.data());
     }
     void call() {
         void* const in = in_.data();
         void* const out = out_.data();
-        const int count = static_cast<int>(count_);
+        const int count = count_;
         const int root = options_.root;
         const MPI_Comm world = MPI_COMM_WORLD;
         switch (options_.collective) {
@@ -176,85 +159,31 @@ class Call : public Job {
             case Collective::exscan:
                 MPI_Exscan(in, out, count, type_, op_, world);
                 break;
+            default:  // those with counts are refused
+                break;
         }
     }
     [[nodiscard]] bool check(std::uint64_t batch) {
-        const std::size_t count = has_blocks_out() ? count_ * ranks() : count_;
-        const std::byte* const found = is_broadcast() ? in_.data() : out_.data();
-        if (!has_result()) return true;
-        for (std::size_t first = 0; first < count;) {
-            // A tile lies within one block.
-            const std::size_t tile = std::min(kTile, count_ - first % count_);
-            std::byte expected[kTile * kElementMax] = {};
-            expect(expected, first, tile, batch);
-            if (!elements_.equal(found + first * elements_.bytes, expected, tile)) return false;
-            first += tile;
-        }
-        return true;
+        const bool one_buffer = options_.collective == Collective::broadcast;
+        return oracle_.holds(batch, one_buffer ? in_.data() : out_.data());
     }
 
   private:
-    static constexpr std::size_t kTile = 64;
-    static constexpr std::size_t kElementMax = 32;
-
-    [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(size()); }
-    [[nodiscard]] bool is_broadcast() const { return options_.collective == Collective::broadcast; }
-    [[nodiscard]] bool has_blocks_in() const {
-        return options_.collective == Collective::scatter ||
-               options_.collective == Collective::alltoall ||
-               options_.collective == Collective::reduce_scatter;
-    }
-    [[nodiscard]] bool has_blocks_out() const {
-        return options_.collective == Collective::gather ||
-               options_.collective == Collective::allgather ||
-               options_.collective == Collective::alltoall;
-    }
-    /// What MPI leaves in the output elsewhere is not defined.
-    [[nodiscard]] bool has_result() const {
-        const bool at_root = rank() == options_.root;
-        if (options_.collective == Collective::reduce || options_.collective == Collective::gather)
-            return at_root;
-        return options_.collective != Collective::exscan || rank() > 0;
+    [[nodiscard]] oracle::CallFacts facts_of(std::size_t bytes, const CallOptions& options) const {
+        const oracle::Samples& samples = oracle::samples_of(options.type);
+        return {.collective = options.collective,
+                .samples = &samples,
+                .op = options.op,
+                .size = size(),
+                .root = options.root,
+                .count = [count = bytes / samples.bytes](Rank, std::uint32_t) { return count; }};
     }
 
-    void expect(std::byte* to, std::size_t first, std::size_t tile, std::uint64_t batch) const {
-        const std::size_t own = static_cast<std::size_t>(rank()) * count_;
-        const auto block = static_cast<Rank>(first / count_);
-        switch (options_.collective) {
-            case Collective::broadcast:
-                return elements_.write(to, {options_.root, first, tile, batch});
-            case Collective::gather:
-            case Collective::allgather:
-                return elements_.write(to, {block, first % count_, tile, batch});
-            case Collective::scatter:
-                return elements_.write(to, {options_.root, own + first, tile, batch});
-            case Collective::alltoall:
-                return elements_.write(to, {block, own + first % count_, tile, batch});
-            case Collective::reduce_scatter:
-                return fold(to, size(), {0, own + first, tile, batch});
-            case Collective::scan:
-                return fold(to, rank() + 1, {0, first, tile, batch});
-            case Collective::exscan:
-                return fold(to, rank(), {0, first, tile, batch});
-            default:
-                return fold(to, size(), {0, first, tile, batch});
-        }
-    }
-    /// Over the first `count` ranks.
-    void fold(std::byte* to, int count, base::SampleRange range) const {
-        elements_.write(to, range);
-        for (range.rank = 1; range.rank < count; ++range.rank) {
-            std::byte other[kTile * kElementMax];
-            elements_.write(other, range);
-            elements_.fold(options_.op, to, other, range.count);
-        }
-    }
-
-    const base::SampleElements& elements_;
     CallOptions options_;
     MPI_Datatype type_;
     MPI_Op op_;
-    std::size_t count_;
+    oracle::Oracle oracle_;
+    int count_;
     Buffer in_;
     Buffer out_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_types.hpp - element types and operations by weft's names, as MPI has them.
 //
-// Holds    What the MPI standard lacks (16-bit floats, pairs with a 64-bit index) or does not define (bitwise
-//          operations on bool, logical ones on floating point) is refused, not imitated.
+// Holds    What the MPI standard lacks (16-bit floats, pairs with a 64-bit index) or does not
+//          define (bitwise operations on bool, logical ones on floating point) is refused, not
+//          imitated.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,55 +13,38 @@
 #include <string>
 
 #include "base/element_types.hpp"
+#include "lab/oracle/samples.hpp"
 
 namespace weft::peer {
 
 /// MPI_DATATYPE_NULL if MPI has no such type.
 inline MPI_Datatype mpi_type(Type type) {
-    switch (type) {
-        case Type::int8:
-            return MPI_INT8_T;
-        case Type::int16:
-            return MPI_INT16_T;
-        case Type::int32:
-            return MPI_INT32_T;
-        case Type::int64:
-            return MPI_INT64_T;
-        case Type::uint8:
-            return MPI_UINT8_T;
-        case Type::uint16:
-            return MPI_UINT16_T;
-        case Type::uint32:
-            return MPI_UINT32_T;
-        case Type::uint64:
-            return MPI_UINT64_T;
-        case Type::float32:
-            return MPI_FLOAT;
-        case Type::float64:
-            return MPI_DOUBLE;
-        case Type::longdouble:
-            return MPI_LONG_DOUBLE;
-        case Type::cfloat:
-            return MPI_C_FLOAT_COMPLEX;
-        case Type::cdouble:
-            return MPI_C_DOUBLE_COMPLEX;
-        case Type::boolean:
-            return MPI_C_BOOL;
-        case Type::float_int:
-            return MPI_FLOAT_INT;
-        case Type::double_int:
-            return MPI_DOUBLE_INT;
-        case Type::int16_int:
-            return MPI_SHORT_INT;
-        case Type::int32_int:
-            return MPI_2INT;
-        case Type::int64_int:
-            return sizeof(long) == 8 ? MPI_LONG_INT : MPI_DATATYPE_NULL;
-        case Type::longdouble_int:
-            return MPI_LONG_DOUBLE_INT;
-        default:
-            return MPI_DATATYPE_NULL;
-    }
+    const MPI_Datatype none = MPI_DATATYPE_NULL;
+    const std::array<MPI_Datatype, kBuiltinTypes> types = {MPI_INT8_T,
+                                                           MPI_INT16_T,
+                                                           MPI_INT32_T,
+                                                           MPI_INT64_T,
+                                                           MPI_UINT8_T,
+                                                           MPI_UINT16_T,
+                                                           MPI_UINT32_T,
+                                                           MPI_UINT64_T,
+                                                           MPI_FLOAT,
+                                                           MPI_DOUBLE,
+                                                           MPI_LONG_DOUBLE,
+                                                           MPI_C_FLOAT_COMPLEX,
+                                                           MPI_C_DOUBLE_COMPLEX,
+                                                           MPI_C_BOOL,
+                                                           none,
+                                                           none,
+                                                           MPI_FLOAT_INT,
+                                                           MPI_DOUBLE_INT,
+                                                           MPI_SHORT_INT,
+                                                           MPI_2INT,
+                                                           sizeof(long) == 8 ? MPI_LONG_INT : none,
+                                                           MPI_LONG_DOUBLE_INT,
+                                                           none,
+                                                           none};
+    return types[static_cast<std::size_t>(type)];
 }
 
 inline MPI_Op mpi_op(Op op) {
@@ -72,18 +56,13 @@ inline MPI_Op mpi_op(Op op) {
 
 /// Why MPI cannot reduce elements of this type by this operation; empty if it can.
 inline std::string why_not(Type type, Op op) {
-    const bool whole = type <= Type::uint64;
+    const bool logical = op == Op::land || op == Op::lor || op == Op::lxor;
+    const bool bitwise = op == Op::band || op == Op::bor || op == Op::bxor;
     const bool floating =
         type == Type::float32 || type == Type::float64 || type == Type::longdouble;
-    const bool complex = type == Type::cfloat || type == Type::cdouble;
-    const bool pair = type >= Type::float_int;
-    const bool arithmetic = op == Op::sum || op == Op::prod;
-    const bool logical = op == Op::land || op == Op::lor || op == Op::lxor;
-    const bool located = op == Op::minloc || op == Op::maxloc;
-    const bool defined =
-        (whole && !located) || (floating && (arithmetic || op == Op::min || op == Op::max)) ||
-        (complex && arithmetic) || (type == Type::boolean && logical) || (pair && located);
-    if (defined) return {};
+    if (oracle::has_operation(type, op) && !(floating && logical) &&
+        !(type == Type::boolean && bitwise))
+        return {};
     return fmt::format("--op: MPI does not define {} for {}", base::name_of(op),
                        base::name_of(type));
 }

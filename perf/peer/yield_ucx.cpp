@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// yield_ucx.cpp - a preload that makes MPI libraries over UCX give up their processor when they wait in vain.
+// yield_ucx.cpp - a preload that makes MPI libraries over UCX give up their processor when they
+// wait in vain.
 //
-// Idea     MPICH spins in ucp_worker_progress(). With more ranks than processors each wait then lasts until
-//          the kernel takes the processor away, some milliseconds, and every figure says only that. Here a
-//          call that found nothing to do yields.
-// Holds    perf/compare preloads it only where ranks outnumber processors: elsewhere it would cost the peer
-//          0.2 us and more.
+// Idea     MPICH spins in ucp_worker_progress(). With more ranks than processors each wait then
+//          lasts until the kernel takes the processor away, some milliseconds, and every figure
+//          says only that. Here a call that found nothing to do yields.
+// Holds    perf/compare preloads it only where ranks outnumber processors: elsewhere it would cost
+//          the peer 0.2 us and more.
 // Next     docs/measuring.md.
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the applications give the serial answers on 1..9 ranks in every layout, over each way that the
-// network tells what has landed, and under a foreign launcher. Method: launch them with --check, and read
+// Goal: the applications give the serial answers on 1..9 ranks in every layout, over each way to
+// notify over the network, and under a foreign launcher. Method: launch them with --check, and read
 // from their reports that something was compared. That a check can say no is tried here where an
 // option allows it, and on the comparing functions in tests/unit/apps.
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-constexpr const char* kMesh = SOURCE_FOLDER "/perf/apps/matrices/mesh_300.mtx";
+constexpr const char* kMesh = RANK_PROGRAMS "/mesh_300.mtx";
 
 /// An application with arguments that make a short run of real work.
 struct App {
@@ -77,32 +77,11 @@ Words command_of(const App& app, const Words& more) {
     return words;
 }
 
-struct Launch {
-    std::string name;
-    int ranks = 1;
-    int nodes = 1;
-    Words options;  ///< of weft run; none: mpirun
-    Words settings = {};
-    bool ordinary = false;
-};
-
 /// Ranks of each node: as even as it goes, or one node with a single rank.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
-    for (int n = 1; n <= 9; ++n) {
-        const std::string ranks = std::to_string(n);
-        for (int nodes = 1; nodes <= n; ++nodes) {
-            const bool ordinary = (nodes == 1 && (n == 1 || n == 4 || n == 9)) ||
-                                  (nodes == n && n == 3) || (nodes == 2 && n == 5) ||
-                                  (nodes == 3 && n == 7);
-            all.push_back({fmt::format("n{}_nodes{}", n, nodes),
-                           n,
-                           nodes,
-                           {"-n", ranks, "--nodes", std::to_string(nodes)},
-                           {},
-                           ordinary});
-        }
-    }
+    for (int n = 1; n <= 9; ++n)
+        for (int nodes = 1; nodes <= n; ++nodes) all.push_back(launch_of(n, nodes));
     all.push_back({"layout_1_6_2", 9, 3, {"--layout", "1,6,2"}});
     all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}});
     all.push_back({"layout_1_1_4", 6, 3, {"--layout", "1,1,4"}});
@@ -119,9 +98,16 @@ std::vector<Launch> launches() {
                        {"-n", "5", "--nodes", "3"},
                        {"WEFT_PROVIDER=tcp;ofi_rxm", std::string("WEFT_NOTIFY=") + notify}});
     all.push_back({"progress_thread", 4, 2, {"-n", "4", "--nodes", "2"}, {"WEFT_PROGRESS=thread"}});
-    all.push_back({"mpirun", 4, 1, {}, {}, true});
+    all.push_back({"mpirun", 4, 1, {}});
     all.push_back({"mpirun_regrouped", 4, 2, {}, {"WEFT_NODES=2"}});
     return all;
+}
+
+/// What runs without the long form.
+bool is_ordinary(const Launch& launch) {
+    constexpr std::string_view kOrdinary[] = {"n1_nodes1", "n4_nodes1", "n9_nodes1", "n3_nodes3",
+                                              "n5_nodes2", "n7_nodes3", "mpirun"};
+    return std::ranges::find(kOrdinary, launch.name) != std::end(kOrdinary);
 }
 
 using Case = std::tuple<App, Launch>;
@@ -129,16 +115,10 @@ class AppsTest : public testing::TestWithParam<Case> {};
 
 TEST_P(AppsTest, GivesTheSerialAnswer) {
     const auto& [app, launch] = GetParam();
-    if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
-    const Words program = command_of(app, {"--check", "--json"});
-    Outcome outcome;
-    if (launch.options.empty()) {
-        const auto ran = run_under_mpirun(launch.ranks, program, launch.settings);
-        if (!ran) GTEST_SKIP() << "no mpirun here";
-        outcome = *ran;
-    } else {
-        outcome = run_ranks(launch.options, program, launch.settings);
-    }
+    if (!is_ordinary(launch) && !long_forms()) GTEST_SKIP() << "only in the long form";
+    const std::optional<Outcome> ran = run_launch(launch, command_of(app, {"--check", "--json"}));
+    if (!ran) GTEST_SKIP() << "no mpirun here";
+    const Outcome& outcome = *ran;
     if (outcome.errors.find("offers no provider") != std::string::npos ||
         outcome.errors.find("does not promise") != std::string::npos)
         GTEST_SKIP() << outcome.errors;

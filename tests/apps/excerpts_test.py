@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Goal: what the guide shows of a file stands in that file. Method: each block behind `<!-- from: FILE -->`
+# Goal: what the guide shows of a file stands in that file. Method: each block after `<!-- from: FILE -->`
 # must be a run of lines of FILE, but for how far it is indented.
 import re
 import textwrap

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach who has it next.
+// freed.cpp - a program of three real ranks: puts into memory that is freed do not reach who has it
+// next.
 //
-// Idea     Rank 1 starts a long put to rank 2 and ends the memory at once; all allocate again and get the same
-//          place. Rank 2 clears it and looks at it when all of rank 1's puts have landed. Calls of teams
-//          go along a star around rank 0, so nothing of them queues up behind the put, as it
-//          would on the way from rank 1 to rank 2, where the network may keep the order.
-//          Usage: weft_freed free|release|let_go|team|team_let_go, with WEFT_ALLREDUCE and WEFT_BARRIER set
-// Holds    Exit status 1 and a line on stderr if a byte has changed, or if the memory was not the same.
+// Idea     Rank 1 starts a long put to rank 2 and ends the memory at once; all allocate again and
+//          get the same place. Rank 2 clears it and looks at it when all of rank 1's puts have
+//          landed. Calls of teams go along a star around rank 0, so nothing of them queues up after
+//          the put, as it would on the way from rank 1 to rank 2, where the network may keep the
+//          order. Usage: weft_freed free|release|destructor|team|team_destructor, with
+//          WEFT_ALLREDUCE and WEFT_BARRIER set
+// Holds    Exit status 1 and a line on stderr if a byte has changed, or if the memory was not the
+//          same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +44,7 @@ void* put_and_end(weft::Team world, std::string_view way, const std::vector<char
         world.release(place);
         return place;
     }
-    if (way == "let_go") return put_into(weft::Memory(world, kBytes).data());
+    if (way == "destructor") return put_into(weft::Memory(world, kBytes).data());
     weft::OwnedTeam team(*world.split(0, world.rank()));
     void* const place = put_into(team.allocate(kBytes));
     if (way == "team") team.free();
@@ -58,7 +61,7 @@ int run(std::string_view way) {
     world.barrier();
 
     void* const before = put_and_end(world, way, source);
-    if (way == "team_let_go") (void)world.split(-1, 0);  // ends what was let go of
+    if (way == "team_destructor") (void)world.split(-1, 0);  // ends what destructors have released
     const weft::Memory memory(world, kBytes);
     int wrong = 0;
     if (memory.data() != before) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// owners.cpp - a program of real ranks: what objects of the C++ interface do at their end, and that stale
-// ones are refused.
+// owners.cpp - a program of real ranks: what objects of the C++ interface do at their end, and that
+// stale ones are refused.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -36,9 +36,9 @@ void refused(std::string_view what, Status status, std::string_view word, Call c
     }
 }
 
-/// More teams and memory than fit at once, all let go of and never freed. Ranks let go at different
-/// times: the last one keeps each for a while.
-void let_go_of(Runtime& runtime) {
+/// More teams and memory than fit at once, all released by destructors and never freed. Ranks
+/// release at different times: the last one keeps each for a while.
+void release_without_free(Runtime& runtime) {
     Team world = runtime.world();
     std::vector<std::shared_ptr<OwnedTeam>> kept;
     for (int i = 0; i < 300; ++i) {
@@ -133,7 +133,7 @@ void stale_handles() {
     Team other = *world.split(0, 0);
     Request request = world.start(Call::barrier());
     Memory memory(other, 100);
-    let_go_of(*runtime);
+    release_without_free(*runtime);
     leave_by_exception(*runtime);
     share_memory(*runtime);
     persistent_calls(*runtime);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing behind.
+// team_leaks.cpp - a program of real ranks: thousands of splits, calls and frees leave nothing
+// behind.
 //
-// Idea     After some rounds that warm up caches, what is in use of the C heap, the resident memory, the
-//          table of regions and the symmetric heap are the same before and after many more.
-// Holds    A round that leaves one object behind would leave more than a hundred bytes; the bounds are
-//          below a tenth of that. "--leak" leaves some on purpose: then the program must notice.
+// Idea     After some rounds that warm up caches, what is in use of the C heap, the resident
+//          memory, the table of regions and the symmetric heap are the same before and after many
+//          more.
+// Holds    A round that leaves one object behind would leave more than a hundred bytes; the bounds
+//          are below a tenth of that. "--leak" leaves some on purpose: then the program must
+//          notice.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>

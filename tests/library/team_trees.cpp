@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// team_trees.cpp - a program of real ranks: random trees of teams, used in random order, against a serial
-// model of all ranks.
+// team_trees.cpp - a program of real ranks: random trees of teams, used in random order, against a
+// serial model of all ranks.
 //
-// Idea     All ranks draw the same script from one seed: split a team at random, call a collective on one,
-//          allocate or free on one, end one. Each rank takes part where it is a member. The model
-//          knows every rank's teams, their places in the table, and what each call must give.
-// Holds    Started calls stay open while other teams work. Members' memory has equal offsets, and no two
-//          blocks of a rank overlap. A split that finds no place fails on all members of the parent.
+// Idea     All ranks draw the same script from one seed: split a team at random, call a collective
+//          on one, allocate or free on one, end one. Each rank takes part where it is a member. The
+//          model knows every rank's teams, their places in the table, and what each call must give.
+// Holds    Started calls stay open while other teams work. Members' memory has equal offsets, and
+//          no two blocks of a rank overlap. A split that finds no place fails on all members of the
+//          parent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -219,7 +220,8 @@ class Forest {
         node.blocks.push_back(block);
     }
 
-    /// Offsets from the start of the rank's segment: the world's first block has the same everywhere.
+    /// Offsets from the start of the rank's segment: the world's first block has the same
+    /// everywhere.
     void check_symmetry(Node& node, const Block& block) {
         if (base_ == nullptr) return;
         const std::int64_t offset = block.here - base_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions behind malloc are those of the GNU C library.
+// malloc and its relatives call the functions of the GNU C library.
 #include "tests/ranks/allocation_counter.hpp"
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft bench` times what it is asked for, says so in the promised fields, checks results, and
-// refuses what it cannot time with one line. Method: launch it on real ranks with few iterations.
+// Goal: `weft bench` times what it is asked for, says so in the promised fields, checks results,
+// and refuses what it cannot time with one line. Method: launch it on real ranks with few
+// iterations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -56,25 +57,20 @@ int occurrences(const std::string& text, const std::string& part) {
     return found;
 }
 
-struct Place {
-    Words ranks;
-    int nodes;
-};
-
-class BenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> {};
+class BenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
 TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
-    const auto& [collective, place] = GetParam();
-    const Json object = object_of(place.ranks, {collective, "--bytes", "8,1K"});
+    const auto& [collective, launch] = GetParam();
+    const Json object = object_of(launch.options, {collective, "--bytes", "8,1K"});
     ASSERT_EQ(names_in(object),
               (std::vector<std::string>{"collective", "ranks", "nodes", "provider", "notify",
                                         "type", "op", "loop", "buffers", "counts", "delay_ns",
                                         "calibrator_ns", "results"}));
     EXPECT_EQ(object["collective"], collective);
     EXPECT_EQ(object["ranks"], 2);
-    EXPECT_EQ(object["nodes"], place.nodes);
-    EXPECT_EQ(object["provider"] == "none", place.nodes == 1) << object["provider"];
-    EXPECT_EQ(object["notify"] == "none", place.nodes == 1) << object["notify"];
+    EXPECT_EQ(object["nodes"], launch.nodes);
+    EXPECT_EQ(object["provider"] == "none", launch.nodes == 1) << object["provider"];
+    EXPECT_EQ(object["notify"] == "none", launch.nodes == 1) << object["notify"];
     EXPECT_EQ(object["type"], "double");
     EXPECT_EQ(object["op"], collective == "allreduce" ? "sum" : "none");
     EXPECT_EQ(object["loop"], "back-to-back");
@@ -99,20 +95,19 @@ TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, BenchTest,
                          testing::Combine(testing::Values("barrier", "broadcast", "allreduce"),
-                                          testing::Values(Place{{"-n", "2"}, 1},
-                                                          Place{{"-n", "2", "--nodes", "2"}, 2})),
+                                          testing::Values(launch_of(2, 1), launch_of(2, 2))),
                          [](const auto& chosen) {
                              return fmt::format("{}_{}_node", std::get<0>(chosen.param),
                                                 std::get<1>(chosen.param).nodes);
                          });
 
-class PutBenchTest : public testing::TestWithParam<std::tuple<std::string, Place>> {};
+class PutBenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
 TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
-    const auto& [bench, place] = GetParam();
-    const Json object = object_of(place.ranks, {bench, "--bytes", "8,1K"});
+    const auto& [bench, launch] = GetParam();
+    const Json object = object_of(launch.options, {bench, "--bytes", "8,1K"});
     EXPECT_EQ(object["collective"], bench);
-    EXPECT_EQ(object["nodes"], place.nodes);
+    EXPECT_EQ(object["nodes"], launch.nodes);
     EXPECT_EQ(object["type"], "none");
     const Json& results = object["results"];
     ASSERT_EQ(results.size(), 2U);
@@ -127,14 +122,14 @@ TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, PutBenchTest,
-    testing::Combine(testing::Values("put-latency", "put-rate", "put-bandwidth"),
-                     testing::Values(Place{{"-n", "2"}, 1}, Place{{"-n", "2", "--nodes", "2"}, 2})),
-    [](const auto& chosen) {
-        return fmt::format("{}_{}_node", as_name(std::get<0>(chosen.param)),
-                           std::get<1>(chosen.param).nodes);
-    });
+INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
+                         testing::Combine(testing::Values("put-latency", "put-rate",
+                                                          "put-bandwidth"),
+                                          testing::Values(launch_of(2, 1), launch_of(2, 2))),
+                         [](const auto& chosen) {
+                             return fmt::format("{}_{}_node", as_name(std::get<0>(chosen.param)),
+                                                std::get<1>(chosen.param).nodes);
+                         });
 
 TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
     // Another spec in between must not make the choice forgotten.
@@ -223,23 +218,23 @@ TEST(BenchCallsTest, RotatedBuffersAreRight) {
 }
 
 TEST(BenchCallsTest, BlocksOfDifferentSizesAreRight) {
-    const std::vector<std::pair<Words, Place>> cases{
-        {{"gather", "--root", "2"}, {{"-n", "3"}, 1}},
-        {{"scatter", "--root", "1", "--type", "int8"}, {{"-n", "4", "--nodes", "2"}, 2}},
-        {{"allgather", "--type", "float"}, {{"-n", "5"}, 1}},
-        {{"alltoall", "--type", "double_int", "--op", "minloc"}, {{"-n", "3"}, 1}},
-        {{"alltoall"}, {{"-n", "3", "--nodes", "3"}, 3}},
-        {{"reduce_scatter", "--type", "int32"}, {{"-n", "4"}, 1}},
-        {{"reduce_scatter"}, {{"-n", "1"}, 1}}};
-    for (const auto& [words, place] : cases) {
+    const std::vector<std::pair<Words, Launch>> cases{
+        {{"gather", "--root", "2"}, launch_of(3, 1)},
+        {{"scatter", "--root", "1", "--type", "int8"}, launch_of(4, 2)},
+        {{"allgather", "--type", "float"}, launch_of(5, 1)},
+        {{"alltoall", "--type", "double_int", "--op", "minloc"}, launch_of(3, 1)},
+        {{"alltoall"}, launch_of(3, 3)},
+        {{"reduce_scatter", "--type", "int32"}, launch_of(4, 1)},
+        {{"reduce_scatter"}, launch_of(1, 1)}};
+    for (const auto& [words, launch] : cases) {
         for (const char* counts : {"ragged", "same"}) {
             Words all = words;
             if (counts == std::string("same")) all[0] += "v";
             all.insert(all.end(), {"--counts", counts, "--bytes", "16,4K,256K"});
-            const Json object = object_of(place.ranks, all);
+            const Json object = object_of(launch.options, all);
             EXPECT_EQ(object["collective"], words[0] + "v");
             EXPECT_EQ(object["counts"], counts);
-            EXPECT_EQ(object["nodes"], place.nodes);
+            EXPECT_EQ(object["nodes"], launch.nodes);
             ASSERT_EQ(object["results"].size(), 3U);
             for (const Json& row : object["results"]) EXPECT_EQ(row["checked"], true) << object;
         }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choice.cpp - a program of real ranks that prints which algorithms its calls use.
 //
-// Idea     Each rank prints one JSON object: its rank, and for every collective and size the algorithm. The
-//          calls are made, too, so a choice that ranks make differently is reported by the library.
+// Idea     Each rank prints one JSON object: its rank, and for every collective and size the
+//          algorithm. The calls are made, too, so a choice that ranks make differently is reported
+//          by the library.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: real ranks choose alike, as `weft explain` says, and what is forced stays forced. Method: launch
-// choice.cpp over some layouts, compare what the ranks print with each other and with the command.
+// Goal: all ranks make the same choice, as `weft explain` says, and what is forced stays forced.
+// Method: launch choice.cpp over some layouts, compare what the ranks print with each other and
+// with the command.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // disagree.cpp - a program of real ranks of which the last makes another call than all others.
 //
-// Holds    Status 40: a rank got an Error about its arguments, as it should. 41: an Error of another
-//          kind. 0: nobody noticed. The text of the Error goes to stderr.
+// Holds    Status 40: a rank got an Error about its arguments, as it should. 41: an Error of
+//          another kind. 0: no rank noticed. The text of the Error goes to stderr.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -35,7 +35,7 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "root-goes-on") {
-        // The root waits for nobody: it is in the barrier when it is asked.
+        // The root waits for no rank: it is in the barrier when the others ask.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: unusable arguments are refused and harm nothing; a rank that is killed ends the job and leaves
-// nothing behind. Method: launch bad_arguments.cpp and rank_dies.cpp.
+// Goal: unusable arguments are refused and harm nothing; a rank that is killed ends the job and
+// leaves nothing behind. Method: launch bad_arguments.cpp and rank_dies.cpp.
 #include <gtest/gtest.h>
 
 #include "tests/ranks/leftovers.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kill_test.cpp - kill -9 of one rank of eight, at any moment.
 //
-// Goal: the job ends within seconds with the status of the killed rank; the launcher names it, and every
-// other rank says what it was waiting for; nothing is left. Method: random ranks and moments from
-// before the ranks run until well into their calls, on one node and on four virtual ones. The long form
-// makes 200 kills; WEFT_TESTS_SEED repeats a run.
+// Goal: the job ends within seconds with the status of the killed rank; the launcher names it, and
+// every other rank says what it was waiting for; nothing is left. Method: random ranks and moments
+// from before the ranks run until well into their calls, on one node and on four virtual ones. The
+// long form makes 200 kills; WEFT_TESTS_SEED repeats a run.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// leftovers.hpp - what a job could leave behind outside its temporary folder, and its last words.
+// leftovers.hpp - what a job could leave behind outside its temporary folder, and its last report.
 #pragma once
 
 #include <poll.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // litmus.cpp - a program of real ranks that tries the order of one-sided calls, pair by pair.
 //
-// Idea     Each test lets a rank see what another has put and compares it with what must be there by then.
-//          Every rank is writer and reader at the same time: rank r writes to rank r + distance and reads
-//          what rank r - distance wrote. Rank 0 prints how many values were compared, by test.
-//          Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck 1]
-// Holds    A wrong value is printed and ends the program with status 1. Waits are the library's, which
-//          reports them; whoever launches this has a deadline.
+// Idea     Each test lets a rank see what another has put and compares it with what must be there
+//          by then. Every rank is writer and reader at the same time: rank r writes to rank r +
+//          distance and reads what rank r - distance wrote. Rank 0 prints how many values were
+//          compared, by test. Usage: weft_litmus [--rounds N] [--storm N] [--distance N] [--stuck
+//          1]
+// Holds    A wrong value is printed and ends the program with status 1. Waits are the library's,
+//          which reports them; the test that launches this has a deadline.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -69,7 +70,7 @@ class Litmus {
         test("nbi_storm", [&] { nbi_storm(); });
         test("words", [&] { words(); });
     }
-    /// Nobody writes that: the library has to say what is waited for.
+    /// No rank writes that: the library has to say what is waited for.
     void wait_in_vain() {
         area_.flag = 4;
         if (world_.rank() == 0) world_.wait_until(&area_.flag, Compare::ge, 5);
@@ -106,7 +107,7 @@ class Litmus {
         for (std::size_t i = 0; i < count; ++i)
             expect(area_.data[i], value(before_, round, i), "word", i);
     }
-    /// Tells the rank before that its data of this round has been read.
+    /// Signals to the previous rank that its data of this round has been read.
     void give_credit(std::uint64_t round) {
         world_.put(&area_.credit, &round, sizeof round, before_);
     }
@@ -233,7 +234,7 @@ class Litmus {
                    "guarded word");
     }
 
-    /// What is put behind a fence is not seen before a signal that was sent before it.
+    /// What is put after a fence is not seen before a signal that was sent before it.
     void fence_behind_signal() {
         for (std::uint64_t round = 1; round <= rounds_; ++round) {
             world_.put_signal(nullptr, nullptr, 0, &area_.flag, round, SignalOp::set, next_);

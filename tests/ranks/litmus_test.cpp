@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one-sided calls keep their order on real ranks: on a node, between nodes, and mixed, over each
-// provider that is here and each way to tell what has landed. Method: launch litmus.cpp; read from its
-// report that every test compared something. What must go wrong if a fence does nothing is tried on the
-// virtual fabric (tests/virtual/onesided_test.cpp): a real one may be kind.
+// Goal: one-sided calls keep their order on real ranks: on a node, between nodes, and mixed, over
+// each provider that is here and each way to tell what has landed. Method: launch litmus.cpp; read
+// from its report that every test compared something. What must go wrong if a fence does nothing is
+// tried on the virtual fabric (tests/virtual/onesided_test.cpp): a real one may be kind.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-struct Launch {
+struct LitmusRun {
     std::string name;
     Words options;
     Words program;   ///< options of litmus
@@ -21,8 +21,8 @@ struct Launch {
     std::string provider = {};  ///< skipped where this is not here
 };
 
-std::vector<Launch> launches() {
-    std::vector<Launch> all{
+std::vector<LitmusRun> runs() {
+    std::vector<LitmusRun> all{
         {"one_node", {"-n", "4"}, {"--rounds", "100", "--storm", "100000"}, {}, true},
         {"alone", {"-n", "1"}, {}, {}, true},
         {"two_nodes", {"-n", "2", "--nodes", "2"}, {"--rounds", "30", "--storm", "5000"}, {}, true},
@@ -62,10 +62,10 @@ std::vector<Launch> launches() {
     return all;
 }
 
-class LitmusTest : public testing::TestWithParam<Launch> {};
+class LitmusTest : public testing::TestWithParam<LitmusRun> {};
 
 TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
-    const Launch& launch = GetParam();
+    const LitmusRun& launch = GetParam();
     if (!launch.ordinary && !long_forms()) GTEST_SKIP() << "only in the long form";
     Words program{rank_program("litmus")};
     program.insert(program.end(), launch.program.begin(), launch.program.end());
@@ -93,7 +93,7 @@ TEST(LitmusReportTest, AWaitThatTakesLongIsReported) {
     EXPECT_NE(outcome.errors.find(">= 5 (is 4)"), std::string::npos) << outcome.errors;
 }
 
-INSTANTIATE_TEST_SUITE_P(Launches, LitmusTest, testing::ValuesIn(launches()),
+INSTANTIATE_TEST_SUITE_P(Launches, LitmusTest, testing::ValuesIn(runs()),
                          [](const auto& chosen) { return chosen.param.name; });
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nested_specs.hpp - schedules of recursive multiplying with levels inside levels, for any number of ranks.
+// nested_specs.hpp - schedules of recursive multiplying with levels inside levels, for any number
+// of ranks.
 //
-// Idea     A level of either kind must come first on the level around it, and mRgGaB has done a factor
-//          when it opens; so only the inside of cTmB can hold another level. It leaves n' ranks, and
-//          every split or merged schedule of n' fits in there.
+// Idea     A level of either kind must come first on the level around it, and mRgGaB has done a
+//          factor when it opens; so only the inside of cTmB can hold another level. It leaves n'
+//          ranks, and every split or merged schedule of n' fits in there.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every way to notify that a provider promises gives right collectives on real ranks, and every
-// other is refused at start-up with its reason. Method: collective_matrix.cpp over each provider that is
-// here, one launch for a layout and all ways in it; the expected promises are written out by hand. The
-// ordinary run samples pairs of schedules and shapes, WEFT_TESTS_FULL=1 runs all of them on all layouts.
+// Goal: every way to notify that a provider promises gives right collectives on real ranks, and
+// every other is refused at start-up with its reason. Method: collective_matrix.cpp over each
+// provider that is here, one launch for a layout and all ways in it; the expected promises are
+// written out by hand. The ordinary run samples pairs of schedules and shapes, WEFT_TESTS_FULL=1
+// runs all of them on all layouts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,59 +19,26 @@
 namespace weft::test {
 namespace {
 
-struct Over {
+struct ProviderCase {
     std::string provider;
     Words promised;
     Words refused;
-    Words options;  ///< of weft run, for the ordinary run
-    int ranks;
-    int nodes;
+    Launch launch;  ///< for the ordinary run
 };
 
-const Over kProviders[] = {
+const ProviderCase kProviders[] = {
     {"tcp;ofi_rxm",
      {"cells", "immediate", "delivery", "ordered"},
      {"fence"},
-     {"--layout", "2,1,2"},
-     5,
-     3},
-    {"net",
-     {"cells", "immediate", "delivery", "ordered"},
-     {"fence"},
-     {"-n", "4", "--nodes", "4"},
-     4,
-     4},
-    {"shm",
-     {"cells", "immediate", "delivery", "ordered"},
-     {"fence"},
-     {"-n", "5", "--nodes", "5"},
-     5,
-     5},
-    {"udp;ofi_rxd",
-     {"cells", "immediate", "delivery"},
-     {"fence", "ordered"},
-     {"-n", "3", "--nodes", "3"},
-     3,
-     3},
-    {"sockets",
-     {"immediate", "delivery", "fence"},
-     {"cells", "ordered"},
-     {"-n", "2", "--nodes", "2"},
-     2,
-     2},
+     {"", 5, 3, {"--layout", "2,1,2"}}},
+    {"net", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
+    {"shm", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(5, 5)},
+    {"udp;ofi_rxd", {"cells", "immediate", "delivery"}, {"fence", "ordered"}, launch_of(3, 3)},
+    {"sockets", {"immediate", "delivery", "fence"}, {"cells", "ordered"}, launch_of(2, 2)},
 };
 
-struct Layout {
-    Words options;
-    int ranks;
-    int nodes;
-};
-const Layout kFullLayouts[] = {
-    {{"-n", "2", "--nodes", "2"}, 2, 2},
-    {{"-n", "4", "--nodes", "2"}, 4, 2},
-    {{"-n", "5", "--nodes", "5"}, 5, 5},
-    {{"--layout", "3,1,4"}, 8, 3},
-};
+const Launch kFullLaunches[] = {
+    launch_of(2, 2), launch_of(4, 2), launch_of(5, 5), {"", 8, 3, {"--layout", "3,1,4"}}};
 
 std::string joined(const Words& words) {
     std::string text;
@@ -82,18 +50,19 @@ bool is_absent(const Outcome& outcome) {
     return outcome.status == 3 && outcome.errors.find("offers no provider") != std::string::npos;
 }
 
-void PrintTo(const Over& over, std::ostream* out) {
+void PrintTo(const ProviderCase& over, std::ostream* out) {
     *out << over.provider;
 }
 
-class ProviderMatrix : public testing::TestWithParam<Over> {
+class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
   protected:
     /// Launches the matrix on one layout; false if the provider is not here.
-    bool run(const Words& options, int ranks, int nodes, const char* depth) {
-        const Over& over = GetParam();
+    bool run(const Launch& launch, const char* depth) {
+        const ProviderCase& over = GetParam();
         Words program{rank_program("collective_matrix"), "--notify", joined(over.promised)};
         if (*depth != 0) program.emplace_back(depth);
-        const Outcome outcome = run_ranks(options, program, {"WEFT_PROVIDER=" + over.provider});
+        const Outcome outcome =
+            run_ranks(launch.options, program, {"WEFT_PROVIDER=" + over.provider});
         if (is_absent(outcome)) return false;
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
         EXPECT_EQ(outcome.errors, "");
@@ -103,8 +72,8 @@ class ProviderMatrix : public testing::TestWithParam<Over> {
             const auto report = nlohmann::json::parse(line);
             const std::string notify = report.at("notify");
             EXPECT_EQ(report.at("provider"), over.provider);
-            EXPECT_EQ(report.at("ranks"), ranks);
-            EXPECT_EQ(report.at("nodes"), nodes);
+            EXPECT_EQ(report.at("ranks"), launch.ranks);
+            EXPECT_EQ(report.at("nodes"), launch.nodes);
             EXPECT_EQ(report.at("wrong"), 0);
             EXPECT_GT(report.at("checked"), 100);
             EXPECT_GT(report.at("writes"), 1000);
@@ -112,8 +81,8 @@ class ProviderMatrix : public testing::TestWithParam<Over> {
                 EXPECT_EQ(notify.rfind(over.promised[reports], 0), 0U) << notify;
             }
             fmt::print("  {}: {} on {} ranks, {} nodes: {} writes, {} results checked\n",
-                       over.provider, notify, ranks, nodes, report.at("writes").get<int>(),
-                       report.at("checked").get<int>());
+                       over.provider, notify, launch.ranks, launch.nodes,
+                       report.at("writes").get<int>(), report.at("checked").get<int>());
         }
         EXPECT_EQ(reports, over.promised.size());
         return true;
@@ -121,13 +90,11 @@ class ProviderMatrix : public testing::TestWithParam<Over> {
 };
 
 TEST_P(ProviderMatrix, EveryPromisedWayGivesWhatASerialFoldGives) {
-    const Over& over = GetParam();
-    if (!run(over.options, over.ranks, over.nodes, "--sample"))
+    const ProviderCase& over = GetParam();
+    if (!run(over.launch, "--sample"))
         GTEST_SKIP() << "libfabric has no provider " << over.provider;
     if (!long_forms() || over.provider == "sockets") return;  // that one is too slow for more
-    for (const Layout& layout : kFullLayouts) {
-        EXPECT_TRUE(run(layout.options, layout.ranks, layout.nodes, ""));
-    }
+    for (const Launch& launch : kFullLaunches) EXPECT_TRUE(run(launch, ""));
 }
 
 const link::Promise& promise_of(const link::Profile& profile, const std::string& notify) {
@@ -139,7 +106,7 @@ const link::Promise& promise_of(const link::Profile& profile, const std::string&
 }
 
 TEST_P(ProviderMatrix, AWayThatIsNotPromisedIsRefusedAtStartUpWithItsReason) {
-    const Over& over = GetParam();
+    const ProviderCase& over = GetParam();
     for (const std::string& notify : over.refused) {
         const Outcome outcome =
             run_ranks({"-n", "2", "--nodes", "2"}, {rank_program("hello")},

@@ -59,6 +59,25 @@ inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
     return run_command(command, settings);
 }
 
+/// A job to start; without options of `weft run`, under mpirun.
+struct Launch {
+    std::string name;
+    int ranks = 1;
+    int nodes = 1;
+    Words options;
+    Words settings = {};  ///< variables
+};
+inline Launch launch_of(int ranks, int nodes) {
+    return {"n" + std::to_string(ranks) + "_nodes" + std::to_string(nodes),
+            ranks,
+            nodes,
+            {"-n", std::to_string(ranks), "--nodes", std::to_string(nodes)}};
+}
+inline std::optional<Outcome> run_launch(const Launch& launch, const Words& program) {
+    if (launch.options.empty()) return run_under_mpirun(launch.ranks, program, launch.settings);
+    return run_ranks(launch.options, program, launch.settings);
+}
+
 /// Options in words, for names of tests.
 inline std::string as_name(const std::string& text) {
     std::string name;

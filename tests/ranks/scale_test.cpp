@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scale_test.cpp - jobs of many ranks start, call, and end, and an end that is asked for is quick there, too.
+// scale_test.cpp - jobs of many ranks start, call, and end, and an end that is asked for is quick
+// there, too.
 //
-// Goal: nothing that a job needs per rank (files, threads, addresses, connections) runs out, and the
-// time to start stays within a deadline. Method: jobs of 16 ranks on one node and 8 on four virtual ones;
-// the long form takes 128, and 32 on sixteen. Every rank checks its sums.
+// Goal: nothing that a job needs per rank (files, threads, addresses, connections) runs out, and
+// the time to start stays within a deadline. Method: jobs of 16 ranks on one node and 8 on four
+// virtual ones; the long form takes 128, and 32 on sixteen. Every rank checks its sums.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report_test.cpp - the handler of SIGTERM, without a job around it.
 //
-// Goal: each runtime of a process says where it is, the last one to answer ends the process by the signal,
-// and nobody else's handler is touched. Method: death tests in which the test plays the runtime.
+// Goal: each runtime of a process says where it is, the last one to answer ends the process by the
+// signal, and other handlers are not touched. Method: death tests in which the test plays the
+// runtime.
 #include "run/runtime/sigterm_report.hpp"
 
 #include <gtest/gtest.h>
@@ -26,14 +27,14 @@ struct sigaction disposition() {
 }
 
 /// A call of a runtime that looks whether it is asked, as an engine does.
-void wait_until_asked(SigtermReport& words) {
-    while (!words.status_request().asked.exchange(false)) ::poll(nullptr, 0, 1);
+void wait_until_asked(SigtermReport& report) {
+    while (!report.status_request().asked.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
-TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
+TEST(SigtermReportDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
     const auto die = [] {
-        SigtermReport words;
-        words.set_rank(307);
+        SigtermReport report;
+        report.set_rank(307);
         ::raise(SIGTERM);
         ::_exit(1);
     };
@@ -41,11 +42,11 @@ TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
                 "^weft: rank 307: in the application, outside any weft call\n$");
 }
 
-TEST(LastWordsDeathTest, AStageIsSaidByTheHandler) {
+TEST(SigtermReportDeathTest, AStageIsSaidByTheHandler) {
     const auto die = [] {
-        SigtermReport words;
-        words.set_rank(0);
-        words.set_stage("start-up: waiting for the others");
+        SigtermReport report;
+        report.set_rank(0);
+        report.set_stage("start-up: waiting for the others");
         ::raise(SIGTERM);
         ::_exit(1);
     };
@@ -53,32 +54,32 @@ TEST(LastWordsDeathTest, AStageIsSaidByTheHandler) {
                 "^weft: rank 0: start-up: waiting for the others\n$");
 }
 
-TEST(LastWordsDeathTest, ACallAnswersAndThenTheProcessDies) {
+TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
     const auto die = [] {
-        SigtermReport words;
-        static_cast<void>(words.status_request().enter());
+        SigtermReport report;
+        static_cast<void>(report.status_request().enter());
         ::raise(SIGTERM);
-        wait_until_asked(words);
-        words.answer("weft: rank 3: what the engine says");
+        wait_until_asked(report);
+        report.answer("weft: rank 3: what the engine says");
         ::_exit(1);
     };
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: what the engine says\n$");
 }
 
-TEST(LastWordsDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
+TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
     const auto die = [] {
-        SigtermReport words;
-        const bool outer = words.status_request().enter();
-        const bool inner = words.status_request().enter();
+        SigtermReport report;
+        const bool outer = report.status_request().enter();
+        const bool inner = report.status_request().enter();
         ::raise(SIGTERM);
-        if (words.status_request().leave(inner)) ::_exit(1);  // not out yet
-        if (!words.status_request().leave(outer)) ::_exit(2);
-        words.answer("left");
+        if (report.status_request().leave(inner)) ::_exit(1);  // not out yet
+        if (!report.status_request().leave(outer)) ::_exit(2);
+        report.answer("left");
     };
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^left\n$");
 }
 
-TEST(LastWordsDeathTest, AllRuntimesThatWaitReport) {
+TEST(SigtermReportDeathTest, AllRuntimesThatWaitReport) {
     const auto die = [] {
         SigtermReport first;
         SigtermReport second;
@@ -98,10 +99,10 @@ TEST(LastWordsDeathTest, AllRuntimesThatWaitReport) {
                 "^weft: rank 1: in a stage\nsecond\nthird\n$");
 }
 
-TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
+TEST(SigtermReportDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
     const auto die = [] {
-        SigtermReport words;
-        static_cast<void>(words.status_request().enter());
+        SigtermReport report;
+        static_cast<void>(report.status_request().enter());
         ::raise(SIGTERM);
         ::raise(SIGTERM);
         run::write_line("still here");
@@ -112,9 +113,9 @@ TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^still here\n$");
 }
 
-TEST(LastWordsDeathTest, AForkedChildDiesWithoutAWord) {
+TEST(SigtermReportDeathTest, AForkedChildDiesWithoutAReport) {
     const auto die = [] {
-        SigtermReport words;
+        SigtermReport report;
         const pid_t child = ::fork();
         if (child == 0) {
             ::raise(SIGTERM);
@@ -146,7 +147,7 @@ TEST(SigtermReport, AHandlerOfTheApplicationStaysWheneverItCame) {
     for (const bool early : {true, false}) {
         if (early) ::signal(SIGTERM, own);
         {
-            const SigtermReport words;
+            const SigtermReport report;
             if (!early) ::signal(SIGTERM, own);
             EXPECT_EQ(disposition().sa_handler, +own);
         }
@@ -155,7 +156,7 @@ TEST(SigtermReport, AHandlerOfTheApplicationStaysWheneverItCame) {
     }
     ::signal(SIGTERM, SIG_IGN);
     {
-        const SigtermReport words;
+        const SigtermReport report;
         EXPECT_EQ(disposition().sa_handler, SIG_IGN);
     }
     ::signal(SIGTERM, SIG_DFL);

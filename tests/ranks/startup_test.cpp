@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the README's program is the one that runs, and a job starts and ends quickly. Method: compare
-// the texts; time 20 launches of hello.cpp. The bound on the median is wide, since a machine may be
-// busy; that on the best is what a start should take.
+// Goal: the README's program is the one that runs, and a job starts and ends quickly. Method:
+// compare the texts; time 20 launches of hello.cpp. The bound on the median is wide, since a
+// machine may be busy; that on the best is what a start should take.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

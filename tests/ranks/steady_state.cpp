@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // steady_state.cpp - a program of real ranks that counts what short calls ask of the system.
 //
-// Idea     Blocks of calls between two readings of the counters. What the ranks counted is summed over
-//          them, and rank 0 prints one JSON object. First the counters are shown something to count.
+// Idea     Blocks of calls between two readings of the counters. What the ranks counted is summed
+//          over them, and rank 0 prints one JSON object. First the counters are shown something to
+//          count.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a short call between two ranks that spin allocates nothing and asks the system for nothing.
-// Method: launch steady_state.cpp, which counts both; first it shows the counters something to count.
+// Method: launch steady_state.cpp, which counts both; first it shows the counters something to
+// count.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stuck.cpp - a program of real ranks that get stuck, each mode in another way.
 //
-//   (none)               nobody gets stuck
+//   (none)               no rank gets stuck
 //   loop                 all ranks call for ever
 //   sleep RANK SECONDS   that rank sleeps between its calls while the others wait for it
 //   stop RANK SECONDS    likewise, stopped by a signal; a child of its own lets it go on

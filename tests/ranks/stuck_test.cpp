@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stuck_test.cpp - ranks that are told to end, and ranks that others wait for too long.
+// stuck_test.cpp - ranks that get SIGTERM, and ranks that others wait for too long.
 //
-// Goal: who is told to end says what it waits for, whoever tells it; a wait that takes too long is
-// reported and ends the job only on request; an application's own handler is left alone. Method: launch
-// stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
+// Goal: a rank that gets SIGTERM says what it waits for, whoever sent it; a wait that takes too
+// long is reported and ends the job only on request; an application's own handler is left alone.
+// Method: launch stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -153,15 +153,15 @@ TEST(EndingTest, ASecondInterruptKillsAtOnce) {
         << "the grace is two seconds";
 }
 
-// Open MPI 4.1 sends SIGKILL as soon as the first rank has ended after its SIGTERM: a rank that has no
-// processor then is not heard. So the lines count that come in some of a few launches.
+// Open MPI 4.1 sends SIGKILL as soon as the first rank has ended after its SIGTERM: a rank that has
+// no processor then is not reported. So the lines count that come in some of a few launches.
 TEST(EndingTest, MpirunAsksInTheSameWay) {
     if (std::system("command -v mpirun.openmpi >/dev/null") != 0)
         GTEST_SKIP() << "Open MPI's mpirun is not installed";
     Words command{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "4"};
     for (const std::string& word : stuck({"sleep", "2", "60"})) command.push_back(word);
-    std::string heard;
-    const auto hears = [&](const std::string& line) { return count_lines(heard, line) > 0; };
+    std::string reported;
+    const auto has_line = [&](const std::string& line) { return count_lines(reported, line) > 0; };
     for (int launch = 0; launch < 8; ++launch) {
         RunningProgram running(command, {}, launch_deadline_s());
         ASSERT_TRUE(running.wait_for_output("stuck"));
@@ -169,10 +169,10 @@ TEST(EndingTest, MpirunAsksInTheSameWay) {
         const Outcome outcome = running.wait();
         EXPECT_NE(outcome.status, 0);
         EXPECT_TRUE(running.nothing_left());
-        heard += outcome.errors;
-        if (hears(waiting_line("[013]", "2")) && hears(kInApplication)) return;
+        reported += outcome.errors;
+        if (has_line(waiting_line("[013]", "2")) && has_line(kInApplication)) return;
     }
-    ADD_FAILURE() << heard;
+    ADD_FAILURE() << reported;
 }
 
 struct Difference {

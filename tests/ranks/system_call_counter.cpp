@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handler returns through a system call, too: it and the one that makes the counted call lie in a
-// range of code whose calls the kernel lets through.
+// The handler returns through a system call, too: it and the one that makes the counted call lie in
+// a range of code whose calls the kernel lets through.
 #include "tests/ranks/system_call_counter.hpp"
 
 #include <numeric>

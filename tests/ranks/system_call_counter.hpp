@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // system_call_counter.hpp - counts the system calls that this thread makes, by number.
 //
-// Idea     The kernel turns every system call of a thread into a signal while a byte says so (system
-//          call user dispatch, Linux 5.11). The handler counts the call and then makes it, from code
-//          that is exempt.
-// Holds    Between start() and stop() the thread notices nothing but the time. Calls that the kernel
-//          answers without entering it (reading the clock) are not system calls and do not count.
+// Idea     The kernel turns every system call of a thread into a signal while a byte says so
+//          (system call user dispatch, Linux 5.11). The handler counts the call and then makes it,
+//          from code that is exempt.
+// Holds    Between start() and stop() the thread notices nothing but the time. Calls that the
+//          kernel answers without entering it (reading the clock) are not system calls and do not
+//          count.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ class SystemCallCounter {
     static constexpr std::size_t kNumbers = 512;
     using Counts = std::array<std::uint64_t, kNumbers>;  ///< by number; the last one: all above
 
-    /// Arms the dispatch for the calling thread; reason() says why not, if it did not work. One at a
-    /// time.
+    /// Arms the dispatch for the calling thread; reason() says why not, if it did not work. One at
+    /// a time.
     SystemCallCounter();
     ~SystemCallCounter();
     SystemCallCounter(const SystemCallCounter&) = delete;

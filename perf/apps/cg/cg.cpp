@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cg.cpp - solves A x = b by conjugate gradients; A is a Matrix Market file, spread over the ranks by rows.
+// cg.cpp - solves A x = b by conjugate gradients; A is a Matrix Market file, spread over the ranks
+// by rows.
 //
-// Idea     What a solver needs of a communication library: dot products (allreduce) and, in each product
-//          with the matrix, the neighbours' elements (puts with a signal, distributed_matrix.hpp).
-// Holds    Every rank reads the file and keeps its rows. With --check rank 0 solves the same system alone
-//          and compares: the solutions may differ by what rounding in another order makes.
+// Idea     What a solver needs of a communication library: dot products (allreduce) and, in each
+//          product with the matrix, the neighbours' elements (puts with a signal,
+//          distributed_matrix.hpp).
+// Holds    Every rank reads the file and keeps its rows. With --check rank 0 solves the same system
+//          alone and compares: the solutions may differ by what rounding in another order makes.
 // Next     README.md for how to run it.
 #include <fmt/format.h>
 
@@ -83,7 +85,8 @@ Part read_part(const Options& options, int rank, int ranks) {
     return part;
 }
 
-/// Collective. The ranks' files may be on different machines, so what one rank finds all must learn.
+/// Collective. The ranks' files may be on different machines, so what one rank finds all must
+/// learn.
 Part read_part_of_all(const Options& options, weft::Team team) {
     Part part;
     std::string problem;
@@ -96,14 +99,16 @@ Part read_part_of_all(const Options& options, weft::Team team) {
     return part;
 }
 
-/// Elements [begin, end) of the right side: not all alike, and the same for any number of ranks.
+/// Elements [begin, end) of the right side: of different values, and the same for any number of
+/// ranks.
 std::vector<double> right_side(std::int64_t begin, std::int64_t end) {
     std::vector<double> b;
     for (std::int64_t row = begin; row < end; ++row) b.push_back(static_cast<double>(1 + row % 7));
     return b;
 }
 
-/// Collective: the whole vector on rank 0, nothing elsewhere. Rank 0 gets, the others stay in the barrier.
+/// Collective: the whole vector on rank 0, nothing elsewhere. Rank 0 gets, the others stay in the
+/// barrier.
 std::vector<double> gather(weft::Team team, const Blocks& blocks, std::span<const double> mine) {
     const auto largest = static_cast<std::size_t>(std::max<std::int64_t>(blocks.largest(), 1));
     const weft::Memory memory(team, largest * sizeof(double));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // conjugate_gradient.hpp - the method of conjugate gradients, on a team and in one process.
 //
-// Idea     Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems (1952), section 3:
-//          one product with the matrix and two dot products an iteration. On a team every rank has a
-//          block of each vector; a dot product is an allreduce.
-// Why      The serial form is a second one, written apart, so that a mistake is not made twice.
-// Holds    An allreduce gives all ranks the same bits, so all take the same decisions without a word. It
-//          is also what DistributedMatrix asks for between two products.
+// Idea     Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems (1952),
+//          section 3: one product with the matrix and two dot products an iteration. On a team
+//          every rank has a block of each vector; a dot product is an allreduce.
+// Why      The serial form is a second one, written independently, so that a mistake is not made
+//          twice.
+// Holds    An allreduce gives all ranks the same bits, so all take the same decisions without a
+//          word. It is also what DistributedMatrix asks for between two products.
 #pragma once
 
 #include <cstdint>

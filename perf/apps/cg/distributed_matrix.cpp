@@ -56,8 +56,9 @@ void DistributedMatrix::take_apart(const SparseRows& rows, std::span<const std::
     }
 }
 
-/// Each rank leaves with every owner which part of its list concerns it, and the owner gets that part: the
-/// list need not fit anywhere at the owner, and nobody has to know beforehand how many will ask.
+/// Each rank leaves with every owner which part of its list concerns it, and the owner gets that
+/// part: the list need not fit anywhere at the owner, and no rank has to know beforehand how many
+/// will read it.
 void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
                                         const Blocks& blocks) {
     struct Part {
@@ -81,7 +82,7 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
         at = static_cast<std::size_t>(end);
     }
     team_.quiet();
-    team_.barrier();  // everybody has asked
+    team_.barrier();  // all ranks have asked
 
     for (weft::Rank rank = 0; rank < team_.size(); ++rank) {
         const Part part = parts[static_cast<std::size_t>(rank)];
@@ -97,7 +98,7 @@ void DistributedMatrix::learn_who_needs(std::span<const std::int64_t> needed,
         needers_.push_back(std::move(needer));
     }
     list_memory
-        .free();  // collective: returns when all have entered, so nobody reads lists any more
+        .free();  // collective: returns when all have entered, so no rank reads lists any more
     part_memory.free();
 }
 

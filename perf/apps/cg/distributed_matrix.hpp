@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// distributed_matrix.hpp - a sparse matrix with its rows spread over a team, and its product with a vector.
+// distributed_matrix.hpp - a sparse matrix with its rows spread over a team, and its product with a
+// vector.
 //
-// Idea     A rank has a block of rows and the same block of every vector. For its rows it also needs some
-//          elements of others' blocks: its halo. Who has them puts them there in each product and adds
-//          one to the halo's signal; the rank multiplies what needs no halo meanwhile, then waits until
-//          the signal has counted everybody who puts.
-// Why      A put with a signal needs neither a receive nor a barrier: data and the word that says so
-//          travel in one direction.
-// Holds    Between two products the caller makes a call that no rank completes before all have entered
-//          it (the dot product of every solver): whoever is behind it knows that the halo of the
-//          last product has been read, so one halo is enough. Any rank may have no rows.
+// Idea     A rank has a block of rows and the same block of every vector. For its rows it also
+//          needs some elements of others' blocks: its halo. Who has them puts them there in each
+//          product and adds one to the halo's signal; the rank multiplies what needs no halo
+//          meanwhile, then waits until the signal has counted all ranks that put.
+// Why      A put with a signal needs neither a receive nor a barrier: data and the word that says
+//          so travel in one direction.
+// Holds    Between two products the caller makes a call that no rank completes before all have
+//          entered it (the dot product of every solver): a rank that has left it knows that the
+//          halo of the last product has been read, so one halo is enough. Any rank may have no
+//          rows.
 // Next     conjugate_gradient.hpp for the solver; docs/guide/programming.md.
 #pragma once
 
@@ -28,7 +30,7 @@ class DistributedMatrix {
     /// Collective. rows: of this rank's block, with columns of the whole matrix.
     DistributedMatrix(weft::Team team, const SparseRows& rows, const Blocks& blocks);
 
-    /// y = A x; x and y are this rank's blocks. Called by all members alike.
+    /// y = A x; x and y are this rank's blocks. Collective.
     void multiply(std::span<const double> x, std::span<double> y);
 
     /// Elements that this rank gets from others in each product.

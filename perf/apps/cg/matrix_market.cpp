@@ -135,7 +135,7 @@ std::optional<Entry> MatrixMarketReader::next() {
         throw error(0, fmt::format("ends after {} entries, expected {}", read_, listed_));
     }
     if (read_ == listed_)
-        throw here(fmt::format("something behind the last of {} entries", listed_));
+        throw here(fmt::format("something after the last of {} entries", listed_));
     const auto words = words_of(text_);
     const std::size_t expected = field_ == Field::pattern ? 2 : 3;
     if (words.size() != expected)

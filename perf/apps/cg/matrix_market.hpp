@@ -2,11 +2,11 @@
 // matrix_market.hpp - reads sparse matrices in the Matrix Market exchange format.
 //
 // Idea     One entry at a time, so that a rank that needs some rows does not hold them all.
-// Holds    Coordinate format; real, integer or pattern (each entry is 1); general or symmetric (entries of
-//          the lower triangle only, as the format wants them). Anything else, and whatever does not
-//          fit the size line, is a FormatError that names file and line.
-// Next     Boisvert, Pozo and Remington, The Matrix Market Exchange Formats: Initial Design (1996), for the
-//          format; sparse_rows.hpp for what is made of the entries.
+// Holds    Coordinate format; real, integer or pattern (each entry is 1); general or symmetric
+//          (entries of the lower triangle only, as the format wants them). Anything else, and
+//          whatever does not fit the size line, is a FormatError that names file and line.
+// Next     Boisvert, Pozo and Remington, The Matrix Market Exchange Formats: Initial Design (1996),
+//          for the format; sparse_rows.hpp for what is made of the entries.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin, s
     const auto take = [&](const Entry& entry) {
         if (entry.row >= begin && entry.row < end) entries.push_back(entry);
     };
-    // Each entry goes in and its mirror image out: of a symmetric matrix nothing is left. This needs no
-    // memory, where looking for the mirror images would need all entries.
+    // Each entry goes in and its mirror image out: of a symmetric matrix nothing is left. This
+    // needs no memory, where looking for the mirror images would need all entries.
     std::uint64_t left = 0;
     while (const auto entry = reader.next()) {
         take(*entry);

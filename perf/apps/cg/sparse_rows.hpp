@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sparse_rows.hpp - consecutive rows of a sparse matrix, entries by row, and their product with a vector.
+// sparse_rows.hpp - consecutive rows of a sparse matrix, entries by row, and their product with a
+// vector.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace apps {
 
-/// Columns are whatever the owner of the rows counts in: those of the matrix, or places of a vector.
+/// Columns are whatever the owner of the rows counts in: those of the matrix, or places of a
+/// vector.
 struct SparseRows {
     std::vector<std::size_t> starts{0};  ///< of each row in the two below, and the end of the last
     std::vector<std::int64_t> columns;   ///< ascending in each row
@@ -35,8 +37,9 @@ struct SparseRows {
     }
 };
 
-/// The rows [begin, end) of a symmetric matrix; reads all of it. A file of a general matrix may be given if
-/// what it lists is symmetric. FormatError if not, or if an entry of these rows is listed twice.
+/// The rows [begin, end) of a symmetric matrix; reads all of it. A file of a general matrix may be
+/// given if what it lists is symmetric. FormatError if not, or if an entry of these rows is listed
+/// twice.
 [[nodiscard]] SparseRows read_symmetric_rows(MatrixMarketReader& reader, std::int64_t begin,
                                              std::int64_t end);
 

@@ -17,8 +17,8 @@ constexpr int kWrong = 1;
 constexpr int kUnusable = 2;
 constexpr int kEnvironmentFailed = 3;
 
-int work_as_told(CLI::App& line, int argc, char** argv, weft::Runtime& runtime,
-                 const std::function<Check(weft::Runtime&)>& work) {
+int parse_and_work(CLI::App& line, int argc, char** argv, weft::Runtime& runtime,
+                   const std::function<Check(weft::Runtime&)>& work) {
     const bool speaks = runtime.world().rank() == 0;
     try {
         line.parse(argc, argv);
@@ -46,7 +46,7 @@ std::string to_text(const Report& value) {
 int run(CLI::App& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work) {
     try {
         weft::Runtime runtime;
-        const int status = work_as_told(line, argc, argv, runtime, work);
+        const int status = parse_and_work(line, argc, argv, runtime, work);
         runtime.finalize();  // rank 0 has spoken before any rank leaves
         return status;
     } catch (const weft::Error& error) {

@@ -29,17 +29,17 @@ inline void require_same_length(std::span<const double> have, std::span<const do
     return different;
 }
 
-/// The largest distance of two elements, relative to the largest element that is wanted. Infinite where
-/// something is not a number, so that it is larger than any tolerance.
+/// The largest distance of two elements, relative to the largest element that is wanted. Infinite
+/// where something is not a number, so that it is larger than any tolerance.
 [[nodiscard]] inline double relative_difference(std::span<const double> have,
                                                 std::span<const double> want) {
     detail::require_same_length(have, want);
     double distance = 0;
     double scale = 0;
     for (std::size_t i = 0; i < have.size(); ++i) {
-        const double apart = std::abs(have[i] - want[i]);
-        if (!std::isfinite(apart)) return std::numeric_limits<double>::infinity();
-        distance = std::max(distance, apart);
+        const double gap = std::abs(have[i] - want[i]);
+        if (!std::isfinite(gap)) return std::numeric_limits<double>::infinity();
+        distance = std::max(distance, gap);
         scale = std::max(scale, std::abs(want[i]));
     }
     return distance == 0 ? 0 : distance / scale;

@@ -53,7 +53,7 @@ Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::si
       signal_memory_(team, kBoxes * sizeof(Signal)),
       signals_(signal_memory_.as<Signal>()) {
     std::ranges::fill(signals_, Signal{0});
-    team_.barrier();  // nobody puts before all signals are clear
+    team_.barrier();  // no rank puts before all signals are clear
 }
 
 void Halo::put_edges(const Field& field, std::uint64_t step) {

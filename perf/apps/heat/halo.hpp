@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // halo.hpp - the edges that neighbours on a grid of ranks put to each other, step after step.
 //
-// Idea     For each side of its piece a rank has two boxes, for even and for odd steps, each with a signal.
-//          A neighbour puts its edge into one with the number of the step as signal; the rank waits
-//          for that number.
-// Why      With two boxes no barrier is needed in the loop. A neighbour puts step t + 2 into the box of step
-//          t only when it has done step t + 1, for which it needed this rank's edge of step t + 1,
-//          which this rank put when it was done with step t: it has read the box.
-// Holds    Of one box at most one put is under way, so a signal can be set, not added to; between two boxes
-//          the order of puts does not matter.
+// Idea     For each side of its piece a rank has two boxes, for even and for odd steps, each with a
+//          signal. A neighbour puts its edge into one with the number of the step as signal; the
+//          rank waits for that number.
+// Why      With two boxes no barrier is needed in the loop. A neighbour puts step t + 2 into the
+//          box of step t only when it has done step t + 1, for which it needed this rank's edge of
+//          step t + 1, which this rank put when it was done with step t: it has read the box.
+// Holds    Of one box at most one put is under way, so a signal can be set, not added to; between
+//          two boxes the order of puts does not matter.
 // Next     heat.cpp for the loop; docs/guide/programming.md.
 #pragma once
 
@@ -27,7 +27,8 @@ inline constexpr std::array kSides{Side::north, Side::south, Side::west, Side::e
 
 class Halo {
   public:
-    /// Collective. neighbours: rank at each side, or -1; edge_cells_max: the longest edge of any rank.
+    /// Collective. neighbours: rank at each side, or -1; edge_cells_max: the longest edge of any
+    /// rank.
     Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max);
 
     /// Puts this rank's edges to the neighbours. Steps count from 0.

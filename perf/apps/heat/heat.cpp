@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heat.cpp - heat spreads over a plate that is cut into a grid of pieces, one for each rank.
 //
-// Idea     Each step puts the edges, computes what needs no neighbour, waits for the neighbours' edges, and
-//          computes the rest. Ranks run apart by a step at most, and no barrier holds them together.
-// Holds    With --check rank 0 computes the whole plate alone: the temperatures must have the same bits.
+// Idea     Each step puts the edges, computes what needs no neighbour, waits for the neighbours'
+//          edges, and computes the rest. Ranks are at most one step ahead of others, and no barrier
+//          holds them together.
+// Holds    With --check rank 0 computes the whole plate alone: the temperatures must have the same
+//          bits.
 // Next     halo.hpp for why no barrier is needed; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -149,7 +151,8 @@ std::vector<double> compute_serially(const Options& options) {
     return cells;
 }
 
-/// Collective: the whole plate on rank 0, nothing elsewhere. mine: the symmetric memory of the pieces.
+/// Collective: the whole plate on rank 0, nothing elsewhere. mine: the symmetric memory of the
+/// pieces.
 std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> mine) {
     team.barrier();  // all are done
     std::vector<double> cells;
@@ -165,7 +168,7 @@ std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> 
                             cells.begin() + (area.row + row) * grid.columns.items() + area.column);
         }
     }
-    team.barrier();  // nobody's memory goes before it was read
+    team.barrier();  // no rank frees its memory before it was read
     return cells;
 }
 

@@ -3,9 +3,9 @@
 //
 // Idea     The explicit scheme for the heat equation: each cell moves towards the mean of its four
 //          neighbours. The surroundings of the plate keep their temperature.
-// Holds    One function computes a cell, wherever it lies and whoever asks; so a plate in pieces gives the
-//          bits of a whole one. (Compiled without contraction of products and sums, which a compiler
-//          might do in one place and not in another.)
+// Holds    One function computes a cell, wherever it lies and on any rank; so a plate in pieces
+//          gives the bits of a whole one. (Compiled without contraction of products and sums, which
+//          a compiler might do in one place and not in another.)
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,9 @@ class Field {
         return cells_[static_cast<std::size_t>((row + 1) * (area_.width + 2) + column + 1)];
     }
 
-    /// As everything begins, on the plate and around it: no cell is the mean of its neighbours, so all change
-    /// from the first step on, and whatever comes too late or from the wrong place is seen.
+    /// As everything begins, on the plate and around it: no cell is the mean of its neighbours, so
+    /// all change from the first step on, and whatever comes too late or from the wrong place is
+    /// seen.
     void begin() const {
         for (std::int64_t row = -1; row <= area_.height; ++row) {
             for (std::int64_t column = -1; column <= area_.width; ++column) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record_file.hpp - a file of records of which each rank reads and writes a part.
 //
-// Holds    What is wrong is a text that is not empty, for all_or_none(): a rank whose machine lacks the
-//          file must not leave the others alone.
+// Holds    What is wrong is a text that is not empty, for all_or_none(): a rank whose machine lacks
+//          the file must not leave the others alone.
 #pragma once
 
 #include <cstdint>

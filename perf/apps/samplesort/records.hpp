@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// records.hpp - records of one size, one behind the other, and what can be done with them in one process.
+// records.hpp - records of one size, one after the other, and what can be done with them in one
+// process.
 //
-// Idea     A record is so many bytes, of which the first are its key; keys compare as bytes. Sorting moves
-//          numbers of records and copies each record once, at the end.
+// Idea     A record is so many bytes, of which the first are its key; keys compare as bytes.
+//          Sorting moves numbers of records and copies each record once, at the end.
 // Holds    Sorting and merging are stable: records of one key keep their order.
 #pragma once
 
@@ -68,8 +69,8 @@ struct Digest {
 };
 [[nodiscard]] Digest digest(const Records& records);
 
-/// Records of a counter-based generator: `first` and those behind it, so that any number of ranks makes the same
-/// file. distinct: how many different keys there are; 0: as many as records.
+/// Records of a counter-based generator: `first` and those after it, so that any number of ranks
+/// makes the same file. distinct: how many different keys there are; 0: as many as records.
 struct MadeRecords {
     std::uint64_t seed = 1;
     std::uint64_t distinct = 0;

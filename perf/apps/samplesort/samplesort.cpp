@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// samplesort.cpp - sorts a file of records by their keys, each rank a part of it, into another file.
+// samplesort.cpp - sorts a file of records by their keys, each rank a part of it, into another
+// file.
 //
-// Idea     Each rank reads its part and sorts it. From samples of all parts (allgatherv) every rank finds the
-//          same splitters, cuts its part by them and sends each rank its share (alltoallv); shares are
-//          merged, and where a rank's share belongs in the output is the sum of those before (exscan).
-// Holds    The output is the same for any number of ranks: records of one key keep their order. With --check
-//          the ranks read the output again, cut in another way than they have written it: keys must not
-//          descend, and a digest that no order changes must be that of what was read.
+// Idea     Each rank reads its part and sorts it. From samples of all parts (allgatherv) every rank
+//          finds the same splitters, cuts its part by them and sends each rank its share
+//          (alltoallv); shares are merged, and where a rank's share belongs in the output is the
+//          sum of those before (exscan).
+// Holds    The output is the same for any number of ranks: records of one key keep their order.
+//          With --check the ranks read the output again, cut in another way than they have written
+//          it: keys must not descend, and a digest that no order changes must be that of what was
+//          read.
 // Next     splitters.hpp for how shares are made even; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -133,7 +136,8 @@ Records gather_samples(weft::Team team, const apps::SortedPart& part, const Bloc
     return all;
 }
 
-/// Collective: each rank gets its share of every rank's sorted part; starts: of the shares in this one's.
+/// Collective: each rank gets its share of every rank's sorted part; starts: of the shares in this
+/// one's.
 Records exchange(weft::Team team, const Records& sorted, const std::vector<std::size_t>& starts) {
     const std::size_t record_bytes = sorted.shape().bytes;
     const std::size_t ranks = index_of(team.size());
@@ -170,8 +174,8 @@ std::int64_t place_of(weft::Team team, const Records& share) {
     return before;
 }
 
-/// Collective: reads the output. Each rank takes one record more than its part, the one before it, so that
-/// every pair of neighbours is seen by somebody.
+/// Collective: reads the output. Each rank takes one record more than its part, the one before it,
+/// so that every pair of neighbours is seen by some rank.
 Check check_output(weft::Team team, const Options& options, const Blocks& blocks,
                    const Digest& wanted, apps::Report& report) {
     const apps::RecordCount count = apps::count_records(options.output, options.shape);

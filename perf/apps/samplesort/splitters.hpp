@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // splitters.hpp - where the sorted records of all ranks are cut, so that each rank gets a share.
 //
-// Idea     Each rank gives samples of its sorted records, evenly spaced; of all samples, sorted, every n-th
-//          is a splitter. A sample is a record of its own: the key, and then where the record stood in
-//          the input, as a number whose first byte weighs most. Bytes so compare as the pair does.
-// Why      Places make all samples differ. Any number of records of one key is then shared out evenly, and
-//          they keep their order, since of two ranks the lower one has the earlier places.
-// Holds    With s samples of each rank no share has more than about total / ranks + total / s records.
+// Idea     Each rank gives samples of its sorted records, evenly spaced; of all samples, sorted,
+//          every n-th is a splitter. A sample is a record of its own: the key, and then where the
+//          record stood in the input, as a number whose first byte weighs most. Bytes so compare as
+//          the pair does.
+// Why      Places make all samples differ. Any number of records of one key is then shared out
+//          evenly, and they keep their order, since of two ranks the lower one has the earlier
+//          places.
+// Holds    With s samples of each rank no share has more than about total / ranks + total / s
+//          records.
 // Next     Shi and Schaeffer, Parallel Sorting by Regular Sampling (1992).
 #pragma once
 

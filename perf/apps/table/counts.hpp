@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counts.hpp - what is wrong with the slots of a table, against a map that was filled by one process.
+// counts.hpp - what is wrong with the slots of a table, against a map that was filled by one
+// process.
 #pragma once
 
 #include <cstdint>

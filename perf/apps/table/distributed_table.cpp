@@ -11,7 +11,7 @@ DistributedTable::DistributedTable(weft::Team team, std::uint64_t slots_per_rank
       memory_(team, slots_per_rank * sizeof(Slot)),
       slots_(memory_.as<Slot>()) {
     std::ranges::fill(slots_, Slot{kNoKey, 0});
-    team_.barrier();  // nobody adds before all slots are free
+    team_.barrier();  // no rank adds before all slots are free
 }
 
 DistributedTable::Place DistributedTable::place(std::uint64_t key, std::uint64_t probe) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // distributed_table.hpp - a hash table of counters whose slots are spread over a team.
 //
-// Idea     Slots are numbered through all ranks; a key's search starts at the slot that its hash names and
-//          goes on from slot to slot, and so from rank to rank. A free slot is claimed by compare_swap of
-//          its key, a counter is raised by fetch_add, and both are done at the slot's rank without its
-//          help: no locks, no messages to be answered by the program.
-// Holds    Any rank adds any key at any time. A slot that has a key keeps it, so a search that passes it
-//          by is never wrong. Both operations have been done when they return; readers need a barrier
-//          between the last add and the first count, since a slot has its key before its first count.
+// Idea     Slots are numbered through all ranks; a key's search starts at the slot that its hash
+//          names and goes on from slot to slot, and so from rank to rank. A free slot is claimed by
+//          compare_swap of its key, a counter is raised by fetch_add, and both are done at the
+//          slot's rank without its help: no locks, no messages to be answered by the program.
+// Holds    Any rank adds any key at any time. A slot that has a key keeps it, so a search that
+//          passes it by is never wrong. Both operations have been done when they return; readers
+//          need a barrier between the last add and the first count, since a slot has its key before
+//          its first count.
 // Next     table.cpp for how it is used; docs/guide/programming.md.
 #pragma once
 
@@ -33,9 +34,10 @@ class DistributedTable {
     /// Collective. slots_per_rank: 1 or more, the same on all ranks.
     DistributedTable(weft::Team team, std::uint64_t slots_per_rank);
 
-    /// Adds one to the key's counter, which starts at 0. False if the table is full. key: not kNoKey.
+    /// Adds one to the key's counter, which starts at 0. False if the table is full. key: not
+    /// kNoKey.
     [[nodiscard]] bool add(std::uint64_t key);
-    /// The key's counter, or nothing if nobody has added the key.
+    /// The key's counter, or nothing if the key was not added.
     [[nodiscard]] std::optional<std::uint64_t> count_of(std::uint64_t key);
 
     /// The slots of a member, as they are there.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // table.cpp - all ranks count keys in one hash table that is spread over them.
 //
-// Idea     The keys are draws of a counter-based generator: draw k is a function of seed and k, so rank r
-//          of n takes the draws r, r + n, r + 2n, ... and any number of ranks counts the same keys. Small
-//          ones of the distinct keys are drawn most, so some slots are wanted by all ranks at once.
-// Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot, then looks
-//          up each key, and as many that were never added.
+// Idea     The keys are draws of a counter-based generator: draw k is a function of seed and k, so
+//          rank r of n takes the draws r, r + n, r + 2n, ... and any number of ranks counts the
+//          same keys. Small ones of the distinct keys are drawn most, so some slots are wanted by
+//          all ranks at once.
+// Holds    With --check rank 0 counts all draws in a std::unordered_map and compares each slot,
+//          then looks up each key, and as many that were never added.
 // Next     distributed_table.hpp for the table; README.md for how to run it.
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ apps::Counts count_serially(const Options& options) {
     return counts;
 }
 
-/// On rank 0, while nobody adds: slots and searches against the serial count.
+/// On rank 0, while no rank adds: slots and searches against the serial count.
 Check compare(const Options& options, DistributedTable& table, int ranks, apps::Report& report) {
     const apps::Counts expected = count_serially(options);
     std::vector<apps::Slot> slots;
@@ -117,7 +118,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
                         table.slots(), homeless, options.draws));
     const std::uint64_t probes = world.allreduce(table.probes(), weft::Op::sum);
 
-    // The reduction above was also the barrier behind which all counts are there.
+    // The reduction above was also the barrier after which all counts are there.
     std::uint64_t lost = 0;
     const double search_s = for_own_draws(
         world, options, [&](std::uint64_t key) { lost += table.count_of(key).value_or(0) == 0; });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     Every rank of a job runs this command; rank 0 prints. The loop is base/measuring.hpp, which
-//          the MPI peer of perf/ uses as well, over the public interface.
+// Idea     Every rank of a job runs this command; rank 0 prints. The loop is base/measuring.hpp,
+//          which the MPI peer of perf/ uses as well, over the public interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
-//          ranks find alike is told by rank 0 alone.
-// Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for the calls.
+//          ranks find is reported by rank 0 alone.
+// Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for
+//          the calls.
 #include "front/cli/bench_command.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +26,6 @@
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
-#include "front/cli/bench_counts.hpp"
 #include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
@@ -202,7 +202,7 @@ base::Result<void> check_fit(const BenchOptions& options, const std::string& tex
     return {};
 }
 
-/// Everything that all ranks can tell alike once they know how many they are.
+/// What all ranks can check in the same way once they know how many they are.
 base::Result<void> check_job(const BenchOptions& options, Rank size) {
     if (is_rooted(options) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
@@ -215,8 +215,8 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
     return {};
 }
 
-/// Every algorithm of the collective that fits the job, by its name and with its parameters set to what
-/// is worth trying; of those with a notation the factored schedules.
+/// Every algorithm of the collective that fits the job, by its name and with its parameters set to
+/// what is worth trying; of those with a notation the factored schedules.
 std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
@@ -284,10 +284,8 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
                            .type = options.element,
                            .op = options.operation,
                            .root = options.root,
-                           .rotated = options.buffers == "rotated"};
-    if (traits_of(options)->has_counts())
-        return measure_subject<CountsSubject>(world, options, bytes, call,
-                                              options.counts == "ragged");
+                           .rotated = options.buffers == "rotated",
+                           .uneven = options.counts == "ragged"};
     switch (call.collective) {
         case Collective::allreduce:
             return measure_subject<AllreduceSubject>(world, options, bytes, call);
@@ -389,7 +387,7 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
     return rows;
 }
 
-/// Leaves the job on a failure that all ranks have found alike.
+/// Leaves the job on a failure that all ranks have found.
 int leave(Runtime& runtime, const base::Failure& failure) {
     if (runtime.world().rank() == 0) fmt::print(stderr, "weft bench: {}\n", failure.text);
     runtime.finalize();
@@ -482,7 +480,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     add_flag(command, "--histogram", options->histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
     add_option(command, "--delay-ns", options->delay_ns,
-               "make each call slower by this, to see whether a comparison finds it out")
+               "make each call slower by this, to test whether a comparison detects it")
         .within(0.0, 1e9)
         .shows_default();
     add_flag(command, "--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");

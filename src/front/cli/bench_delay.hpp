@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_delay.hpp - a call made slower on purpose, to see whether a comparison finds it out.
+// bench_delay.hpp - a call made slower on purpose, to test whether a comparison detects it.
 //
-// Idea     A subject around another one, whose calls take so many nanoseconds more on every rank. They are
-//          spent by counting, since to read the clock takes as long as a tenth of the fastest calls, and
-//          for some calls at once: a processor that waits for a cache line runs ahead, and a few
-//          nanoseconds would pass meanwhile.
+// Idea     A subject around another one, whose calls take so many nanoseconds more on every rank.
+//          They are spent by counting, since to read the clock takes as long as a tenth of the
+//          fastest calls, and for some calls at once: a processor that waits for a cache line runs
+//          ahead, and a few nanoseconds would pass meanwhile.
 // Next     perf/tell-apart for the comparison; docs/measuring.md for what it must find.
 #pragma once
 

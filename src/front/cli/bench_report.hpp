@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_report.hpp - how `weft bench` shows what it has measured: table, columns, histogram, progress.
+// bench_report.hpp - how `weft bench` shows what it has measured: table, columns, histogram,
+// progress.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ struct BenchHead {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const BenchRow& row);
 
-/// Prints as rows come. Two forms: a table of its own, and the two columns of the OSU micro-benchmarks,
-/// size and latency, bandwidth or rate, for scripts that read those.
+/// Prints as rows come. Two forms: a table of its own, and the two columns of the OSU
+/// micro-benchmarks, size and latency, bandwidth or rate, for scripts that read those.
 class BenchPrinter {
   public:
     BenchPrinter(BenchHead head, bool osu) : head_(std::move(head)), osu_(osu) {}

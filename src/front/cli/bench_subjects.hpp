@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
 //
-// Idea     A subject fits base::MeasuringSubject. Expected values are folded rank by rank, a tile at a time, by
-//          what base/sample_elements.hpp says of the type.
+// Idea     A subject fits lab::MeasuringSubject. Inputs and expected results are the oracle's.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "base/block_sizes.hpp"
 #include "base/clock.hpp"
-#include "base/sample_elements.hpp"
+#include "lab/oracle/oracle.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::front {
@@ -36,8 +36,8 @@ class BarrierSubject : public BenchJob {
 
     void prepare(std::uint64_t) {}
     void call() { world_.barrier(); }
-    /// One rank comes late, each in turn: nobody may leave before it has come. Clocks of one machine
-    /// agree; ranks of several machines only check that they get through.
+    /// One rank comes late, each in turn: no rank may leave before it has come. Clocks of one
+    /// machine agree; ranks of several machines only check that they get through.
     [[nodiscard]] bool check(std::uint64_t batch) {
         constexpr std::uint64_t kLateNs = 50'000;
         const std::uint64_t begin = now_ns();
@@ -54,8 +54,8 @@ class BarrierSubject : public BenchJob {
     }
 };
 
-/// The buffer of a call: always the same one, or each time the next of so many that caches do not hold
-/// them. What it shows is the buffer of the last call.
+/// The buffer of a call: always the same one, or each time the next of so many that caches do not
+/// hold them. What it shows is the buffer of the last call.
 class CallBuffer {
   public:
     CallBuffer(std::size_t bytes, bool rotated)
@@ -91,146 +91,105 @@ struct CallOptions {
     Op op = Op::sum;
     Rank root = 0;
     bool rotated = false;
+    bool uneven = false;  ///< blocks of calls with counts differ in size
 };
 
-/// What subjects with data share: elements, buffers, and expected values a tile at a time.
-class DataSubject : public BenchJob {
-  protected:
-    DataSubject(Team world, const CallOptions& options)
-        : BenchJob(world),
-          elements_(base::sample_elements(options.type)),
-          options_(options),
-          ranks_(static_cast<std::size_t>(world.size())),
-          rank_(static_cast<std::size_t>(world.rank())) {}
-
-    [[nodiscard]] bool at_root() const { return world_.rank() == options_.root; }
-
-    /// Whether `count` elements are what expect(to, first, tile) writes; `to` is clear, as the output was.
-    template <class Expect>
-    [[nodiscard]] bool holds(const std::byte* found, std::size_t count, Expect expect) const {
-        for (std::size_t first = 0; first < count; first += kTile) {
-            const std::size_t tile = std::min(kTile, count - first);
-            std::byte expected[kTile * kElementMax] = {};
-            expect(expected, first, tile);
-            if (!elements_.equal(found + first * elements_.bytes, expected, tile)) return false;
-        }
-        return true;
-    }
-    /// Over the first `ranks` ranks; none: nothing.
-    void fold(std::byte* to, Rank ranks, base::SampleRange range) const {
-        if (ranks == 0) return;
-        elements_.write(to, range);
-        for (range.rank = 1; range.rank < ranks; ++range.rank) {
-            std::byte other[kTile * kElementMax];
-            elements_.write(other, range);
-            elements_.fold(options_.op, to, other, range.count);
-        }
-    }
-
-    const base::SampleElements& elements_;
-    CallOptions options_;
-    std::size_t ranks_;
-    std::size_t rank_;
-
-  private:
-    static constexpr std::size_t kTile = 64;
-    static constexpr std::size_t kElementMax = 32;
-};
-
-/// Any collective with data and one count; bytes are those of one block (of the vector, where there are
-/// no blocks).
-class CallSubject : public DataSubject {
+/// Any collective with data. `bytes` are those of one block, on average if blocks differ (of the
+/// vector, where there are no blocks), so that calls with and without counts move as much.
+class CallSubject : public BenchJob {
   public:
     CallSubject(Team world, std::uint64_t bytes, const CallOptions& options)
-        : DataSubject(world, options),
-          count_(bytes / elements_.bytes),
-          in_(bytes * (has_blocks_in() ? ranks_ : 1), options.rotated),
-          out_(is_broadcast() ? 0 : bytes * (has_blocks_out() ? ranks_ : 1), options.rotated) {}
+        : BenchJob(world),
+          oracle_(facts_of(world.size(), bytes, options), world.rank()),
+          in_counts_(counts_of(oracle_.input())),
+          out_counts_(counts_of(oracle_.output())),
+          in_(oracle_.input_bytes(), options.rotated),
+          out_(output_bytes(), options.rotated),
+          call_(make_call(options)) {}
 
     void prepare(std::uint64_t batch) {
         out_.clear();
-        if (is_broadcast() && !at_root()) return in_.clear();
-        const std::size_t count = has_blocks_in() ? count_ * ranks_ : count_;
-        in_.fill([&](std::byte* start) {
-            elements_.write(start, {world_.rank(), 0, count, batch});
-        });
+        in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
     }
     void call() {
-        in_.rotate();
-        out_.rotate();
-        Call call{.collective = options_.collective,
-                  .in = in_.data(),
-                  .out = is_broadcast() ? in_.data() : out_.data(),
-                  .count = count_,
-                  .type = options_.type,
-                  .op = options_.op,
-                  .root = options_.root};
-        world_.run(call);
+        rotate();
+        call_.in = in_.data();
+        call_.out = is_broadcast() ? in_.data() : out_.data();
+        world_.run(call_);
     }
     [[nodiscard]] bool check(std::uint64_t batch) {
-        const std::size_t blocks = has_blocks_out() ? ranks_ : 1;
-        const std::byte* const found = is_broadcast() ? in_.data() : out_.data();
-        for (std::size_t block = 0; block < blocks; ++block) {
-            const auto expect = [&](std::byte* to, std::size_t first, std::size_t tile) {
-                expect_in(to, static_cast<Rank>(block), first, tile, batch);
-            };
-            if (!holds(found + block * count_ * elements_.bytes, count_, expect)) return false;
-        }
-        return true;
+        return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
     }
 
   protected:
-    CallBuffer& in() { return in_; }
-    CallBuffer& out() { return out_; }
-    [[nodiscard]] std::size_t count() const { return count_; }
-    [[nodiscard]] const CallOptions& options() const { return options_; }
+    void rotate() {
+        in_.rotate();
+        out_.rotate();
+    }
+    [[nodiscard]] CallBuffer& in() { return in_; }
+    [[nodiscard]] CallBuffer& out() { return out_; }
+    [[nodiscard]] const Call& wanted() const { return call_; }
 
   private:
-    [[nodiscard]] bool is_broadcast() const { return options_.collective == Collective::broadcast; }
-    [[nodiscard]] bool has_blocks_in() const {
-        return options_.collective == Collective::scatter ||
-               options_.collective == Collective::alltoall ||
-               options_.collective == Collective::reduce_scatter;
+    using Counts = std::vector<std::size_t>;
+
+    /// Of alltoallv the block from one rank to another has the size whose number is the sum of both
+    /// ranks, modulo the ranks: all send as much, and all get as much.
+    [[nodiscard]] static oracle::CallFacts facts_of(Rank size, std::uint64_t bytes,
+                                                    const CallOptions& options) {
+        const auto& traits = collectives::traits_of(options.collective);
+        const auto blocks = static_cast<std::uint32_t>(size);
+        const oracle::Samples& samples = oracle::samples_of(options.type);
+        const std::uint64_t count = bytes / samples.bytes;
+        const base::BlockSizes sizes{
+            .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
+        const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
+        return {.collective = options.collective,
+                .samples = &samples,
+                .op = options.op,
+                .size = size,
+                .root = traits.rooted() ? options.root : -1,
+                .count = [=, counts = traits.has_counts()](Rank rank, std::uint32_t unit) {
+                    if (!counts) return count;
+                    return sizes.size(pairwise ? (static_cast<std::uint32_t>(rank) + unit) % blocks
+                                               : unit);
+                }};
     }
-    [[nodiscard]] bool has_blocks_out() const {
-        return options_.collective == Collective::gather ||
-               options_.collective == Collective::allgather ||
-               options_.collective == Collective::alltoall;
+    [[nodiscard]] static Counts counts_of(const std::vector<oracle::SizedUnit>& units) {
+        Counts counts;
+        for (const oracle::SizedUnit& unit : units) counts.push_back(unit.count);
+        return counts;
+    }
+    [[nodiscard]] bool is_broadcast() const {
+        return oracle_.facts().collective == Collective::broadcast;
+    }
+    /// A broadcast has one buffer; rank 0 has one for its result of an exclusive scan, which has
+    /// none.
+    [[nodiscard]] std::size_t output_bytes() const {
+        if (is_broadcast()) return 0;
+        const bool ignored = out_counts_.empty() && !oracle_.traits().rooted();
+        return ignored ? oracle_.input_bytes() : oracle_.output_bytes();
+    }
+    [[nodiscard]] Call make_call(const CallOptions& options) const {
+        const auto& traits = oracle_.traits();
+        Call call{.collective = options.collective,
+                  .type = options.type,
+                  .op = options.op,
+                  .root = oracle_.facts().root};
+        if (!traits.has_counts()) call.count = oracle_.facts().count(0, 0);
+        if (traits.has_input_counts()) call.in_blocks.counts = in_counts_;
+        if (traits.has_output_counts()) call.out_blocks.counts = out_counts_;
+        if (traits.has_counts() && traits.rooted())
+            call.count = (traits.has_input_counts() ? out_counts_ : in_counts_).front();
+        return call;
     }
 
-    /// What must stand in a block of the output behind `first`.
-    void expect_in(std::byte* to, Rank block, std::size_t first, std::size_t tile,
-                   std::uint64_t batch) const {
-        const std::size_t own = rank_ * count_ + first;
-        switch (options_.collective) {
-            case Collective::broadcast:
-                return elements_.write(to, {options_.root, first, tile, batch});
-            case Collective::reduce:
-                if (!at_root()) return;
-                [[fallthrough]];
-            case Collective::allreduce:
-                return fold(to, world_.size(), {0, first, tile, batch});
-            case Collective::gather:
-                if (!at_root()) return;
-                [[fallthrough]];
-            case Collective::allgather:
-                return elements_.write(to, {block, first, tile, batch});
-            case Collective::scatter:
-                return elements_.write(to, {options_.root, own, tile, batch});
-            case Collective::alltoall:
-                return elements_.write(to, {block, own, tile, batch});
-            case Collective::reduce_scatter:
-                return fold(to, world_.size(), {0, own, tile, batch});
-            case Collective::scan:
-                return fold(to, world_.rank() + 1, {0, first, tile, batch});
-            default:  // exscan
-                return fold(to, world_.rank(), {0, first, tile, batch});
-        }
-    }
-
-    std::size_t count_;
+    oracle::Oracle oracle_;
+    Counts in_counts_;
+    Counts out_counts_;
     CallBuffer in_;
     CallBuffer out_;
+    Call call_;
 };
 
 /// The same by the calls that most programs make.
@@ -238,9 +197,8 @@ class AllreduceSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
     void call() {
-        in().rotate();
-        out().rotate();
-        world_.allreduce(in().data(), out().data(), count(), options().type, options().op);
+        rotate();
+        world_.allreduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op);
     }
 };
 
@@ -249,7 +207,7 @@ class BroadcastSubject : public CallSubject {
     using CallSubject::CallSubject;
     void call() {
         in().rotate();
-        world_.broadcast(in().data(), count(), options().type, options().root);
+        world_.broadcast(in().data(), wanted().count, wanted().type, wanted().root);
     }
 };
 
@@ -257,10 +215,9 @@ class ReduceSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
     void call() {
-        in().rotate();
-        out().rotate();
-        world_.reduce(in().data(), out().data(), count(), options().type, options().op,
-                      options().root);
+        rotate();
+        world_.reduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op,
+                      wanted().root);
     }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reference.hpp - what the parser knows of each command, as values, and what is written from them.
 //
-// Idea     The parser's description of the commands is the only one. --help prints it; man pages, bash
-//          completion and `weft help --json` are written from the values here.
+// Idea     The parser's description of the commands is the only one. --help prints it; man pages,
+//          bash completion and `weft help --json` are written from the values here.
 // Next     help_command.cpp for who asks.
 #pragma once
 

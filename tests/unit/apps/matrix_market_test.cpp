@@ -76,7 +76,7 @@ TEST(MatrixMarket, RefusalsNameTheLineAndWhatWasExpected) {
         {size + "% comment\n1 1 x\n", "file:4: \"x\" is no finite number"},
         {size + "1 1 inf\n", "file:3: \"inf\" is no finite number"},
         {size + "1 2 1\n", "file:3: an entry above the diagonal"},
-        {size + "1 1 1\n2 2 1\n", "file:4: something behind the last of 1 entries"},
+        {size + "1 1 1\n2 2 1\n", "file:4: something after the last of 1 entries"},
         {std::string(kBanner) + "2 2 2\n2 1 1\n2 1 3\n",
          "file:4: this entry stands already in line 3"},
         {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n",
@@ -93,8 +93,8 @@ TEST(MatrixMarket, RefusalsNameTheLineAndWhatWasExpected) {
             << refusal_of(text) << " instead of " << expected;
 }
 
-TEST(MatrixMarket, TheMatrixInTheRepositoryIsRead) {
-    std::ifstream in(SOURCE_FOLDER "/perf/apps/matrices/mesh_300.mtx");
+TEST(MatrixMarket, TheMatrixOfTheScriptIsRead) {
+    std::ifstream in(MESH);
     MatrixMarketReader reader(in, "mesh_300.mtx");
     const SparseRows rows = read_symmetric_rows(reader, 0, reader.rows());
     EXPECT_EQ(rows.count(), 300U);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// matrix_caller.hpp - makes collective calls on real ranks, judges their results, and counts what
+// was called.
+//
+// Idea     A call is a row of values; the trial makes it and the oracle knows the result. Blocking,
+//          started and prepared calls take turns.
+// Holds    Every rank makes the same calls in the same order.
+// Next     tests/support/trial.hpp; collective_matrix.cpp for what is called.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "lab/oracle/samples.hpp"
+#include "tests/support/trial.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+
+/// How often what was called, by group and name.
+using Covered = std::map<std::string, std::map<std::string, int>>;
+
+struct MatrixCall {
+    Collective collective = Collective::allreduce;
+    const oracle::Samples* samples = &oracle::samples_of(Type::float64);
+    Op op = Op::sum;
+    std::uint64_t count = 0;  ///< of calls with one count
+    int pattern = 0;          ///< of calls with counts
+    Rank root = -1;
+    Arrangement arrangement = {};
+};
+
+class MatrixCaller {
+  public:
+    explicit MatrixCaller(Team world);
+
+    /// `spec` is in force; a wrong result is reported with it.
+    void make(const MatrixCall& wanted, std::string_view spec);
+    /// An operation that does not commute must be refused.
+    void make_refused(Collective collective, std::string_view spec);
+    void judge(bool right, const std::string& what);
+
+    [[nodiscard]] Team& world() { return world_; }
+    [[nodiscard]] std::uint64_t next_batch() { return ++batch_; }
+    [[nodiscard]] const UserOp& affine() const { return affine_; }
+    /// Whether all ranks hold the same bytes.
+    [[nodiscard]] bool same_on_all_ranks(std::span<const std::byte> bytes);
+
+    Covered covered;
+    std::uint64_t bytes_min = UINT64_MAX;
+    std::uint64_t bytes_max = 0;
+    int checked = 0;
+    int wrong = 0;
+
+  private:
+    void run(Trial& trial, const MatrixCall& wanted);
+    void count_shape(const MatrixCall& wanted);
+    [[nodiscard]] oracle::CallFacts facts_of(const MatrixCall& wanted) const;
+    void add_operation(Call& call, const oracle::Samples& samples) const;
+
+    Team world_;
+    UserOp affine_;
+    UserOp triple_;
+    std::uint64_t batch_ = 0;
+};
+
+}  // namespace weft::test

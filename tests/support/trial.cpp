@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/random.hpp"
+
+namespace weft::test {
+
+namespace {
+
+constexpr std::size_t kSlack = 16;  // bytes before and after, which no call may touch
+constexpr std::size_t kTakenBack = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+std::uint64_t count_in_pattern(int pattern, Rank a, Rank b) {
+    constexpr std::uint64_t kLarge = 30'001;  // more than a slot
+    const auto pair = static_cast<std::uint64_t>(a * 7 + b * 3);
+    switch (pattern) {
+        case 0:
+            return pair % 4;
+        case 1:  // one large block, others of one element at most
+            return a == 0 && b < 2 ? kLarge : pair % 2;
+        case 2:
+            return 0;
+        case 3:
+            return 5;
+        case 4:
+            return pair % 3 == 0 ? 0 : pair * 41 % 700;
+        default:
+            return 1 + kLarge / static_cast<std::uint64_t>(1 + a + 4 * b);
+    }
+}
+
+std::function<std::uint64_t(Rank rank, std::uint32_t unit)> unit_counts(
+    const collectives::CollectiveTraits& traits, std::uint64_t count, int pattern) {
+    if (!traits.has_counts()) return [count](Rank, std::uint32_t) { return count; };
+    const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
+    return [pattern, pairwise](Rank rank, std::uint32_t unit) {
+        const auto peer = static_cast<Rank>(unit);
+        return pairwise ? count_in_pattern(pattern, rank, peer)
+                        : count_in_pattern(pattern, peer, 0);
+    };
+}
+
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+    std::uint64_t hash = 1;
+    for (const std::byte byte : bytes)
+        hash = base::mix(hash * 31 + static_cast<std::uint64_t>(byte));
+    return hash;
+}
+
+Trial::Trial(oracle::CallFacts facts, Rank rank, Arrangement arrangement)
+    : oracle_(std::move(facts), rank), shift_(arrangement.shift) {
+    const collectives::CollectiveTraits& traits = oracle_.traits();
+    const bool takes_part = !traits.rooted() || rank == oracle_.facts().root;
+    const bool one_buffer = traits.collective == Collective::broadcast;
+    in_place_ = one_buffer || (arrangement.in_place && takes_part &&
+                               traits.in_place != collectives::InPlace::never);
+    // Blocks of a reduction have counts, but no displacements.
+    if (!traits.has_input_counts() || traits.reduces()) arrangement.in_spacing = Spacing::packed;
+    if (!traits.has_output_counts()) arrangement.out_spacing = Spacing::packed;
+    const std::vector<oracle::SizedUnit>& input = oracle_.input();
+    const std::vector<oracle::SizedUnit>& output = oracle_.output();
+    if (in_place_) {
+        const bool gets_all = output.size() >= input.size() && !traits.has_input_counts();
+        lay_out(input_, gets_all ? output : input,
+                gets_all ? arrangement.out_spacing : arrangement.in_spacing);
+    } else {
+        lay_out(input_, input, arrangement.in_spacing);
+        lay_out(output_, output, arrangement.out_spacing);
+    }
+}
+
+void Trial::lay_out(Vector& vector, const std::vector<oracle::SizedUnit>& blocks, Spacing spacing) {
+    vector.blocks = blocks;
+    vector.packed = spacing == Spacing::packed;
+    vector.starts.resize(blocks.size());
+    std::size_t end = vector.packed ? 0 : 2;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const std::size_t block = spacing == Spacing::backwards ? blocks.size() - 1 - i : i;
+        vector.starts[block] = end;
+        end += blocks[block].count + (vector.packed ? 0 : 1 + block % 3);
+    }
+    vector.memory.resize(end * oracle_.facts().samples->bytes + shift_ + 2 * kSlack);
+}
+
+std::byte* Trial::base(Vector& vector) const {
+    return vector.memory.data() + kSlack + shift_;
+}
+
+std::byte* Trial::block_at(Vector& vector, std::uint32_t unit) const {
+    const std::size_t start = vector.starts[unit - vector.blocks.front().unit];
+    return base(vector) + start * oracle_.facts().samples->bytes;
+}
+
+void Trial::prepare(std::uint64_t batch) {
+    batch_ = batch;
+    const auto spoilt = static_cast<std::byte>(0x90 + oracle_.rank() % 64);
+    for (Vector* vector : {&input_, &output_})
+        std::fill(vector->memory.begin(), vector->memory.end(), spoilt);
+    for (const oracle::SizedUnit& block : oracle_.input())
+        oracle_.write(block, batch, block_at(input_, block.unit));
+    for (Vector* vector : {&input_, &output_}) vector->before = vector->memory;
+}
+
+Blocks Trial::lend(Vector& vector) {
+    vector.lent_counts.clear();
+    for (const oracle::SizedUnit& block : vector.blocks) vector.lent_counts.push_back(block.count);
+    vector.lent_starts = vector.starts;
+    Blocks lent{.counts = vector.lent_counts};
+    if (!vector.packed) lent.displacements = vector.lent_starts;
+    return lent;
+}
+
+void Trial::take_back() {
+    for (Vector* vector : {&input_, &output_})
+        for (std::vector<std::size_t>* lent : {&vector->lent_counts, &vector->lent_starts})
+            std::fill(lent->begin(), lent->end(), kTakenBack);
+}
+
+Call Trial::call() {
+    const oracle::CallFacts& facts = oracle_.facts();
+    const collectives::CollectiveTraits& traits = oracle_.traits();
+    Call call{.collective = facts.collective,
+              .type = facts.samples->type,
+              .op = facts.samples->type == Type::user ? Op::user : facts.op,
+              .root = facts.root};
+    const std::vector<oracle::SizedUnit>& input = oracle_.input();
+    const std::vector<oracle::SizedUnit>& output = oracle_.output();
+    Vector& out = output_vector();
+    if (!input.empty())
+        call.in = traits.has_input_counts() ? base(input_) : block_at(input_, input.front().unit);
+    if (!output.empty())
+        call.out = traits.has_output_counts() ? base(out) : block_at(out, output.front().unit);
+    else if (!traits.rooted())
+        call.out = base(out);  // of an exclusive scan, at rank 0
+    if (!traits.has_counts())
+        call.count = facts.count(oracle_.rank(), 0);
+    else if (traits.rooted())
+        call.count = (traits.has_output_counts() ? input : output).front().count;
+    if (traits.has_input_counts() && !input.empty()) call.in_blocks = lend(input_);
+    if (traits.has_output_counts() && !output.empty()) call.out_blocks = lend(out);
+    return call;
+}
+
+std::string Trial::check() {
+    Vector& out = output_vector();
+    const std::size_t bytes = oracle_.facts().samples->bytes;
+    const auto accept = [bytes](Vector& vector, const oracle::SizedUnit& block,
+                                const std::byte* at) {
+        std::copy_n(at, block.count * bytes, vector.before.data() + (at - vector.memory.data()));
+    };
+    for (std::size_t i = 0; i < oracle_.output().size(); ++i) {
+        const oracle::SizedUnit& block = oracle_.output()[i];
+        const std::byte* const found = block_at(out, block.unit);
+        if (!oracle_.holds(i, batch_, found))
+            return fmt::format("block {} is wrong at rank {}", block.unit, oracle_.rank());
+        accept(out, block, found);
+    }
+    // A reduction in place may leave anything where its operands were.
+    if (in_place_ && oracle_.traits().reduces())
+        for (const oracle::SizedUnit& block : oracle_.input())
+            accept(input_, block, block_at(input_, block.unit));
+    if (output_.memory != output_.before)
+        return fmt::format("rank {} has written outside of its output", oracle_.rank());
+    if (input_.memory != input_.before)
+        return fmt::format("the input of rank {} was changed", oracle_.rank());
+    return "";
+}
+
+std::span<const std::byte> Trial::output() {
+    const std::vector<oracle::SizedUnit>& output = oracle_.output();
+    if (output.empty()) return {};
+    return {block_at(output_vector(), output.front().unit),
+            output.front().count * oracle_.facts().samples->bytes};
+}
+
+}  // namespace weft::test

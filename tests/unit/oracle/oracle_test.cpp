@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the oracle accepts the right result of every collective and nothing else. Method: all
+// members' trials in one process; results made by hand from the inputs, for three ranks and blocks
+// of different sizes; then one byte is changed in turn: of the output, of the input, of what lies
+// between blocks.
+#include "lab/oracle/oracle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "tests/support/trial.hpp"
+
+namespace weft::test {
+namespace {
+
+using oracle::CallFacts;
+using Values = std::vector<std::int64_t>;
+
+constexpr Rank kSize = 3;
+constexpr Rank kRoot = 1;
+constexpr std::size_t kCount = 2;
+
+CallFacts facts_of(Collective collective, const oracle::Samples& samples, Op op) {
+    const collectives::CollectiveTraits& traits = collectives::traits_of(collective);
+    return {.collective = collective,
+            .samples = &samples,
+            .op = op,
+            .size = kSize,
+            .root = traits.rooted() ? kRoot : -1,
+            .count = [counts = traits.has_counts()](Rank, std::uint32_t unit) {
+                return std::uint64_t{counts ? unit + 1 : kCount};
+            }};
+}
+
+const oracle::Samples& words() {
+    return oracle::samples_of(Type::int64);
+}
+
+Values inputs(Rank rank, std::uint32_t unit, std::size_t count) {
+    Values values(count);
+    words().write(reinterpret_cast<std::byte*>(values.data()),
+                  {.rank = rank, .unit = unit, .count = count, .batch = 5});
+    return values;
+}
+Values sums(Rank first, Rank last, std::uint32_t unit, std::size_t count) {
+    Values total(count);
+    for (Rank rank = first; rank <= last; ++rank) {
+        const Values more = inputs(rank, unit, count);
+        for (std::size_t i = 0; i < count; ++i)
+            total[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(total[i]) +
+                                                 static_cast<std::uint64_t>(more[i]));
+    }
+    return total;
+}
+Values joined(std::initializer_list<Values> parts) {
+    Values all;
+    for (const Values& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+}
+
+/// By hand: what rank 2 of three must have; empty: nothing.
+Values result_at_last_rank(Collective collective) {
+    const Rank me = kSize - 1;
+    switch (collective) {
+        case Collective::broadcast:
+            return inputs(kRoot, 0, kCount);
+        case Collective::allreduce:
+        case Collective::scan:
+            return sums(0, me, 0, kCount);
+        case Collective::exscan:
+            return sums(0, me - 1, 0, kCount);
+        case Collective::scatter:
+            return inputs(kRoot, 2, kCount);
+        case Collective::allgather:
+            return joined({inputs(0, 0, kCount), inputs(1, 1, kCount), inputs(2, 2, kCount)});
+        case Collective::alltoall:
+            return joined({inputs(0, 2, kCount), inputs(1, 2, kCount), inputs(2, 2, kCount)});
+        case Collective::reduce_scatter:
+            return sums(0, me, 2, kCount);
+        case Collective::scatterv:
+            return inputs(kRoot, 2, 3);
+        case Collective::allgatherv:
+            return joined({inputs(0, 0, 1), inputs(1, 1, 2), inputs(2, 2, 3)});
+        case Collective::alltoallv:
+            return joined({inputs(0, 2, 3), inputs(1, 2, 3), inputs(2, 2, 3)});
+        case Collective::reduce_scatterv:
+            return sums(0, me, 2, 3);
+        default:  // the root alone has something
+            return {};
+    }
+}
+
+class OracleTest : public testing::TestWithParam<collectives::CollectiveTraits> {};
+
+TEST_P(OracleTest, AcceptsWhatIsWorkedOutByHand) {
+    const Collective collective = GetParam().collective;
+    Trial trial(facts_of(collective, words(), Op::sum), kSize - 1, {});
+    trial.prepare(5);
+    const Values result = result_at_last_rank(collective);
+    const Call call = trial.call();
+    if (!result.empty()) {
+        EXPECT_NE(trial.check(), "") << "nothing has been written yet";
+        std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);
+    }
+    EXPECT_EQ(trial.check(), "");
+}
+
+/// The same call in place has the same result, and blocks with gaps keep them.
+TEST_P(OracleTest, NoticesEveryChangedByte) {
+    const Collective collective = GetParam().collective;
+    const Values result = result_at_last_rank(collective);
+    if (result.empty()) return;
+    Trial trial(facts_of(collective, words(), Op::sum), kSize - 1, {.shift = 1});
+    trial.prepare(5);
+    const Call call = trial.call();
+    std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);
+    ASSERT_EQ(trial.check(), "");
+    auto* const out = static_cast<std::byte*>(call.out);
+    auto* const in = static_cast<std::byte*>(const_cast<void*>(call.in));
+    const auto bytes = static_cast<std::ptrdiff_t>(result.size() * sizeof result[0]);
+    for (std::byte* const at : {out - 1, out, out + bytes - 1, out + bytes, in}) {
+        if (at == nullptr) continue;  // no input here
+        *at ^= std::byte{1};
+        EXPECT_NE(trial.check(), "") << at - out;
+        *at ^= std::byte{1};
+        trial.prepare(5);
+        std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);
+        EXPECT_EQ(trial.check(), "");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, OracleTest,
+                         testing::ValuesIn(collectives::kCollectives.begin() + 1,
+                                           collectives::kCollectives.end()),
+                         [](const auto& chosen) { return std::string(chosen.param.name); });
+
+TEST(OracleTest, TheRootAloneHasAResult) {
+    for (const Collective collective :
+         {Collective::reduce, Collective::gather, Collective::gatherv}) {
+        const CallFacts facts = facts_of(collective, words(), Op::sum);
+        EXPECT_TRUE(oracle::Oracle(facts, 2).output().empty());
+        const oracle::Oracle root(facts, kRoot);
+        const Values gathered =
+            collective == Collective::reduce ? sums(0, 2, 0, kCount) : inputs(2, 2, kCount);
+        const std::size_t last = root.output().size() - 1;
+        EXPECT_TRUE(root.holds(last, 5, reinterpret_cast<const std::byte*>(gathered.data())) ||
+                    collective == Collective::gatherv);
+        EXPECT_EQ(last, collective == Collective::reduce ? 0U : 2U);
+    }
+    EXPECT_TRUE(oracle::Oracle(facts_of(Collective::exscan, words(), Op::sum), 0).output().empty());
+}
+
+TEST(OracleTest, TheOrderOfOperandsMatters) {
+    const oracle::Samples& samples = oracle::affine_samples();
+    Trial trial(facts_of(Collective::allreduce, samples, Op::user), 0, {});
+    trial.prepare(1);
+    std::vector<std::byte> operands[kSize];
+    for (Rank rank = 0; rank < kSize; ++rank) {
+        operands[rank].resize(kCount * samples.bytes);
+        samples.write(operands[rank].data(), {.rank = rank, .count = kCount, .batch = 1});
+    }
+    const Call call = trial.call();
+    for (const bool ordered : {true, false}) {
+        auto result = operands[ordered ? 0 : 1];
+        samples.fold(Op::user, result.data(), operands[ordered ? 1 : 0].data(), kCount);
+        samples.combine(result.data(), operands[2].data(), kCount, nullptr);
+        std::memcpy(call.out, operands[2].data(), result.size());
+        samples.write(operands[2].data(), {.rank = 2, .count = kCount, .batch = 1});
+        EXPECT_EQ(trial.check() == "", ordered);
+    }
+}
+
+/// Gaps are part of what must stay.
+TEST(OracleTest, BlocksApartOrBackwardsKeepTheirGaps) {
+    for (const Spacing spacing : {Spacing::gaps, Spacing::backwards}) {
+        Trial trial(facts_of(Collective::allgatherv, words(), Op::sum), 0,
+                    {.in_place = true, .out_spacing = spacing});
+        trial.prepare(5);
+        const Call call = trial.call();
+        ASSERT_EQ(call.out_blocks.displacements.size(), 3U);
+        auto* const out = static_cast<std::int64_t*>(call.out);
+        for (std::uint32_t unit = 0; unit < 3; ++unit) {
+            const Values block = inputs(static_cast<Rank>(unit), unit, unit + 1);
+            std::ranges::copy(block, out + call.out_blocks.displacements[unit]);
+        }
+        EXPECT_EQ(trial.check(), "");
+        out[0] = 7;
+        EXPECT_NE(trial.check(), "");
+        trial.take_back();
+        EXPECT_GT(call.out_blocks.counts[0], 1000U);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: samples distinguish a wrong result from a right one, for every type. Method: inputs of
+// several ranks, folded in both directions; one changed element; spoilt padding.
+#include "lab/oracle/samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/element_types.hpp"
+
+namespace weft::oracle {
+namespace {
+
+constexpr std::size_t kCount = 50;
+
+std::vector<std::byte> inputs(const Samples& samples, Rank rank, std::uint64_t batch) {
+    std::vector<std::byte> bytes(kCount * samples.bytes);
+    samples.write(bytes.data(), {.rank = rank, .count = kCount, .batch = batch});
+    return bytes;
+}
+
+Op an_operation_of(Type type) {
+    if (type >= Type::float_int) return Op::minloc;
+    return type == Type::boolean ? Op::lxor : Op::prod;
+}
+
+TEST(SamplesTest, DifferByRankUnitAndBatchAndShowAChangedElement) {
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const Samples& samples = samples_of(static_cast<Type>(i));
+        SCOPED_TRACE(base::name_of(samples.type));
+        EXPECT_EQ(samples.bytes, base::size_of(samples.type));
+        const auto mine = inputs(samples, 3, 7);
+        EXPECT_TRUE(samples.equal(mine.data(), inputs(samples, 3, 7).data(), kCount));
+        EXPECT_FALSE(samples.equal(mine.data(), inputs(samples, 4, 7).data(), kCount));
+        EXPECT_FALSE(samples.equal(mine.data(), inputs(samples, 3, 8).data(), kCount));
+        std::vector<std::byte> other_unit(mine.size());
+        samples.write(other_unit.data(), {.rank = 3, .unit = 1, .count = kCount, .batch = 7});
+        EXPECT_FALSE(samples.equal(mine.data(), other_unit.data(), kCount));
+        auto changed = mine;
+        changed[(kCount - 1) * samples.bytes] ^= std::byte{1};
+        EXPECT_FALSE(samples.equal(mine.data(), changed.data(), kCount));
+        EXPECT_TRUE(samples.equal(mine.data(), changed.data(), kCount - 1));
+    }
+}
+
+TEST(SamplesTest, AreTheSameInAnyRange) {
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const Samples& samples = samples_of(static_cast<Type>(i));
+        const auto all = inputs(samples, 2, 1);
+        std::vector<std::byte> part(10 * samples.bytes);
+        samples.write(part.data(), {.rank = 2, .first = 20, .count = 10, .batch = 1});
+        EXPECT_TRUE(samples.equal(part.data(), all.data() + 20 * samples.bytes, 10));
+    }
+}
+
+TEST(SamplesTest, FoldToTheSameInAnyOrder) {
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const Samples& samples = samples_of(static_cast<Type>(i));
+        SCOPED_TRACE(base::name_of(samples.type));
+        const Op op = an_operation_of(samples.type);
+        auto forward = inputs(samples, 0, 1);
+        auto backward = inputs(samples, 8, 1);
+        for (Rank rank = 1; rank <= 8; ++rank) {
+            samples.fold(op, forward.data(), inputs(samples, rank, 1).data(), kCount);
+            samples.fold(op, backward.data(), inputs(samples, 8 - rank, 1).data(), kCount);
+        }
+        EXPECT_TRUE(samples.equal(forward.data(), backward.data(), kCount));
+        EXPECT_FALSE(samples.equal(forward.data(), inputs(samples, 0, 1).data(), kCount));
+    }
+}
+
+/// Types whose products neither wrap nor run out of range.
+bool is_wide_floating(Type type) {
+    return type >= Type::float32 && type <= Type::cdouble;
+}
+
+TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
+    int tried = 0;
+    for (int i = 0; i < kBuiltinTypes; ++i) {
+        const Samples& samples = samples_of(static_cast<Type>(i));
+        if (!is_wide_floating(samples.type)) continue;
+        SCOPED_TRACE(base::name_of(samples.type));
+        ++tried;
+        constexpr Rank kRanks = 4097;
+        auto forward = inputs(samples, 0, 1);
+        auto backward = inputs(samples, kRanks - 1, 1);
+        auto without_one = inputs(samples, 0, 1);
+        for (Rank rank = 1; rank < kRanks; ++rank) {
+            const auto next = inputs(samples, rank, 1);
+            samples.fold(Op::prod, forward.data(), next.data(), kCount);
+            if (rank != 2048) samples.fold(Op::prod, without_one.data(), next.data(), kCount);
+            samples.fold(Op::prod, backward.data(), inputs(samples, kRanks - 1 - rank, 1).data(),
+                         kCount);
+        }
+        EXPECT_TRUE(samples.equal(forward.data(), backward.data(), kCount));
+        EXPECT_FALSE(samples.equal(forward.data(), without_one.data(), kCount));
+        // It has not run out of range.
+        auto doubled = forward;
+        samples.fold(Op::prod, doubled.data(), inputs(samples, 1, 1).data(), kCount);
+        EXPECT_FALSE(samples.equal(forward.data(), doubled.data(), kCount));
+    }
+    EXPECT_EQ(tried, 5);
+}
+
+TEST(SamplesTest, PaddingDoesNotCount) {
+    const Samples& samples = samples_of(Type::double_int);
+    auto left = inputs(samples, 1, 1);
+    auto right = left;
+    right[13] = std::byte{0x77};
+    EXPECT_TRUE(samples.equal(left.data(), right.data(), kCount));
+}
+
+}  // namespace
+}  // namespace weft::oracle
