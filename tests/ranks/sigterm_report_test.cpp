@@ -14,6 +14,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/log.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -27,7 +29,7 @@ struct sigaction disposition() {
 
 /// A call of a runtime that looks whether it is asked, as an engine does.
 void wait_until_asked(SigtermReport& words) {
-    while (!words.status_request().asked.exchange(false)) ::poll(nullptr, 0, 1);
+    while (!words.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
 TEST(LastWordsDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
@@ -104,7 +106,7 @@ TEST(LastWordsDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
         static_cast<void>(words.status_request().enter());
         ::raise(SIGTERM);
         ::raise(SIGTERM);
-        run::write_line("still here");
+        base::write_line("still here");
         ::poll(nullptr, 0, 1100);
         ::raise(SIGTERM);
         ::_exit(1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_elements.hpp - elements of the types that are no C integers, float or double: inputs, folds, equality.
+// typed_elements.hpp - elements of the types that are no C integers, float or double: inputs,
+// folds, equality.
 //
-// Holds    Inputs are such that every intermediate result is exact, and have many ties. Nothing is shared
-//          with the library's kernels.
+// Holds    Inputs are such that every intermediate result is exact, and have many ties. Nothing is
+//          shared with the library's kernels.
 #pragma once
 
 #include <algorithm>
