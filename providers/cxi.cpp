@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cxi.cpp - HPE Slingshot. Has not run on hardware here: everything stands by its sources, and the
-// conformance suite decides on the first machine that has it.
+// cxi.cpp - HPE Slingshot. Has not run on hardware here: everything here is from its sources, and
+// the conformance suite decides on the first machine that has it.
 //
 // Facts, from libfabric's sources around version 2.6 (prov/cxi/src/cxip_info.c, include/cxip.h) and
 // fi_cxi(7):
-// - Writes with an immediate are off unless FI_CXI_ENABLE_WRITEDATA=1 and the provider chooses the keys.
+// - Writes with an immediate are off unless FI_CXI_ENABLE_WRITEDATA=1 and the provider chooses the
+//   keys.
 // - FI_DELIVERY_COMPLETE is real: a read of the target flushes each such write. It costs that read.
-// - Fences are real. To ask for the capability turns off relaxed ordering on the bus, and to ask for
-//   write order leaves the fast path; neither is asked for unless it is wanted.
-// - The fast path also needs keys below 100 and no events on the target region: open_port.cpp has such
-//   keys, and nothing here asks for events.
-// - Regions are bound to endpoints and their pages allocated (FI_MR_ENDPOINT, FI_MR_ALLOCATED). Keys have
-//   four bytes.
-// - Small writes up to 192 bytes are injected. Progress is manual for messages; writes land by hardware.
+// - Fences are real. To ask for the capability turns off relaxed ordering on the bus, and to ask
+//   for write order leaves the fast path; neither is asked for unless it is wanted.
+// - The fast path also needs keys below 100 and no events on the target region: open_port.cpp has
+//   such keys, and nothing here asks for events.
+// - Regions are bound to endpoints and their pages allocated (FI_MR_ENDPOINT, FI_MR_ALLOCATED).
+//   Keys have four bytes.
+// - Small writes up to 192 bytes are injected. Progress is manual for messages; writes land by
+//   hardware.
 // - Registrations are cached behind a lock (4096 entries, libfabric#11016).
 // - It needs a virtual network identifier from the launcher (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
 // - A write order is a promise for each location (fi_endpoint(3)).
@@ -31,7 +33,6 @@ const link::Profile& cxi_profile() {
         .fence = {true, "hardware fences, with relaxed ordering on the bus turned off (fi_cxi(7))"},
         .preference = kPreference,
         .target_must_progress = false,
-        .registration = link::Registration::cached,
     };
     return kProfile;
 }

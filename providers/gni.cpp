@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gni.cpp - Cray Aries. Has not run on hardware here: everything stands by its sources. In libfabric 1.2 to 1.20 only.
+// gni.cpp - Cray Aries. Has not run on hardware here: everything here is from its sources. In
+// libfabric 1.2 to 1.20 only.
 //
-// Facts, from libfabric's sources before its removal (prov/gni/src/gnix_fabric.c, include/gnix.h, commit
-// 5c1900dcf^) and fi_gni(7):
+// Facts, from libfabric's sources before its removal (prov/gni/src/gnix_fabric.c, include/gnix.h,
+// commit 5c1900dcf^) and fi_gni(7):
 // - No order between writes at all.
-// - FI_DELIVERY_COMPLETE is accepted for an endpoint and is not among the flags of fi_writemsg. A fence
-//   waits for completions, and without it a completion does not say that the data has landed.
+// - FI_DELIVERY_COMPLETE is accepted for an endpoint and is not among the flags of fi_writemsg. A
+//   fence waits for completions, and without it a completion does not say that the data has landed.
 // - Immediates have eight bytes.
-// - Memory is registered in pages of 4 KiB where offsets are used. Offers that demand FI_MR_MMU_NOTIFY
-//   are refused by name.
+// - Memory is registered in pages of 4 KiB where offsets are used. Offers that demand
+//   FI_MR_MMU_NOTIFY are refused by name.
 // - About 63 endpoints for a node (ofi-cray/libfabric-cray#1351).
 #include "providers/profiles.hpp"
 
@@ -21,7 +22,6 @@ const link::Profile& gni_profile() {
         .fence = {false, "a fence waits for completions, which there do not mean delivery"},
         .ordered = {false, "it orders no writes"},
         .target_must_progress = false,
-        .registration = link::Registration::cached,
     };
     return kProfile;
 }

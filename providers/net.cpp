@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// net.cpp - TCP sockets with reliable datagrams built in (libfabric 1.16 and 1.17 only; later versions
-// call it "tcp").
+// net.cpp - TCP sockets with reliable datagrams built in (libfabric 1.16 and 1.17 only; later
+// versions call it "tcp").
 //
 // Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
 // otherwise:
-// - One stream per pair, from which the target stores in the order of the stream while it polls. So a
-//   flag that is posted after its data lands after it, whatever the places: 0 of 92000
-//   came early, half of them on a busy machine.
+// - One stream per pair, from which the target stores in the order of the stream while it polls. So
+//   a flag that is posted after its data lands after it, whatever the places: 0 of 92000 came
+//   early, half of them on a busy machine.
 // - Write order is granted without being asked for and costs nothing.
-// - Data lands only while the target polls, although it says that progress is automatic. Completion at
+// - Data lands only while the target polls, although it reports automatic progress. Completion at
 //   the origin comes before that (1285 of 1291).
-// - With FI_DELIVERY_COMPLETE completion waits for an acknowledgement that the target sends when it has
-//   stored the data: none with a passive target, and 0 of 565 before the data.
+// - With FI_DELIVERY_COMPLETE completion waits for an acknowledgement that the target sends when it
+//   has stored the data: none with a passive target, and 0 of 565 before the data.
 // - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
-//   ascending order by the thread that looks, so a tag, in the upper half, is never there before its data.
+//   ascending order by the thread that polls, so a tag, in the upper half, is never there before
+//   its data.
 // - No fence. Atomics are offered and return ENOSYS; nothing here uses them.
 // - Writes without a byte carry their immediate.
 #include "providers/profiles.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// opx.cpp - Cornelis Omni-Path without the message library. Has not run on hardware here: everything stands by its
-// sources.
+// opx.cpp - Cornelis Omni-Path without the message library. Has not run on hardware here:
+// everything stands by its sources.
 //
-// Facts, from libfabric's sources around version 2.6 (prov/opx/include/rdma/opx/fi_opx.h, src/fi_opx_domain.c,
-// src/fi_opx_info.c) and fi_opx(7):
+// Facts, from libfabric's sources around version 2.6 (prov/opx/include/rdma/opx/fi_opx.h,
+// src/fi_opx_domain.c, src/fi_opx_info.c) and fi_opx(7):
 // - No write order, no fence. Progress is manual; automatic costs a thread for each queue.
-// - FI_DELIVERY_COMPLETE is accepted; large puts complete after an acknowledgement anyway, small ones were
-//   not looked at.
-// - Immediates have four bytes. Only 16 bytes are injected. Contexts of the second kind (FI_CONTEXT2) are
-//   demanded.
+// - FI_DELIVERY_COMPLETE is accepted; large puts complete after an acknowledgement anyway, small
+//   ones were not examined.
+// - Immediates have four bytes. Only 16 bytes are injected. Contexts of the second kind
+//   (FI_CONTEXT2) are demanded.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -18,7 +18,7 @@ const link::Profile& opx_profile() {
         .provider = "opx",
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
-        .registration = link::Registration::free,
+        .free_registration = true,
     };
     return kProfile;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// psm3.cpp - Intel's message library over Ethernet. Has not run on hardware here (not in Debian's 1.17; ENODATA
-// with 2.1): everything stands by its sources.
+// psm3.cpp - Intel's message library over Ethernet. Has not run on hardware here (not in Debian's
+// 1.17; ENODATA with 2.1): everything here is from its sources.
 //
-// Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c, psmx3.h) and fi_psm3(7):
-// - As psm2: writes are messages that the target stores while it polls, with an acknowledgement where
-//   FI_DELIVERY_COMPLETE asks for it; no fence; order for up to 4096 bytes, for each location.
-// - It may be offered on plain Ethernet and fail there, so it comes late in the order of preference.
-// - Its own shared memory leaves files in /dev/shm behind (libfabric#7800); PSM3_DEVICES=self,nic does without.
-//   It is not set here: a host library in the same process may want it, and ranks of one node do not
-//   use it.
+// Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c, psmx3.h) and
+// fi_psm3(7):
+// - As psm2: writes are messages that the target stores while it polls, with an acknowledgement
+//   where FI_DELIVERY_COMPLETE asks for it; no fence; order for up to 4096 bytes, for each
+//   location.
+// - It may be offered on plain Ethernet and fail there, so it comes late in the order of
+//   preference.
+// - Its own shared memory leaves files in /dev/shm behind (libfabric#7800); PSM3_DEVICES=self,nic
+//   does without. It is not set here: a host library in the same process may want it, and ranks of
+//   one node do not use it.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -18,7 +21,7 @@ const link::Profile& psm3_profile() {
         .provider = "psm3",
         .delivery = {true, "the target acknowledges what it has stored (psmx3)"},
         .fence = {false, "it has none"},
-        .registration = link::Registration::free,
+        .free_registration = true,
     };
     return kProfile;
 }

@@ -4,22 +4,25 @@
 //
 // Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
 // otherwise:
-// - Two ways to write. If registration by virtual address is offered and no write order asked for, plain
-//   writes are copied by the origin through the kernel, 2 us each. If write order is asked for, all go
-//   as commands through one queue, which the target works off in its order while it polls: 0.2 us each.
-//   So it is asked for.
-// - A command of up to 4 KiB carries its data, or names where it lies; of a larger one the target copies
-//   the data through the kernel when it comes to it. So flags come after their data, whatever the
-//   places, and words are whole: the one who looks is the one who stores.
+// - Two ways to write. If registration by virtual address is offered and no write order asked for,
+//   plain writes are copied by the origin through the kernel, 2 us each. If write order is asked
+//   for, all go as commands through one queue, which the target works off in its order while it
+//   polls: 0.2 us each. So it is asked for.
+// - A command of up to 4 KiB carries its data, or names where it lies; of a larger one the target
+//   copies the data through the kernel when it comes to it. So flags come after their data,
+//   whatever the places, and words are whole: the rank that polls is the one that stores.
 // - With FI_DELIVERY_COMPLETE the target answers after it has stored (prov/shm, libfabric#5705).
-// - Nothing lands, and of what is larger than 4 KiB nothing completes, while the target does not poll.
-//   Plain completions of smaller ones come before the data (291 of 661).
-// - Small puts to a peer that has died do no harm, so they may be silent (tests/providers/storm_test.cpp).
+// - Nothing lands, and of what is larger than 4 KiB nothing completes, while the target does not
+//   poll. Plain completions of smaller ones come before the data (291 of 661).
+// - Small puts to a peer that has died do no harm, so they may be unsignaled
+//   (tests/providers/storm_test.cpp).
 // - No fence. Writes without a byte carry their immediate. No registration is demanded.
-// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX. fi_close removes it, and so does a
-//   signal handler of its own (it takes SIGTERM, SIGINT and the fatal ones). A process that is killed
-//   outright leaves it; "weft run" removes it then (src/front/launch/job.cpp), other launchers do not.
-// - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is opened).
+// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX. fi_close removes it, and so
+//   does a signal handler of its own (it takes SIGTERM, SIGINT and the fatal ones). A process that
+//   is killed outright leaves it; "weft run" removes it then (src/front/launch/job.cpp), other
+//   launchers do not.
+// - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is
+//   opened).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -27,10 +30,10 @@ namespace weft::providers {
 const link::Profile& shm_profile() {
     static constexpr link::Profile kProfile{
         .provider = "shm",
-        .cells = {true, "the rank that looks is the one that stores, in one piece"},
+        .cells = {true, "the rank that polls is the one that stores, in one piece"},
         .delivery = {true, "the target answers after it has stored"},
         .fence = {false, "it has none"},
-        .ordered = {true, "one queue of commands for each rank, worked off in its order"},
+        .ordered = {true, "one queue of commands for each rank, processed in order"},
         .whole_words = true,
         .asks_write_order = true,
         .target_must_progress = true,

@@ -4,11 +4,12 @@
 // Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
 // otherwise:
 // - With manual progress, which is what is asked for, data lands only while the target polls, and
-//   nothing completes before it has landed (0 of 1455, plain completions included). A thread of its own
-//   makes connections, and with automatic progress would store the data, too.
+//   nothing completes before it has landed (0 of 1455, plain completions included). A thread of its
+//   own makes connections, and with automatic progress would store the data, too.
 // - Fences are granted if they are asked for, and hold (0 of 1345 flags came before their data).
-// - Write order is granted, and none of 4000 flags came before its data. A put-based barrier that relies
-//   on it has failed all the same (GASNet, bug 4427), so order across places is not promised.
+// - Write order is granted, and none of 4000 flags came before its data. A put-based barrier that
+//   relies on it has failed all the same (GASNet, bug 4427), so order across places is not
+//   promised.
 // - The origin's completion of a write with an immediate is flagged FI_REMOTE_CQ_DATA, too.
 // - Writes without a byte carry their immediate. No registration is demanded.
 #include "providers/profiles.hpp"
@@ -18,7 +19,7 @@ namespace weft::providers {
 const link::Profile& sockets_profile() {
     static constexpr link::Profile kProfile{
         .provider = "sockets",
-        .cells = {false, "a thread of its own stores, while another one looks"},
+        .cells = {false, "a thread of its own stores while another one polls"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},

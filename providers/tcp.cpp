@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp.cpp - TCP sockets with reliable datagrams built in, libfabric 1.18 and later ("net" before that).
+// tcp.cpp - TCP sockets with reliable datagrams built in, libfabric 1.18 and later ("net" before
+// that).
 //
-// Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c), measured with libfabric 2.1
-// where said so:
-// - One stream per pair, as net has it: order across places, acknowledged delivery, no fence, no atomics, words
-//   that a cut of the stream may leave half written.
-// - It says that progress is automatic; measured, puts do not land with a passive target.
+// Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c), measured with
+// libfabric 2.1 where said so:
+// - One stream per pair, as net has it: order across places, acknowledged delivery, no fence, no
+//   atomics, words that a cut of the stream may leave half written.
+// - It reports automatic progress; measured, puts do not land with a passive target.
 // - 128 bytes are injected, immediates have eight bytes, no registration is demanded.
 // libfabric 1.17 answers "tcp;ofi_rxm" when it is asked for "tcp"; then that profile counts.
 #include "providers/profiles.hpp"

@@ -5,22 +5,25 @@
 // - Write order is granted for remote writes without atomics and costs nothing: one stream per
 //   pair, from which the target stores in the order of the stream while it polls. So a flag that is
 //   posted after its data lands after it, whatever the places.
-// - Data lands only while the target polls, although completion at the origin comes before (857 of 932).
-//   With FI_DELIVERY_COMPLETE it waits until the target has stored the data: none with a passive target,
-//   and 0 of 448 before the data.
+// - Data lands only while the target polls, although completion at the origin comes before (857 of
+//   932). With FI_DELIVERY_COMPLETE it waits until the target has stored the data: none with a
+//   passive target, and 0 of 448 before the data.
 // - A stream can be cut anywhere, so a poll can leave a word half written. Its bytes are stored in
-//   ascending order by the thread that looks, so a tag, in the upper half, is never there before its data.
-// - Cells are better than immediates for small payloads: 6.8 us against 7.8 for an allreduce of 8 or 48
-//   bytes between two ranks, 6.6 against 7.7 for a barrier (medians of 9 interleaved rounds on loopback):
-//   the target takes no completion. Ordered flags gain as much above 48 bytes (11.5 us against 12.8 for
-//   4 KiB), but there immediates, which libfabric itself promises, stay the default.
+//   ascending order by the thread that polls, so a tag, in the upper half, is never there before
+//   its data.
+// - Cells are better than immediates for small payloads: 6.8 us against 7.8 for an allreduce of 8
+//   or 48 bytes between two ranks, 6.6 against 7.7 for a barrier (medians of 9 interleaved rounds
+//   on loopback): the target takes no completion. Ordered flags gain as much above 48 bytes (11.5
+//   us against 12.8 for 4 KiB), but there immediates, which libfabric itself promises, stay the
+//   default.
 // - No fence.
 // - Writes without a byte carry their immediate.
 // - Registration costs nothing and no source needs it.
 // - Enabling an endpoint fills a pool of receive buffers for messages, 27 ms at 16 KiB each. Puts
 //   do not use them: with 256 bytes each it takes 2 ms.
-// - Small puts must not be silent: if the peer dies under one, the layer follows the null context of
-//   its error completion and the process dies, too (tests/providers/storm_test.cpp, 8 of 8 runs).
+// - Small puts must not be unsignaled: if the peer dies under one, the layer follows the null
+//   context of its error completion and the process dies, too (tests/providers/storm_test.cpp, 8 of
+//   8 runs).
 // - The first puts to a peer are refused with FI_EAGAIN until both sides have polled.
 #include "providers/profiles.hpp"
 

@@ -3,15 +3,17 @@
 //
 // Facts, measured with libfabric 1.17 on Linux (tests/providers/behaviour_test.cpp) unless said
 // otherwise:
-// - A write of up to 1256 bytes is one packet, stored in one piece while the target polls: words are
-//   whole.
+// - A write of up to 1256 bytes is one packet, stored in one piece while the target polls: words
+//   are whole.
 // - Slow: 0.4 GB/s, 9 us for a small write.
-// - Nothing lands and nothing completes while the target does not poll. Completions, plain ones too, came
-//   after the data (0 of 378 before it): here each is an acknowledgement of the target. That is a
-//   finding about this release; others were said to complete earlier (open-mpi/ompi#7982).
+// - Nothing lands and nothing completes while the target does not poll. Completions, plain ones
+//   too, came after the data (0 of 378 before it): here each is an acknowledgement of the target.
+//   That is a finding about this release; others were said to complete earlier
+//   (open-mpi/ompi#7982).
 // - A dead peer does no harm, but closing takes three seconds then.
-// - Write order is granted, and none of 1622 flags came before its data. A put-based barrier that relies on it has failed all the same (GASNet, bug
-//   4427), so order across places is not promised.
+// - Write order is granted, and none of 1622 flags came before its data. A put-based barrier that
+//   relies on it has failed all the same (GASNet, bug 4427), so order across places is not
+//   promised.
 // - No fence. Writes without a byte carry their immediate. No registration is demanded.
 #include "providers/profiles.hpp"
 
@@ -20,7 +22,7 @@ namespace weft::providers {
 const link::Profile& udp_ofi_rxd_profile() {
     static constexpr link::Profile kProfile{
         .provider = "udp;ofi_rxd",
-        .cells = {true, "a cell is one packet, stored in one piece by the rank that looks"},
+        .cells = {true, "a cell is one packet, stored in one piece by the rank that polls"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},

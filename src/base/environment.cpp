@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kNotifyWords{"auto",     "cells", "imm
                                                        "delivery", "fence", "ordered"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
 constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
-constexpr std::array<std::string_view, 4> kLogWords{"error", "warning", "info", "debug"};
+constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
 
 /// Reads and prints an enumeration whose values are the indices of its words.
 template <auto Field, const auto& Words>
@@ -32,6 +32,15 @@ struct Choice {
     }
     static std::string print(const Settings& settings) {
         return std::string(Words.at(static_cast<std::size_t>(settings.*Field)));
+    }
+};
+
+/// A level that does not exist is no reason to end the start: it is reported, and the default
+/// holds.
+struct LogWord : Choice<&Settings::log, kLogWords> {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        if (!Choice::read(settings, value)) settings.unknown_log = value;
+        return Done{};
     }
 };
 
@@ -143,10 +152,11 @@ constexpr std::array kVariables{
                        "how long a wait may last before it is reported", false}),
     variable<Choice<&Settings::timeout_action, kTimeoutActionWords>>(
         {"WEFT_TIMEOUT_ACTION", "report", "report or abort",
-         "whether a wait that was reported also ends the job", false}),
+         "whether a reported wait also ends the job", false}),
     variable<Choice<&Settings::progress, kProgressWords>>(
         {"WEFT_PROGRESS", "calls", "calls or thread",
-         "who drives communication: calls into weft alone, or a thread of its own as well", false}),
+         "what drives communication: calls into weft alone, or a thread of its own as well",
+         false}),
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
                      "regroups the ranks of any launcher into so many virtual nodes", true}),
     variable<NodeId>({kNodeIdVariable, "", "a whole number",
@@ -161,19 +171,24 @@ constexpr std::array kVariables{
          "where `weft_fabric.so` lies; not set: next to the library", false}),
     variable<Text<&Settings::fabric_address>>(
         {"WEFT_FABRIC_ADDRESS", "", "an address of this machine",
-         "the network interface that the provider shall use", false}),
-    variable<Choice<&Settings::log, kLogWords>>(
-        {"WEFT_LOG", "warning", "error, warning, info or debug",
-         "what is reported. Without effect so far: no message has a level below `warning`", false}),
+         "address of the network interface that the provider uses", false}),
+    variable<LogWord>({"WEFT_LOG", "warn", "warn, info or trace",
+                       "what is reported: warnings only; also what was decided and why (provider, "
+                       "notify strategy, nodes, memory, each algorithm when first chosen); also a "
+                       "line per call",
+                       false}),
+    variable<Text<&Settings::log_file>>(
+        {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
+         "where `info` and `trace` are appended; not set: they go to stderr", false}),
 };
 
-struct Entry {
+struct Assignment {
     std::string_view name;
     std::string_view value;
 };
 
 /// The WEFT_* entry in NAME=VALUE; an empty name if the text is another one.
-Entry split_entry(std::string_view text) {
+Assignment split_assignment(std::string_view text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || !text.starts_with(kPrefix)) return {};
     return {text.substr(0, equals), text.substr(equals + 1)};
@@ -183,7 +198,7 @@ Entry split_entry(std::string_view text) {
 std::optional<std::string_view> value_in(std::string_view text, std::string_view name) {
     while (!text.empty()) {
         const std::size_t end = text.find('\n');
-        const Entry entry = split_entry(text.substr(0, end));
+        const Assignment entry = split_assignment(text.substr(0, end));
         if (entry.name == name) return entry.value;
         if (end == std::string_view::npos) break;
         text.remove_prefix(end + 1);
@@ -196,8 +211,8 @@ std::string quoted(std::optional<std::string_view> value) {
 }
 
 /// Puts the entry where it belongs.
-Result<void> read_entry(Settings& settings, const Entry& entry,
-                        std::span<const std::string_view> call_names) {
+Result<void> read_assignment(Settings& settings, const Assignment& entry,
+                             std::span<const std::string_view> call_names) {
     for (const Variable& candidate : kVariables) {
         if (candidate.name != entry.name) continue;
         if (const Result<void> read = candidate.read(settings, entry.value); !read)
@@ -234,13 +249,13 @@ Result<Settings> read_settings(const char* const* environment,
     Settings settings;
     std::vector<std::string_view> seen;
     for (; environment != nullptr && *environment != nullptr; ++environment) {
-        const Entry entry = split_entry(*environment);
+        const Assignment entry = split_assignment(*environment);
         if (entry.name.empty()) continue;
         // The first of two entries with one name counts, as with getenv.
         if (std::find(seen.begin(), seen.end(), entry.name) != seen.end()) continue;
         seen.push_back(entry.name);
         if (entry.value.empty()) continue;
-        if (const Result<void> read = read_entry(settings, entry, call_names); !read)
+        if (const Result<void> read = read_assignment(settings, entry, call_names); !read)
             return read.failure();
     }
     std::sort(settings.algorithms.begin(), settings.algorithms.end(),
@@ -248,12 +263,18 @@ Result<Settings> read_settings(const char* const* environment,
     return settings;
 }
 
-std::string report_unknown(const Settings& settings) {
-    if (settings.unknown.empty()) return {};
+std::vector<std::string> report_unknown(const Settings& settings) {
+    std::vector<std::string> reports;
     std::string names;
     for (const std::string& name : settings.unknown) names += (names.empty() ? "" : ", ") + name;
-    return fmt::format(
-        "{} in the environment: no such variable (docs/guide/environment.md lists them)", names);
+    if (!names.empty())
+        reports.push_back(fmt::format(
+            "{} in the environment: no such variable (docs/guide/environment.md lists them)",
+            names));
+    if (!settings.unknown_log.empty())
+        reports.push_back(fmt::format("WEFT_LOG={}: expected warn, info or trace; warn is used",
+                                      settings.unknown_log));
+    return reports;
 }
 
 std::string agreement_text(const Settings& settings) {
@@ -271,7 +292,7 @@ std::string first_difference(std::string_view here, std::string_view there) {
         std::string_view rest = lines;
         while (!rest.empty()) {
             const std::size_t end = std::min(rest.find('\n'), rest.size());
-            const Entry entry = split_entry(rest.substr(0, end));
+            const Assignment entry = split_assignment(rest.substr(0, end));
             rest.remove_prefix(std::min(end + 1, rest.size()));
             if (entry.name.empty() || value_in(other, entry.name) == entry.value) continue;
             return fmt::format("{} is {} here and {} there", entry.name,

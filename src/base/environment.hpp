@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // environment.hpp - every WEFT_* variable: one table of names, defaults and meanings.
 //
-// Idea     The table is the only place that knows a variable's name. It reads a text into a field
+// Idea     The table is the only place that has a variable's name. It reads a text into a field
 //          of Settings and prints the field back, so the guide's page (docs/guide/environment.md),
 //          the report of what is unknown and the agreement check of start-up all come from it.
-// Why      Nothing deep inside calls getenv: whoever builds a runtime reads an environment once and
+// Why      Nothing deep inside calls getenv: the creator of a runtime reads an environment once and
 //          hands plain Settings down, so many runtimes with different settings fit in one process.
 // Holds    A variable that is set to nothing counts as not set. A value that cannot be used is a
-//          Failure that names variable, value and expected form. Algorithm specs and names that only
-//          upper rooms know (providers, instruction sets) are kept as text; their room judges them.
+//          Failure that names variable, value and expected form. Algorithm specs and names that
+//          only upper rooms know (providers, instruction sets) are kept as text; their room judges
+//          them.
 // Next     units.hpp for the forms of sizes and times; run/runtime for who uses which setting.
 #pragma once
 
@@ -29,7 +30,8 @@ enum class NotifyChoice : std::uint8_t { automatic, cells, immediate, delivery, 
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Who drives the engine: the user's calls, or a thread of our own.
 enum class ProgressMode : std::uint8_t { calls, thread };
-enum class LogLevel : std::uint8_t { error, warning, info, debug };
+/// What is reported; each level includes those before it. See log.hpp.
+enum class LogLevel : std::uint8_t { warn, info, trace };
 
 /// An algorithm that the user forces for one kind of call.
 struct ForcedAlgorithm {
@@ -53,14 +55,16 @@ struct Settings {
     std::string reduce_isa;                ///< empty: the best of this processor
     std::string fabric_module;             ///< empty: looked for next to the library
     std::string fabric_address;            ///< empty: the provider chooses
-    LogLevel log = LogLevel::warning;
+    LogLevel log = LogLevel::warn;
+    std::string unknown_log;                  ///< a value of WEFT_LOG that is not a level
+    std::string log_file;                     ///< empty: stderr; may contain %r and %h
     std::vector<ForcedAlgorithm> algorithms;  ///< sorted by name
 
     std::vector<std::string> given;    ///< names that were set, in order of the environment
     std::vector<std::string> unknown;  ///< WEFT_* names that nothing reads, likewise
 };
 
-/// The variable by which a launcher tells a rank the index of its virtual node.
+/// The variable in which a launcher gives a rank the index of its virtual node.
 inline constexpr const char* kNodeIdVariable = "WEFT_NODE_ID";
 
 /// One line of the table.
@@ -84,8 +88,9 @@ struct Variable {
 [[nodiscard]] Result<Settings> read_settings(const char* const* environment,
                                              std::span<const std::string_view> call_names);
 
-/// One sentence for the log about names that nothing reads; empty if there are none.
-[[nodiscard]] std::string report_unknown(const Settings& settings);
+/// A sentence each about names that nothing reads, and about a level of WEFT_LOG that does not
+/// exist.
+[[nodiscard]] std::vector<std::string> report_unknown(const Settings& settings);
 
 /// The settings that must be the same on all ranks, one NAME=VALUE a line, independent of how the
 /// values were written.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a provider does what its profile says of it, and what it does is printed, so that a profile can
-// be written from it. Method: two forked ranks with bare libfabric whose memory is one shared mapping,
-// so that an origin sees its target's memory at the moment of a completion. What a provider does not
-// promise may fail here without harm; it is counted all the same, as a control.
+// Goal: a provider does what its profile says of it, and what it does is printed, so that a profile
+// can be written from it. Method: two forked ranks with bare libfabric whose memory is one shared
+// mapping, so that an origin sees its target's memory at the moment of a completion. What a
+// provider does not promise may fail here without harm; it is counted all the same, as a control.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 #include <sys/mman.h>
@@ -62,8 +62,9 @@ class Half {
         endpoint.set_peer(shared_.address[1 - rank]);
         warm_up();
     }
-    /// Both sides connect; small, and again with a large one, which may go another way. It must have
-    /// landed, not only be complete here, before a test begins: else it lands on the sources of the test.
+    /// Both sides connect; small, and again with a large one, which may go another way. It must
+    /// have landed, not only be complete here, before a test begins: else it lands on the sources
+    /// of the test.
     void warm_up() {
         fill({own, kHalf}, kWarm);
         for (const std::size_t bytes : {std::size_t{8}, kHalf}) {
@@ -87,7 +88,7 @@ class Half {
     void sleep_until(std::uint64_t value) {
         const auto deadline = Clock::now() + std::chrono::seconds(10);
         while (words[0].load(std::memory_order_acquire) < value) {
-            expect(Clock::now() < deadline, [] { return std::string("nobody woke the target"); });
+            expect(Clock::now() < deadline, "the target was not woken");
             ::sched_yield();
         }
     }
@@ -117,13 +118,11 @@ class Behaviour : public ProviderTest {
         link::Profile profile = link::profile_of(GetParam());
         if (change) change(profile);
         const SharedPointer shared = map_shared();
-        EXPECT_EQ(run_job(GetParam(), 2,
-                          [&](Member& me) {
-                              Half half(me, *shared, profile);
-                              (me.rank == 0 ? origin : target)(half);
-                              half.meet();
-                          }),
-                  "");
+        expect_job(GetParam(), 2, [&](Member& me) {
+            Half half(me, *shared, profile);
+            (me.rank == 0 ? origin : target)(half);
+            half.meet();
+        });
     }
     template <class... Values>
     static void say(const std::string& provider, fmt::format_string<Values...> text,
@@ -195,10 +194,8 @@ TEST_P(Behaviour, DataLandsWithAPassiveTargetIfTheProfileSaysSo) {
             write_to_passive(
                 half, 0, "plain",
                 [&](std::size_t bytes, bool, bool landed) {
-                    expect(must_progress || landed, [&] {
-                        return fmt::format("{} bytes did not land, the profile says they do",
-                                           bytes);
-                    });
+                    expect(must_progress || landed,
+                           "{} bytes did not land, the profile says they do", bytes);
                 },
                 GetParam());
         },
@@ -212,9 +209,8 @@ TEST_P(Behaviour, DeliveryCompletionOfAPassiveTargetMeansThatTheDataIsThere) {
             write_to_passive(
                 half, FI_DELIVERY_COMPLETE, "delivery-complete",
                 [&](std::size_t bytes, bool complete, bool landed) {
-                    expect(!promised || !complete || landed, [&] {
-                        return fmt::format("{} bytes were completed before they landed", bytes);
-                    });
+                    expect(!promised || !complete || landed,
+                           "{} bytes were completed before they landed", bytes);
                 },
                 GetParam());
         },
@@ -273,10 +269,8 @@ TEST_P(Behaviour, DeliveryCompletionsAreReal) {
                 say(GetParam(), "{}: data absent at {} of {} completions",
                     flags != 0 ? "delivery-complete" : "plain (control)", absent,
                     half.endpoint.posted);
-                expect(flags == 0 || !promised || absent == 0, [&] {
-                    return fmt::format("{} of {} completions came before the data", absent,
-                                       half.endpoint.posted);
-                });
+                expect(flags == 0 || !promised || absent == 0,
+                       "{} of {} completions came before the data", absent, half.endpoint.posted);
             },
             poll_lazily);
     }
@@ -371,8 +365,7 @@ TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
                 const std::uint64_t wrong = watch_flags(half);
                 say(GetParam(), "{}: {} of {} flags came before their data", way.name, wrong,
                     half.words[0].load());
-                expect(!way.promised || wrong == 0,
-                       [&] { return fmt::format("{}: {} too early", way.name, wrong); });
+                expect(!way.promised || wrong == 0, "{}: {} too early", way.name, wrong);
             },
             [&](link::Profile& asking) {
                 if (way.fence) asking.asks_fence = true;
@@ -381,8 +374,8 @@ TEST_P(Behaviour, FencedAndOrderedFlagsComeAfterTheirData) {
 }
 
 // --- Words of cells ------------------------------------------------------------------------------
-// A word is four bytes of data and, above them, four of a tag. Cells are safe where a tag is never seen
-// before its data.
+// A word is four bytes of data and, above them, four of a tag. Cells are safe where a tag is never
+// seen before its data.
 
 constexpr std::size_t kCellBytes = 64;
 constexpr std::size_t kCellWords = kCellBytes / sizeof(std::uint64_t);
@@ -393,7 +386,8 @@ constexpr std::uint64_t cell_word(std::uint64_t number, std::size_t word) {
     return (number + 1) << 32 | data;
 }
 
-/// Writes cells, up to kCells ahead of the reader; odd sizes to elsewhere move where a stream is cut.
+/// Writes cells, up to kCells ahead of the reader; odd sizes to elsewhere move where a stream is
+/// cut.
 void write_cells(Half& half) {
     auto& endpoint = half.endpoint;
     std::mt19937_64 random(11);
@@ -456,8 +450,7 @@ TEST_P(Behaviour, NoTagIsSeenBeforeItsDataWhereCellsArePromised) {
         const CellsSeen seen = read_cells(half);
         say(GetParam(), "{} of {} cells had tags without their data; {} were seen in part",
             seen.early, seen.cells, seen.partial);
-        expect(!promised || seen.early == 0,
-               [&] { return fmt::format("{} tags without their data", seen.early); });
+        expect(!promised || seen.early == 0, "{} tags without their data", seen.early);
     });
 }
 
@@ -478,15 +471,15 @@ TEST_P(Behaviour, EmptyWritesCarryTheirDataIfTheProfileSaysSo) {
                 refusal = problem.what();
             }
             if (!refusal.empty()) say(GetParam(), "an empty write is refused: {}", refusal);
-            expect(!promised || refusal.empty(), [&] { return refusal; });
+            expect(!promised || refusal.empty(), "{}", refusal);
         },
         [&](Half& half) {
             const bool arrived =
                 half.endpoint.within(milliseconds(300), [&] { return half.endpoint.arrived == 1; });
             say(GetParam(), "the immediate of an empty write {}",
                 arrived ? "arrives" : "does not arrive");
-            expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF),
-                   [&] { return fmt::format("got {:#x}", half.endpoint.last_data); });
+            expect(!promised || (arrived && half.endpoint.last_data == 0x89ABCDEF), "got {:#x}",
+                   half.endpoint.last_data);
         });
 }
 

@@ -84,10 +84,6 @@ PortOpener open_with(const std::function<void(link::Profile&)>& change) {
     };
 }
 
-void expect(bool condition, const std::function<std::string()>& text) {
-    if (!condition) throw std::runtime_error(text());
-}
-
 void fill(std::span<std::byte> bytes, std::uint64_t which) {
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = pattern(which, i);
 }
@@ -110,8 +106,7 @@ void Member::open(const PortOpener& opener, link::FabricOptions options, std::si
     if (!opened) throw std::runtime_error(opened.failure().text);
     port = std::move(opened).value();
     const auto card = port->address();
-    expect(card.size() <= sizeof meeting.card[0],
-           [&] { return fmt::format("card {}", card.size()); });
+    expect(card.size() <= sizeof meeting.card[0], "card {}", card.size());
     std::memcpy(meeting.card[rank], card.data(), card.size());
     meeting.card_bytes[rank] = static_cast<std::uint32_t>(card.size());
     meet();
@@ -144,8 +139,7 @@ void Member::until(const std::function<bool()>& condition, std::string_view what
     while (!condition()) {
         drive();
         if (const auto* failure = port->failure()) throw std::runtime_error(failure->text);
-        expect(Clock::now() < deadline,
-               [&] { return fmt::format("waited too long for {}", what); });
+        expect(Clock::now() < deadline, "waited too long for {}", what);
     }
 }
 
@@ -212,23 +206,23 @@ std::string in_child(const std::function<std::string()>& body) {
     void* shared =
         ::mmap(nullptr, kTextBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return "no memory";
-    auto* text = static_cast<char*>(shared);
+    auto* outcome = static_cast<char*>(shared);
     const pid_t child = ::fork();
     if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        std::string said;
+        std::string text;
         try {
-            said = body();
+            text = body();
         } catch (const std::exception& problem) {
-            said = problem.what();
+            text = problem.what();
         }
-        said.copy(text, kTextBytes - 1);
+        text.copy(outcome, kTextBytes - 1);
         ::_exit(0);
     }
     const std::string died = reap(child, Clock::now() + kWaitLimit);
-    std::string said = text + died;
+    std::string text = outcome + died;
     ::munmap(shared, kTextBytes);
-    return said;
+    return text;
 }
 
 std::vector<std::string> known_providers() {
@@ -244,7 +238,7 @@ std::vector<std::string> known_providers() {
 std::string puts_made() {
     std::string text;
     for (const auto& [provider, counts] : made) {
-        text += fmt::format("{}: {} plain, {} announced, {} delivered, {} fenced\n", provider,
+        text += fmt::format("{}: {} plain, {} with immediate, {} delivered, {} fenced\n", provider,
                             counts[0], counts[1], counts[2], counts[3]);
     }
     return text;

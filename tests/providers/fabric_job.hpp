@@ -48,7 +48,7 @@ inline void staged(link::Profile& profile) {
     profile.stages_sources = true;
 }
 /// Most small puts have no completion of their own.
-inline void silent(link::Profile& profile) {
+inline void unsignaled(link::Profile& profile) {
     profile.unsignaled_small_puts = true;
 }
 
@@ -90,17 +90,20 @@ class Member {
 };
 
 /// Throws with the text if the condition does not hold.
-void expect(bool condition, const std::function<std::string()>& text);
+template <class... Values>
+void expect(bool condition, fmt::format_string<Values...> text, Values&&... values) {
+    if (!condition) throw std::runtime_error(fmt::format(text, std::forward<Values>(values)...));
+}
 
-/// Runs `body` in `size` forked processes over a provider. Returns what went wrong, empty if nothing
-/// did. A rank in `may_die` need not end well.
+/// Runs `body` in `size` forked processes over a provider. Returns what went wrong, empty if
+/// nothing did. A rank in `may_die` need not end well.
 std::string run_job(const std::string& provider, Rank size,
                     const std::function<void(Member&)>& body, Rank may_die = -1);
-/// Puts made by all jobs so far: "net: 100 plain, 20 announced", a line for each provider.
+/// Puts made by all jobs so far: "net: 100 plain, 20 with immediate", a line for each provider.
 std::string puts_made();
 
-/// Runs a function in a forked process and returns its text, or the text of what it threw. libfabric
-/// must not start in the process that forks.
+/// Runs a function in a forked process and returns its text, or the text of what it threw.
+/// libfabric must not start in the process that forks.
 std::string in_child(const std::function<std::string()>& body);
 
 /// The providers that a profile is written for; only WEFT_PROVIDER if that is set.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// provider_test.hpp - a test that is instantiated for every provider with a profile and skipped, with
-// libfabric's reason, where the provider is not here.
+// provider_test.hpp - a test that is instantiated for every provider with a profile and skipped,
+// with libfabric's reason, where the provider is not here.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +10,12 @@
 #include "tests/providers/fabric_job.hpp"
 
 namespace weft::test {
+
+/// Runs the job; what goes wrong in it is a failure of the test.
+inline void expect_job(const std::string& provider, Rank size,
+                       const std::function<void(Member&)>& body, Rank may_die = -1) {
+    EXPECT_EQ(run_job(provider, size, body, may_die), "");
+}
 
 class ProviderTest : public testing::TestWithParam<std::string> {
   protected:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // raw_endpoint.hpp - libfabric with nothing of ours in between, to see what a provider really does.
 //
-// Idea     The memory of both ranks is one shared mapping, so an origin can look at its target's memory
-//          at the very moment a completion says something about it. Opened on the same offer as a port
-//          would be, with the same hints.
+// Idea     The memory of both ranks is one shared mapping, so an origin can look at its target's
+//          memory at the very moment a completion says something about it. Opened on the same offer
+//          as a port would be, with the same hints.
 // Holds    One thread drives an endpoint; every wait has a deadline and throws.
 #pragma once
 

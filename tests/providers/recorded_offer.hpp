@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorded_offer.hpp - an fi_info written down attribute by attribute, so that decisions about it can be
-// tested without the hardware.
+// recorded_offer.hpp - an fi_info written down attribute by attribute, so that decisions about it
+// can be tested without the hardware.
 #pragma once
 
 #include <rdma/fi_domain.h>

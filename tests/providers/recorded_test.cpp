@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is decided about each provider, those included that do not run here: accepted or refused by
-// name, its duties, the way to notify for small and large payloads, and each forced way promised or
-// refused with its reason. Method: a table of attributes, recorded from fi_getinfo or declared by the
-// provider's sources, against the decisions written out by hand.
+// Goal: what is decided about each provider, those included that do not run here: accepted or
+// refused by name, its duties, the way to notify for small and large payloads, and each forced way
+// promised or refused with its reason. Method: a table of attributes, recorded from fi_getinfo or
+// declared by the provider's sources, against the decisions written out by hand.
 #include <gtest/gtest.h>
 
 #include <array>

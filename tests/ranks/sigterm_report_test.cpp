@@ -15,6 +15,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/log.hpp"
+
 namespace weft::test {
 namespace {
 
@@ -28,7 +30,7 @@ struct sigaction disposition() {
 
 /// A call of a runtime that looks whether it is asked, as an engine does.
 void wait_until_asked(SigtermReport& report) {
-    while (!report.status_request().asked.exchange(false)) ::poll(nullptr, 0, 1);
+    while (!report.status_request().pending.exchange(false)) ::poll(nullptr, 0, 1);
 }
 
 TEST(SigtermReportDeathTest, OutsideOfAnyCallTheProcessDiesAtOnce) {
@@ -105,7 +107,7 @@ TEST(SigtermReportDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver)
         static_cast<void>(report.status_request().enter());
         ::raise(SIGTERM);
         ::raise(SIGTERM);
-        run::write_line("still here");
+        base::write_line("still here");
         ::poll(nullptr, 0, 1100);
         ::raise(SIGTERM);
         ::_exit(1);

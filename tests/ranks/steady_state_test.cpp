@@ -31,14 +31,16 @@ bool mostly_clean(const nlohmann::json& measured) {
            measured.at("blocks").get<int>();
 }
 
-TEST(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
+class SteadyStateTest : public ::testing::TestWithParam<Words> {};
+
+TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
     cpu_set_t cpus;
     ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
     if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
     std::string last;
     for (int attempt = 0; attempt < kAttempts && !HasFailure(); ++attempt) {
         const Outcome outcome =
-            run_ranks({"-n", "2", "--bind", "core"}, {rank_program("steady_state")});
+            run_ranks({"-n", "2", "--bind", "core"}, {rank_program("steady_state")}, GetParam());
         ASSERT_EQ(outcome.status, 0) << outcome.errors;
         last = outcome.output;
         const auto report = nlohmann::json::parse(last);
@@ -54,6 +56,9 @@ TEST(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
     }
     ADD_FAILURE() << "in " << kAttempts << " runs, half of the blocks had system calls: " << last;
 }
+
+INSTANTIATE_TEST_SUITE_P(WithoutALogOrWithWarningsOnly, SteadyStateTest,
+                         ::testing::Values(Words{}, Words{"WEFT_LOG=warn"}));
 
 }  // namespace
 }  // namespace weft::test

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a port does what a provider may demand: registered sources, its keys, contexts that are left
-// alone until completion, receives for announced writes, regions bound to enabled endpoints.
+// Goal: a port does what a provider may demand: registered sources, its keys, contexts that are
+// left alone until completion, receives for writes with immediates, regions bound to enabled
+// endpoints.
 // Method: a few ports in one process over a provider that demands it all, delivers late and in any
-// order, and writes down each violation; random puts of every kind, each checked when it must be there.
+// order, and writes down each violation; random puts of every kind, each checked when it must be
+// there.
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
@@ -38,7 +40,7 @@ link::Profile willing_profile() {
 /// Everything of one put that its check needs.
 struct Slot {
     bool busy = false;
-    bool landed = false;  ///< an announced one has been checked
+    bool landed = false;  ///< with an immediate: it has been checked
     std::uint32_t use = 0;
     PutKind kind = PutKind::with_immediate;
     std::size_t bytes = 0;

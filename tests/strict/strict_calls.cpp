@@ -12,23 +12,24 @@ namespace weft::test {
 
 namespace {
 
-int no_bind(fid*, fid*, std::uint64_t) {
-    return -FI_ENOSYS;
-}
-int no_control(fid*, int, void*) {
-    return -FI_ENOSYS;
-}
-
 template <class Object>
-int close_plain(fid* handle) {
+int close_object(fid* handle) {
     auto* object = reinterpret_cast<Object*>(handle);
     --object->strict->open;
     delete object;
     return 0;
 }
 template <class Object>
-fi_ops plain_ops{sizeof(fi_ops), close_plain<Object>, no_bind, no_control, nullptr, nullptr,
-                 nullptr};
+fi_ops plain_ops{.size = sizeof(fi_ops), .close = close_object<Object>};
+
+/// A new object of the domain's fabric.
+template <class Object>
+Object* open_object(fid* domain) {
+    auto* object = new Object{};
+    object->strict = reinterpret_cast<StrictDomain*>(domain)->strict;
+    ++object->strict->open;
+    return object;
+}
 
 // --- Registered memory ---------------------------------------------------------------------------
 
@@ -38,12 +39,10 @@ int close_region(fid* handle) {
     if (region->users != 0)
         strict.violation(fmt::format("a region was closed under {} writes", region->users));
     std::erase(strict.regions, region);
-    --strict.open;
     for (const auto& operation : strict.under_way) {
         if (operation->source_region == region) operation->source_region = nullptr;
     }
-    delete region;
-    return 0;
+    return close_object<StrictRegion>(handle);
 }
 int bind_region(fid* handle, fid* other, std::uint64_t) {
     auto* region = reinterpret_cast<StrictRegion*>(handle);
@@ -58,8 +57,8 @@ int control_region(fid* handle, int command, void*) {
     region->enabled = true;
     return 0;
 }
-fi_ops region_ops{sizeof(fi_ops), close_region, bind_region, control_region,
-                  nullptr,        nullptr,      nullptr};
+fi_ops region_ops{
+    .size = sizeof(fi_ops), .close = close_region, .bind = bind_region, .control = control_region};
 
 int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uint64_t access,
                     std::uint64_t, std::uint64_t key, std::uint64_t, fid_mr** out, void*) {
@@ -75,22 +74,20 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
                 return -FI_ENOKEY;
         }
     }
-    auto* region = new StrictRegion{};
+    auto* region = open_object<StrictRegion>(handle);
     region->region.fid = {FI_CLASS_MR, handle, &region_ops};
     region->region.mem_desc = region;
     region->region.key = chosen_here ? strict.next_key++ : key;
-    region->strict = &strict;
     region->base = static_cast<const std::byte*>(buffer);
     region->bytes = bytes;
     region->access = access;
     region->enabled = (strict.demands.mr_mode & FI_MR_ENDPOINT) == 0;
     strict.regions.push_back(region);
-    ++strict.open;
     ++strict.registrations;
     *out = &region->region;
     return 0;
 }
-fi_ops_mr memory_ops{sizeof(fi_ops_mr), register_memory, nullptr, nullptr};
+fi_ops_mr memory_ops{.size = sizeof(fi_ops_mr), .reg = register_memory};
 
 // --- Endpoints -----------------------------------------------------------------------------------
 
@@ -107,9 +104,7 @@ int close_endpoint(fid* handle) {
         return true;
     });
     strict.endpoints[endpoint->index] = nullptr;
-    --strict.open;
-    delete endpoint;
-    return 0;
+    return close_object<StrictEndpoint>(handle);
 }
 int bind_endpoint(fid* handle, fid* other, std::uint64_t) {
     auto* endpoint = reinterpret_cast<StrictEndpoint*>(handle);
@@ -124,8 +119,10 @@ int control_endpoint(fid* handle, int command, void*) {
     endpoint->enabled = true;
     return 0;
 }
-fi_ops endpoint_ops{sizeof(fi_ops), close_endpoint, bind_endpoint, control_endpoint,
-                    nullptr,        nullptr,        nullptr};
+fi_ops endpoint_ops{.size = sizeof(fi_ops),
+                    .close = close_endpoint,
+                    .bind = bind_endpoint,
+                    .control = control_endpoint};
 
 int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
     if (*bytes < sizeof(std::uint64_t)) return -FI_ETOOSMALL;
@@ -133,8 +130,7 @@ int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
     *bytes = sizeof(std::uint64_t);
     return 0;
 }
-fi_ops_cm name_ops{sizeof(fi_ops_cm), nullptr, name_of_endpoint, nullptr, nullptr,
-                   nullptr,           nullptr, nullptr,          nullptr, nullptr};
+fi_ops_cm name_ops{.size = sizeof(fi_ops_cm), .getname = name_of_endpoint};
 
 /// The target of a write, or nullptr after a violation.
 std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t address,
@@ -237,8 +233,10 @@ ssize_t inject_data(fid_ep* endpoint, const void* buffer, std::size_t bytes, std
                     fi_addr_t to, std::uint64_t address, std::uint64_t key) {
     return inject_with(endpoint, buffer, bytes, data, to, address, key, FI_REMOTE_CQ_DATA);
 }
-fi_ops_rma write_ops{sizeof(fi_ops_rma), nullptr, nullptr, nullptr,    nullptr, nullptr,
-                     write_message,      inject,  nullptr, inject_data};
+fi_ops_rma write_ops{.size = sizeof(fi_ops_rma),
+                     .writemsg = write_message,
+                     .inject = inject,
+                     .injectdata = inject_data};
 
 ssize_t receive(fid_ep* handle, void*, std::size_t, void*, fi_addr_t, void* context) {
     auto& endpoint = *reinterpret_cast<StrictEndpoint*>(handle);
@@ -251,16 +249,7 @@ ssize_t receive(fid_ep* handle, void*, std::size_t, void*, fi_addr_t, void* cont
     endpoint.receives.push_back(context);
     return 0;
 }
-fi_ops_msg receive_ops{sizeof(fi_ops_msg),
-                       receive,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr};
+fi_ops_msg receive_ops{.size = sizeof(fi_ops_msg), .recv = receive};
 
 // --- Queues, addresses, domain, fabric -----------------------------------------------------------
 
@@ -278,64 +267,45 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
 ssize_t read_error(fid_cq*, fi_cq_err_entry*, std::uint64_t) {
     return -FI_EAGAIN;
 }
-fi_ops_cq queue_ops{sizeof(fi_ops_cq), read_queue, nullptr, read_error,
-                    nullptr,           nullptr,    nullptr, nullptr};
+fi_ops_cq queue_ops{.size = sizeof(fi_ops_cq), .read = read_queue, .readerr = read_error};
 
 int insert_addresses(fid_av*, const void* address, std::size_t count, fi_addr_t* out, std::uint64_t,
                      void*) {
     std::memcpy(out, address, sizeof(std::uint64_t));
     return static_cast<int>(count);
 }
-fi_ops_av address_ops{sizeof(fi_ops_av), insert_addresses, nullptr, nullptr,
-                      nullptr,           nullptr,          nullptr, nullptr};
+fi_ops_av address_ops{.size = sizeof(fi_ops_av), .insert = insert_addresses};
 
 int open_addresses(fid_domain* domain, fi_av_attr*, fid_av** out, void*) {
-    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
-    auto* addresses = new StrictAddresses{};
+    auto* addresses = open_object<StrictAddresses>(&domain->fid);
     addresses->av.fid = {FI_CLASS_AV, nullptr, &plain_ops<StrictAddresses>};
     addresses->av.ops = &address_ops;
-    addresses->strict = &strict;
-    ++strict.open;
     *out = &addresses->av;
     return 0;
 }
 int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void*) {
-    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
-    auto* queue = new StrictQueue{};
+    auto* queue = open_object<StrictQueue>(&domain->fid);
     queue->cq.fid = {FI_CLASS_CQ, nullptr, &plain_ops<StrictQueue>};
     queue->cq.ops = &queue_ops;
-    queue->strict = &strict;
     queue->size = attributes->size;
-    ++strict.open;
     *out = &queue->cq;
     return 0;
 }
 int open_endpoint(fid_domain* domain, fi_info*, fid_ep** out, void*) {
-    StrictFabric& strict = *reinterpret_cast<StrictDomain*>(domain)->strict;
-    auto* endpoint = new StrictEndpoint{};
+    auto* endpoint = open_object<StrictEndpoint>(&domain->fid);
     endpoint->endpoint.fid = {FI_CLASS_EP, domain, &endpoint_ops};
     endpoint->endpoint.cm = &name_ops;
     endpoint->endpoint.msg = &receive_ops;
     endpoint->endpoint.rma = &write_ops;
-    endpoint->strict = &strict;
-    endpoint->index = strict.endpoints.size();
-    strict.endpoints.push_back(endpoint);
-    ++strict.open;
+    endpoint->index = endpoint->strict->endpoints.size();
+    endpoint->strict->endpoints.push_back(endpoint);
     *out = &endpoint->endpoint;
     return 0;
 }
-fi_ops_domain domain_ops{sizeof(fi_ops_domain),
-                         open_addresses,
-                         open_queue,
-                         open_endpoint,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr};
+fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
+                         .av_open = open_addresses,
+                         .cq_open = open_queue,
+                         .endpoint = open_endpoint};
 
 int open_domain(fid_fabric* fabric, fi_info*, fid_domain** out, void*) {
     StrictFabric& strict = *reinterpret_cast<StrictFabric::Fid*>(fabric)->strict;
@@ -348,12 +318,11 @@ int open_domain(fid_fabric* fabric, fi_info*, fid_domain** out, void*) {
     *out = &domain->domain;
     return 0;
 }
-fi_ops_fabric fabric_ops{
-    sizeof(fi_ops_fabric), open_domain, nullptr, nullptr, nullptr, nullptr, nullptr};
+fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric), .domain = open_domain};
 int close_fabric(fid*) {
     return 0;  // shared by all ports of a test
 }
-fi_ops fabric_fid_ops{sizeof(fi_ops), close_fabric, no_bind, no_control, nullptr, nullptr, nullptr};
+fi_ops fabric_fid_ops{.size = sizeof(fi_ops), .close = close_fabric};
 
 }  // namespace
 

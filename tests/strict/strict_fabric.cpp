@@ -64,20 +64,20 @@ StrictRegion* StrictFabric::region_at(StrictEndpoint& endpoint, std::uint64_t ke
     return nullptr;
 }
 
-/// Whether a write must still wait behind a fence, its own or an earlier one.
+/// Whether a write must still wait for a fence, its own or an earlier one.
 bool StrictFabric::held_back(const StrictOperation& operation) const {
     std::uint64_t earliest = operation.number;  // of those that go the same way
     std::uint64_t last_fence = 0;
-    bool behind_fence = operation.fenced;
+    bool after_fence = operation.fenced;
     for (const auto& other : under_way) {
         if (other->from != operation.from || other->to != operation.to) continue;
         earliest = std::min(earliest, other->number);
         if (other->fenced && other->number < operation.number) {
-            behind_fence = true;
+            after_fence = true;
             last_fence = std::max(last_fence, other->number);
         }
     }
-    return behind_fence && (operation.fenced ? earliest < operation.number : last_fence != 0);
+    return after_fence && (operation.fenced ? earliest < operation.number : last_fence != 0);
 }
 
 void StrictFabric::progress() {
@@ -97,7 +97,7 @@ void StrictFabric::progress() {
     }
 }
 
-/// The source is read for the last time, and the origin is told.
+/// The source is read for the last time, and the origin gets its completion.
 void StrictFabric::leave(StrictOperation& operation) {
     if (operation.copy.empty() && operation.bytes != 0) {
         operation.copy.assign(operation.source, operation.source + operation.bytes);
@@ -126,7 +126,7 @@ void StrictFabric::deliver(StrictOperation& operation) {
         void* context = nullptr;
         if ((demands.mode & FI_RX_CQ_DATA) != 0) {
             if (operation.to->receives.empty()) {
-                violation("an announced write found no receive");
+                violation("a write with an immediate found no receive");
             } else {
                 context = operation.to->receives.front();
                 operation.to->receives.pop_front();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_fabric.hpp - a libfabric provider in one process that demands everything and forgives nothing.
+// strict_fabric.hpp - a libfabric provider in one process that demands everything and forgives
+// nothing.
 //
-// Idea     What hardware demands (registered sources, keys of its own, contexts that it writes into,
-//          receives that announced writes consume) is demanded by no provider that runs everywhere. This
-//          one demands what a test asks for, delivers late and in any order, reads sources at delivery
-//          and contexts until completion, and writes down each violation.
-// Holds    Only what ports use. It is reached through fi_fabric(), which this test program replaces: the
-//          offer carries the fabric in fabric_attr->fabric.
+// Idea     What hardware demands (registered sources, keys of its own, contexts that it writes
+//          into, receives that writes with immediates consume) is demanded by no provider that runs
+//          everywhere. This one demands what a test asks for, delivers late and in any order, reads
+//          sources at delivery and contexts until completion, and writes down each violation.
+// Holds    Only what ports use. It is reached through fi_fabric(), which this test program
+//          replaces: the offer carries the fabric in fabric_attr->fabric.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -47,7 +48,7 @@ class StrictFabric {
 
     /// The one offer.
     [[nodiscard]] link::Info offer();
-    /// What was done wrong, a sentence each; at the end also what was left open.
+    /// What was done wrong, a sentence each.
     [[nodiscard]] std::string violations() const;
     /// Moves some of what is under way.
     void progress();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_objects.hpp - what the strict provider hands out: libfabric's objects, each with its state behind.
+// strict_objects.hpp - what the strict provider hands out: libfabric's objects, each with its state
+// after it.
 #pragma once
 
 #include <rdma/fi_cm.h>

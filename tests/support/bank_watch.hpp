@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bank_watch.hpp - sees every write into a team's region and says which ones come too early.
 //
-// Idea     The watch keeps the numbering of each team's calls, as all ranks must agree on it, and so
-//          knows from a flag's tick which call a landing belongs to. A cell, published cell or bulk slot
-//          of bank b may be written for call e only if its owner (and who reads it) has completed every
-//          earlier call that used b. Anything else is a violation that names the slot.
-// Why      Wrong results show a broken bank rule only when the overwritten value still mattered; the
-//          watch sees each case in which it might have.
+// Idea     The watch keeps the numbering of each team's calls, as all ranks must agree on it, and
+//          so knows from a flag's tick which call a landing belongs to. A cell, published cell or
+//          bulk slot of bank b may be written for call e only if its owner (and who reads it) has
+//          completed every earlier call that used b. Anything else is a violation that names the
+//          slot.
+// Why      Wrong results show a broken bank rule only when the overwritten value still mattered;
+//          the watch sees each case in which it might have.
 // Next     virtual_job.hpp feeds it; run/execute/window.hpp is the rule that it watches.
 #pragma once
 
@@ -61,7 +62,7 @@ class BankWatch {
     [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
-    /// Ranks that number alike calls differently, and writes that belong to no call.
+    /// Ranks that number the same call differently, and writes that belong to no call.
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
   private:

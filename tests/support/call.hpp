@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call as all members of a team make it, and what must come out.
 //
-// Idea     A call names a collective, an algorithm and sizes; bind_call() makes every member's bound
-//          program. The reference folds the members' inputs in rank order as the collective's contract
-//          says, one element after the other; it knows no algorithm.
-// Holds    Inputs are a function of (seed, call, rank, element), so nothing is stored to compare with.
+// Idea     A call names a collective, an algorithm and sizes; bind_call() makes every member's
+//          bound program. The reference folds the members' inputs in rank order as the collective's
+//          contract says, one element after the other; it knows no algorithm.
+// Holds    Inputs are a function of (seed, call, rank, element), so nothing is stored to compare
+//          with.
 // Next     script.hpp for many calls at once.
 #pragma once
 

@@ -86,6 +86,13 @@ CallPlan draw_call(base::Random& random, Rank ranks) {
     return plan;
 }
 
+std::vector<const TeamCall*> draw_script(base::Random& random, const std::deque<TeamCall>& palette,
+                                         std::size_t count) {
+    std::vector<const TeamCall*> calls;
+    while (calls.size() < count) calls.push_back(&palette[random.below(palette.size())]);
+    return calls;
+}
+
 base::Tick draw_first_tick(base::Random& random) {
     return random.chance(1, 3) ? base::kTickMask - random.below(60) : 1 + random.below(1000);
 }

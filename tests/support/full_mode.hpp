@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - what the environment asks of tests: their long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED).
+// full_mode.hpp - what the environment asks of tests: their long forms (WEFT_TESTS_FULL), one seed
+// (WEFT_TESTS_SEED).
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ std::size_t pick(Random& random, std::size_t count) {
     return static_cast<std::size_t>(random() % count);
 }
 
-/// Adds `change` (-1 or +1) steps behind step `at`: lanes and the loop around it grow or shrink.
+/// Adds `change` (-1 or +1) steps after step `at`: lanes and the loop around it grow or shrink.
 void shift(Program& program, std::size_t at, int change) {
     const auto moved = [change](std::uint32_t value) {
         return static_cast<std::uint32_t>(static_cast<int>(value) + change);

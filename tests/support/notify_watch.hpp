@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // notify_watch.hpp - sees each flag of a far put raised and says whether all of its data was there.
 //
-// Idea     When a put is posted the watch keeps a copy of its payload. Whenever its target has polled,
-//          or looked at the cell, the watch looks too: if the flag is up, the payload must be in place.
+// Idea     When a put is posted the watch keeps a copy of its payload. Whenever its target has
+//          polled, or looked at the cell, the watch looks too: if the flag is up, the payload must
+//          be in place.
 // Why      Wrong results show a flag that came too early only when its waiter was quick enough.
 // Next     virtual_job.hpp feeds it.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_program.hpp - runs a program for a test: its output, its status, and what it left behind.
+// run_program.hpp - runs a program for a test: its output, its status, and what it left over.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <string>
@@ -17,9 +18,15 @@ struct Outcome {
     double seconds = 0;
 };
 
-/// A program that runs. Its temporary folder is private, and every process that comes of it carries a
-/// mark in its environment, so that what is left behind can be found. It has the environment of the
-/// test, but for the variables that are meant for tests (WEFT_TESTS_*); `settings` come first.
+/// How it must have ended, and what must be among its errors.
+inline void expect_end(const Outcome& outcome, int status, const std::string& error) {
+    EXPECT_EQ(outcome.status, status) << outcome.errors;
+    EXPECT_NE(outcome.errors.find(error), std::string::npos) << outcome.errors;
+}
+
+/// A program that runs. Its temporary folder is private, and every process that comes of it carries
+/// a mark in its environment, so that what is left over can be found. It has the environment of
+/// the test, but for the variables that are meant for tests (WEFT_TESTS_*); `settings` come first.
 class RunningProgram {
   public:
     static constexpr double kDeadline_s = 20;

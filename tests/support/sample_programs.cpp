@@ -29,12 +29,34 @@ Contract contract_of(std::string collective, Units units) {
             }};
 }
 
-Program header(std::string collective, std::string algorithm, Rank rank, Rank ranks) {
+/// The programs of all ranks; `write(builder, rank)` adds the steps to those of `head`.
+template <class Write>
+std::vector<Program> write_all(Rank ranks, Program head, Write write) {
+    std::vector<Program> programs;
+    head.size = ranks;
+    for (head.rank = 0; head.rank < ranks; ++head.rank) {
+        Builder build(head);
+        write(build, head.rank);
+        programs.push_back(std::move(build).finish());
+    }
+    return programs;
+}
+
+Program header(std::string collective, std::string algorithm, bool synchronizing) {
     Program program;
     program.collective = std::move(collective);
     program.algorithm = std::move(algorithm);
-    program.rank = rank;
-    program.size = ranks;
+    program.synchronizing = synchronizing;
+    return program;
+}
+
+/// Of a loop over segments; slots have `depth` copies.
+Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
+                  std::uint32_t depth) {
+    Program program = header(std::move(collective), std::move(algorithm), false);
+    program.units = segments;
+    program.segments = segments;
+    program.depth = depth;
     return program;
 }
 
@@ -52,12 +74,6 @@ Contract broadcast_contract() {
     });
 }
 
-Contract reduce_contract() {
-    return contract_of("reduce", [](const Program& program, std::uint32_t unit, auto& all) {
-        if (program.rank == program.root) all.push_back({unit, 0, program.size - 1, unit});
-    });
-}
-
 Contract barrier_contract() {
     return {.collective = "barrier", .must_synchronize = true, .expected = [](const Program&) {
                 return std::vector<Expectation>();
@@ -65,11 +81,7 @@ Contract barrier_contract() {
 }
 
 std::vector<Program> recursive_doubling(Rank ranks) {
-    std::vector<Program> programs;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("allreduce", "doubling", rank, ranks);
-        head.synchronizing = true;
-        Builder build(std::move(head));
+    return write_all(ranks, header("allreduce", "doubling", true), [&](Builder& build, Rank rank) {
         build.copy(output(), input());
         std::uint32_t stage = 0;
         for (Rank distance = 1; distance < ranks; distance *= 2, ++stage) {
@@ -82,43 +94,33 @@ std::vector<Program> recursive_doubling(Rank ranks) {
             else
                 build.reduce(output(), {output(), slot(stage)});
         }
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+    });
 }
 
 std::vector<Program> all_to_all_reduce(Rank ranks) {
-    std::vector<Program> programs;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("allreduce", "all-to-all", rank, ranks);
-        head.synchronizing = true;
-        Builder build(std::move(head));
-        std::vector<plan::Block> operands;
-        const auto number = static_cast<std::uint32_t>(rank);
-        for (Rank peer = 0; peer < ranks; ++peer) {
-            if (peer != rank) build.put(peer, number, input(), plan::kShared);
-        }
-        for (Rank peer = 0; peer < ranks; ++peer) {
-            const auto from = static_cast<std::uint32_t>(peer);
-            operands.push_back(peer == rank ? input() : slot(from));
-            if (peer != rank) build.wait(peer, from, plan::kShared);
-        }
-        build.flush();
-        build.reserve_slots(static_cast<std::uint32_t>(ranks));
-        build.reduce(output(), operands);
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+    return write_all(ranks, header("allreduce", "all-to-all", true),
+                     [&](Builder& build, Rank rank) {
+                         std::vector<plan::Block> operands;
+                         const auto number = static_cast<std::uint32_t>(rank);
+                         for (Rank peer = 0; peer < ranks; ++peer) {
+                             if (peer != rank) build.put(peer, number, input(), plan::kShared);
+                         }
+                         for (Rank peer = 0; peer < ranks; ++peer) {
+                             const auto from = static_cast<std::uint32_t>(peer);
+                             operands.push_back(peer == rank ? input() : slot(from));
+                             if (peer != rank) build.wait(peer, from, plan::kShared);
+                         }
+                         build.flush();
+                         build.reserve_slots(static_cast<std::uint32_t>(ranks));
+                         build.reduce(output(), operands);
+                     });
 }
 
 std::vector<Program> ring(Rank ranks) {
-    std::vector<Program> programs;
     const auto n = static_cast<std::uint32_t>(ranks);
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("allreduce", "ring", rank, ranks);
-        head.units = n;
-        head.synchronizing = true;
-        Builder build(std::move(head));
+    Program head = header("allreduce", "ring", true);
+    head.units = n;
+    return write_all(ranks, std::move(head), [&](Builder& build, Rank rank) {
         const auto r = static_cast<std::uint32_t>(rank);
         const Rank next = (rank + 1) % ranks;
         const Rank previous = (rank + ranks - 1) % ranks;
@@ -137,21 +139,14 @@ std::vector<Program> ring(Rank ranks) {
             if (s == 0) build.flush();
             build.copy(output(in), slot(n - 1 + s, in));
         }
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+    });
 }
 
 std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
-    std::vector<Program> programs;
     const auto lag = static_cast<std::uint16_t>(depth);
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("broadcast", "chain", rank, ranks);
-        head.root = 0;
-        head.units = segments;
-        head.segments = segments;
-        head.depth = depth;
-        Builder build(std::move(head));
+    Program head = pipelined("broadcast", "chain", segments, depth);
+    head.root = 0;
+    return write_all(ranks, std::move(head), [&](Builder& build, Rank rank) {
         const bool last = rank + 1 == ranks;
         build.reserve_slots(2);
         build.reserve_slot_units(1);
@@ -169,89 +164,75 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
         }
         build.end_loop();
         build.flush();
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+    });
 }
 
 std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
-    std::vector<Program> programs;
     const auto lag = static_cast<std::uint16_t>(depth);
     // Slots: 0 and 1 from the children, 2 from the parent. Credits: 3 from the parent for what this
     // rank sent up, 4 and 5 from the children for what it sent down.
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("allreduce", "tree", rank, ranks);
-        head.units = segments;
-        head.segments = segments;
-        head.depth = depth;
-        Builder build(std::move(head));
-        build.reserve_slots(6);
-        build.reserve_slot_units(1);
-        const Rank parent = (rank - 1) / 2;
-        const auto side = static_cast<std::uint32_t>((rank + 1) % 2);
-        build.begin_loop();
-        plan::Block sum = per_segment(input(0));
-        for (std::uint32_t child = 0; child < 2; ++child) {
-            const Rank from = 2 * rank + 1 + static_cast<Rank>(child);
-            if (from >= ranks) continue;
-            build.wait(from, child);
-            const plan::Block to = per_segment(rank == 0 ? output(0) : scratch(child));
-            build.reduce(to, {sum, per_segment(slot(child, 0))});
-            sum = to;
-            build.signal(from, 3, 0, lag);
-        }
-        if (rank > 0) {
-            if (sum.buffer == plan::Buffer::input) {
-                // A put of the input itself could be read while the other lane fills the output,
-                // which may be the same memory.
-                build.copy(per_segment(scratch(0)), sum);
-                sum = per_segment(scratch(0));
-            }
-            build.wait(parent, 3, 0, lag);
-            build.put(parent, side, sum);
-        }
-        if (rank == 0) {
-            for (std::uint32_t child = 0; child < 2; ++child) {
-                const Rank to = 1 + static_cast<Rank>(child);
-                if (to >= ranks) continue;
-                build.wait(to, 4 + child, 0, lag);
-                build.put(to, 2, per_segment(output(0)));
-            }
-        }
-        build.end_loop();
-        if (rank > 0) {
-            build.begin_lane();
+    return write_all(
+        ranks, pipelined("allreduce", "tree", segments, depth), [&](Builder& build, Rank rank) {
+            build.reserve_slots(6);
+            build.reserve_slot_units(1);
+            const Rank parent = (rank - 1) / 2;
+            const auto side = static_cast<std::uint32_t>((rank + 1) % 2);
             build.begin_loop();
-            build.wait(parent, 2);
-            build.copy(per_segment(output(0)), per_segment(slot(2, 0)));
-            build.signal(parent, 4 + side, 0, lag);
+            plan::Block sum = per_segment(input(0));
             for (std::uint32_t child = 0; child < 2; ++child) {
-                const Rank to = 2 * rank + 1 + static_cast<Rank>(child);
-                if (to >= ranks) continue;
-                build.wait(to, 4 + child, 0, lag);
-                build.put(to, 2, per_segment(output(0)));
+                const Rank from = 2 * rank + 1 + static_cast<Rank>(child);
+                if (from >= ranks) continue;
+                build.wait(from, child);
+                const plan::Block to = per_segment(rank == 0 ? output(0) : scratch(child));
+                build.reduce(to, {sum, per_segment(slot(child, 0))});
+                sum = to;
+                build.signal(from, 3, 0, lag);
+            }
+            if (rank > 0) {
+                if (sum.buffer == plan::Buffer::input) {
+                    // A put of the input itself could be read while the other lane fills the output,
+                    // which may be the same memory.
+                    build.copy(per_segment(scratch(0)), sum);
+                    sum = per_segment(scratch(0));
+                }
+                build.wait(parent, 3, 0, lag);
+                build.put(parent, side, sum);
+            }
+            if (rank == 0) {
+                for (std::uint32_t child = 0; child < 2; ++child) {
+                    const Rank to = 1 + static_cast<Rank>(child);
+                    if (to >= ranks) continue;
+                    build.wait(to, 4 + child, 0, lag);
+                    build.put(to, 2, per_segment(output(0)));
+                }
             }
             build.end_loop();
-        }
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+            if (rank > 0) {
+                build.begin_lane();
+                build.begin_loop();
+                build.wait(parent, 2);
+                build.copy(per_segment(output(0)), per_segment(slot(2, 0)));
+                build.signal(parent, 4 + side, 0, lag);
+                for (std::uint32_t child = 0; child < 2; ++child) {
+                    const Rank to = 2 * rank + 1 + static_cast<Rank>(child);
+                    if (to >= ranks) continue;
+                    build.wait(to, 4 + child, 0, lag);
+                    build.put(to, 2, per_segment(output(0)));
+                }
+                build.end_loop();
+            }
+        });
 }
 
 std::vector<Program> dissemination_barrier(Rank ranks) {
-    std::vector<Program> programs;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        Program head = header("barrier", "dissemination", rank, ranks);
-        head.synchronizing = true;
-        Builder build(std::move(head));
-        std::uint32_t round = 0;
-        for (Rank distance = 1; distance < ranks; distance *= 2, ++round) {
-            build.signal((rank + distance) % ranks, round);
-            build.wait((rank + ranks - distance) % ranks, round);
-        }
-        programs.push_back(std::move(build).finish());
-    }
-    return programs;
+    return write_all(ranks, header("barrier", "dissemination", true),
+                     [&](Builder& build, Rank rank) {
+                         std::uint32_t round = 0;
+                         for (Rank distance = 1; distance < ranks; distance *= 2, ++round) {
+                             build.signal((rank + distance) % ranks, round);
+                             build.wait((rank + ranks - distance) % ranks, round);
+                         }
+                     });
 }
 
 std::vector<Program> programs_of(std::string_view text) {

@@ -18,14 +18,12 @@ namespace weft::test {
 [[nodiscard]] plan::Contract allreduce_contract();
 /// Every unit of every output: a copy of the root's input.
 [[nodiscard]] plan::Contract broadcast_contract();
-/// Every unit of the root's output: the reduction over all ranks.
-[[nodiscard]] plan::Contract reduce_contract();
 /// Nothing but synchronization.
 [[nodiscard]] plan::Contract barrier_contract();
 
 /// Recursive doubling on 2^k ranks, results in rank order; slots 0 .. k-1.
 [[nodiscard]] std::vector<plan::Program> recursive_doubling(Rank ranks);
-/// Everybody puts to everybody; one reduction over `ranks` operands.
+/// All ranks put to all others; one reduction over `ranks` operands.
 [[nodiscard]] std::vector<plan::Program> all_to_all_reduce(Rank ranks);
 /// Ring reduce-scatter and allgather; not in rank order.
 [[nodiscard]] std::vector<plan::Program> ring(Rank ranks);

@@ -48,6 +48,7 @@ ScriptOutcome Script::run() {
         }
     }
     for (const std::string& fault : job_.watch().faults()) fail(fault);
+    if (!job_.watch().violations().empty()) fail(to_text(job_.watch().violations().front()));
     return std::move(outcome_);
 }
 

@@ -6,9 +6,9 @@
 //          calls may. A call that a rank makes blocking is made when everything before it in the
 //          list was made, and that rank makes no further one until it is done: so a script can only
 //          hang by a fault of the engine.
-// Holds    Each result is compared with the reference when its call is done. A call that is declared
-//          synchronizing must not be done anywhere before it was made everywhere. No progress for long
-//          is a hang and is reported with what every rank waits for.
+// Holds    Each result is compared with the reference when its call is done. A call that is
+//          declared synchronizing must not be done anywhere before it was made everywhere. No
+//          progress for long is a hang and is reported with what every rank waits for.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ScriptOptions {
 };
 
 struct ScriptOutcome {
-    std::vector<std::string> errors;  ///< wrong results, failed calls, hangs
+    std::vector<std::string> errors;  ///< wrong results, failed calls, hangs, early writes
     std::uint64_t steps = 0;
     std::size_t outstanding = 0;  ///< operations of one rank at one moment, at most
     bool hung = false;

@@ -2,15 +2,15 @@
 #include "tests/support/survives.hpp"
 
 #include <deque>
-#include <numeric>
 
+#include "tests/support/draw_calls.hpp"
 #include "tests/support/script.hpp"
 
 namespace weft::test {
 
 namespace {
 
-constexpr int kCalls = 6;
+constexpr std::size_t kCalls = 6;
 
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
                      const SurvivalOptions& options, std::uint64_t seed) {
@@ -25,15 +25,12 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     profile.delay_max = static_cast<std::uint32_t>(random.below(80));
     VirtualJob job(
         {.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed, .profile = profile});
-    std::vector<Rank> members(programs.size());
-    std::iota(members.begin(), members.end(), 0);
     const plan::Program& first = programs.front();
     const std::uint32_t cells = first.slots * first.depth + 16;
     const VirtualTeam& team =
-        job.add_team({.members = members,
-                      .shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
+        job.add_team({.shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
     std::deque<TeamCall> calls;
-    const std::uint64_t units = first.units == 0 ? 0 : first.units;
+    const std::uint64_t units = first.units;
     for (const std::uint64_t factor : {1U, 2U, 9U}) {
         const std::uint64_t elements = options.elements != 0 ? options.elements : units * factor;
         calls.push_back(
@@ -46,13 +43,10 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
                            .localized = random.chance(1, 2)},
                           programs, contract));
     }
-    std::vector<const TeamCall*> order;
-    for (int i = 0; i < kCalls; ++i) order.push_back(&calls[random.below(calls.size())]);
+    const auto order = draw_script(random, calls, kCalls);
     const ScriptOutcome outcome =
         Script(job, order, {.seed = seed, .in_place_percent = 50, .in_segment = true}).run();
-    if (!outcome.errors.empty()) return outcome.errors.front();
-    if (job.watch().violations().empty()) return "";
-    return fmt::format("seed {}: {}", seed, to_text(job.watch().violations().front()));
+    return outcome.errors.empty() ? "" : outcome.errors.front();
 }
 
 }  // namespace

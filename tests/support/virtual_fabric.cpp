@@ -58,7 +58,6 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.inject_bytes = options_.conduct.inject_bytes;
     facts.message_bytes_max = options_.conduct.message_bytes_max;
     facts.get_bytes_max = options_.conduct.message_bytes_max;
-    facts.immediate_bytes = sizeof(std::uint32_t);
     facts.notify = options_.notify;
     facts.completion = options_.completion;
     facts.whole_words = options_.whole_words;
@@ -96,8 +95,8 @@ std::uint64_t VirtualFabric::due() {
            random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
 }
 
-/// Cuts a write anywhere if the fabric is a stream, else where the target's aligned words meet; within
-/// words only if they are not kept whole.
+/// Cuts a write anywhere if the fabric is a stream, else where the target's aligned words meet;
+/// within words only if they are not kept whole.
 std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put) {
     const FabricConduct& conduct = options_.conduct;
     std::vector<Chunk> chunks;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_fabric.hpp - a network of ports in one process that keeps the promises it is told to keep.
+// virtual_fabric.hpp - a network of ports in one process that keeps the promises that it should
+// keep.
 //
-// Idea     Under the real wire, where a fabric would be: puts land in chunks, in any order, while their
-//          target polls; local completions come when they like. What a fabric may promise beyond that
-//          is a switch each: order, delivery completion, fences, whole words, immediates after data.
-//          Every choice comes from one seed.
-// Why      A notify strategy is right if it survives the least kind fabric that keeps its promise, and
-//          needs that promise if it does not survive one that breaks it.
+// Idea     Under the real wire, where a fabric would be: puts land in chunks, in any order, while
+//          their target polls; local completions come when they like. What a fabric may promise
+//          beyond that is a switch each: order, delivery completion, fences, whole words,
+//          immediates after data. Every choice comes from one seed.
+// Why      A notify strategy is right if it survives the least kind fabric that keeps its promise,
+//          and needs that promise if it does not survive one that breaks it.
 // Holds    One thread. A source is read no later than the local completion of its put.
 // Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags that came too early.
 #pragma once

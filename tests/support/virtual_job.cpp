@@ -83,7 +83,7 @@ std::function<bool(Rank)> VirtualJob::near(const VirtualTeam& team, Rank team_ra
 const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
     VirtualTeam& team = teams_.emplace_back();
     team.id = static_cast<std::uint32_t>(teams_.size() - 1);
-    team.members = plan.members;
+    team.members = plan.members.empty() ? network_.ranks() : std::move(plan.members);
     team.shape = plan.shape;
     const std::uint64_t region = *std::ranges::max_element(heap_used_);
     const std::uint64_t end = region + (plan.shape.bytes() + kLine - 1) / kLine * kLine;
@@ -98,7 +98,7 @@ const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
             *run::bind(program, {.description = "barrier", .shape = plan.shape}));
         run::TeamSetup setup{.id = team.id,
                              .rank = rank,
-                             .job_ranks = plan.members,
+                             .job_ranks = team.members,
                              .region = region,
                              .shape = plan.shape,
                              .first_tick = plan.first_tick & base::kTickMask,
@@ -106,7 +106,7 @@ const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
         if (plan.cell_window) setup.cell_window = plan.cell_window();
         if (plan.bulk_window) setup.bulk_window = plan.bulk_window();
         if (plan.small_window) setup.small_window = plan.small_window();
-        team.states.push_back(&engine(plan.members[rank]).add_team(std::move(setup)));
+        team.states.push_back(&engine(team.members[rank]).add_team(std::move(setup)));
     }
     watch_.add_team({team.states.begin(), team.states.end()});
     return team;
@@ -146,7 +146,7 @@ bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
 std::string VirtualJob::describe() {
     std::string text;
     for (Rank rank = 0; rank < size(); ++rank) {
-        for (const run::Stuck& stuck : engine(rank).describe_running())
+        for (const run::WaitingLane& stuck : engine(rank).describe_running())
             text += run::to_text(stuck, rank) + "\n";
     }
     return text;

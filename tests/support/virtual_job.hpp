@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // virtual_job.hpp - N engines on one virtual network, with teams and watched banks.
 //
-// Idea     A job is what N processes would be: a wire and an engine per rank, teams with regions at the
-//          same offset on all members, memory to call from. step() lets one random rank poll once; slow
-//          ranks, fast ranks and ranks that stand still for a while follow from the seed.
-// Holds    One thread, unless the network has threads; then each rank's engine belongs to its thread and
-//          the banks are not watched.
+// Idea     A job is what N processes would be: a wire and an engine per rank, teams with regions at
+//          the same offset on all members, memory to call from. step() lets one random rank poll
+//          once; slow ranks, fast ranks and ranks that stand still for a while follow from the
+//          seed.
+// Holds    One thread, unless the network has threads; then each rank's engine belongs to its
+//          thread and the banks are not watched.
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
 #pragma once
 
@@ -29,7 +30,7 @@ using VirtualEngine = run::Engine<VirtualWire>;
 using WindowMaker = std::function<std::unique_ptr<run::Window>()>;
 
 struct TeamPlan {
-    std::vector<Rank> members;  ///< job ranks by team rank
+    std::vector<Rank> members = {};  ///< job ranks by team rank; empty: all ranks of the job
     base::RegionShape shape;
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
@@ -70,10 +71,9 @@ class VirtualJob {
     /// What is under way between ranks.
     [[nodiscard]] std::size_t in_flight() const;
 
-    /// Places the team's region behind those made so far.
+    /// Places the team's region after those made so far.
     const VirtualTeam& add_team(TeamPlan plan);
     [[nodiscard]] const VirtualTeam& team(std::size_t number) const { return teams_[number]; }
-    [[nodiscard]] std::size_t team_count() const { return teams_.size(); }
     /// Whether two members of the team map each other.
     [[nodiscard]] std::function<bool(Rank)> near(const VirtualTeam& team, Rank team_rank);
 

@@ -288,7 +288,7 @@ void VirtualNetwork::raise_when_landed(std::size_t number) {
 }
 
 void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
-    // Release: pairs with the acquire of whoever waits for the flag; the data is visible with it.
+    // Release: pairs with the acquire of the wait for the flag; the data is visible with it.
     reinterpret_cast<base::Cell*>(segment(target) + cell)
         ->flag.store(flag, std::memory_order_release);
 }

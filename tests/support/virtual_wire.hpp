@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// virtual_wire.hpp - a network of N ranks in one process that delivers as unkindly as it may.
+// virtual_wire.hpp - a network of N ranks in one process that delivers as adversarially as it may.
 //
-// Idea     The network owns every rank's segment. Ranks of one virtual node see each other's memory; a
-//          put to any other rank is cut into pieces that land late and in any order, and only when all
-//          have landed is its flag raised, later still. Puts are refused, also half-way; sources are
-//          read late; local completions come late and in any order; some progress calls do nothing.
-//          Every choice comes from one seed.
+// Idea     The network owns every rank's segment. Ranks of one virtual node see each other's
+//          memory; a put to any other rank is cut into pieces that land late and in any order, and
+//          only when all have landed is its flag raised, later still. Puts are refused, also
+//          half-way; sources are read late; local completions come late and in any order; some
+//          progress calls do nothing. Every choice comes from one seed.
 // Why      The engine that runs on the real wire is the one that runs here: what holds under this
 //          delivery does not rest on the kindness of a fabric.
-// Holds    Promised, and nothing more: the flag after the data of the same put; a source is not read
-//          after its local completion; everything lands in the end if all ranks make progress calls.
-// Next     bank_watch.hpp for the observer that finds overwritten slots; virtual_job.hpp runs engines.
+// Holds    Promised, and nothing more: the flag after the data of the same put; a source is not
+//          read after its local completion; everything lands in the end if all ranks make progress
+//          calls.
+// Next     bank_watch.hpp for the observer that finds overwritten slots; virtual_job.hpp runs
+//          engines.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -30,7 +33,7 @@ namespace weft::test {
 
 class NotifyWatch;
 
-/// How unkind the network is. Percentages are of tries; delays count progress calls of any rank.
+/// How adversarial the network is. Percentages are of tries; delays count progress calls of any rank.
 struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused when some of their data is on its way
@@ -72,6 +75,11 @@ class VirtualNetwork {
     explicit VirtualNetwork(VirtualOptions options);
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(options_.node_of_rank.size()); }
+    [[nodiscard]] std::vector<Rank> ranks() const {
+        std::vector<Rank> all(options_.node_of_rank.size());
+        std::iota(all.begin(), all.end(), 0);
+        return all;
+    }
     [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
     [[nodiscard]] std::uint64_t segment_bytes() const { return options_.segment_bytes; }
     [[nodiscard]] std::byte* segment(Rank rank) { return segments_[rank]; }

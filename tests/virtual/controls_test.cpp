@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the bank rule forbids does go wrong, and the watch names the slot that it goes wrong in.
-// Method: the same scripts under four broken rules; each must be caught within a number of seeds. The
-// true rule runs beside them, on the same seeds, and must be clean.
+// Goal: what the bank rule forbids does go wrong, and the watch names the slot that it goes wrong
+// in.
+// Method: the same scripts under four broken rules; each must be caught within a number of seeds.
+// The true rule runs beside them, on the same seeds, and must be clean.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
 #include <set>
 
+#include "tests/support/draw_calls.hpp"
 #include "tests/support/script.hpp"
 
 namespace weft::test {
@@ -61,9 +63,8 @@ struct Control {
     bool small = false;  ///< the banks are the small ones for payloads that fit no cell
 };
 
-TeamPlan team_of(const Control& control, Rank ranks) {
+TeamPlan team_of(const Control& control) {
     TeamPlan plan;
-    for (Rank rank = 0; rank < ranks; ++rank) plan.members.push_back(rank);
     plan.shape = {.cells = 32, .banks = control.banks, .bulk_banks = 4, .bulk_bytes = 4096};
     if (!control.small) {
         plan.cell_window = control.window;
@@ -82,7 +83,7 @@ std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) nodes.push_back(rank);
     VirtualJob job({.segment_bytes = 4 << 20, .node_of_rank = nodes, .seed = seed});
-    const VirtualTeam& team = job.add_team(team_of(control, ranks));
+    const VirtualTeam& team = job.add_team(team_of(control));
     const std::uint64_t elements = control.small ? 12 : 2;
     std::deque<TeamCall> palette;
     palette.push_back(bind_call(
@@ -99,8 +100,7 @@ std::vector<Violation> run_control(const Control& control, std::uint64_t seed) {
                                      .algorithm = "recursive-doubling",
                                      .elements = 0,
                                      .lies_synchronizing = control.lies_synchronizing}));
-    std::vector<const TeamCall*> calls;
-    for (int i = 0; i < 80; ++i) calls.push_back(&palette[random.below(palette.size())]);
+    const auto calls = draw_script(random, palette, 80);
     // Under a broken rule results may be wrong and calls may hang: only the watch is asked here.
     (void)Script(job, calls, {.seed = seed, .block_percent = 10}).run();
     return job.watch().violations();

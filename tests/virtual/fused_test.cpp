@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a lowered program gives, bit for bit, what its steps give, also when some ranks run it lowered
-// and others step by step; and ranks in threads touch shared memory without a data race.
+// Goal: a lowered program gives, bit for bit, what its steps give, also when some ranks run it
+// lowered and others step by step; and ranks in threads touch shared memory without a data race.
 // Method: the same calls thrice on one node, one thread per rank: stepped, lowered, mixed.
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <numeric>
 
 #include "tests/support/call.hpp"
 #include "tests/support/ranks_in_threads.hpp"
@@ -35,11 +34,8 @@ Outputs run_plans(const Plans& plans, Way way) {
                     .seed = plans.seed,
                     .profile = profile},
                    {.timeout_ns = kDeadlineNs, .abort_on_timeout = true});
-    std::vector<Rank> members(static_cast<std::size_t>(plans.ranks));
-    std::iota(members.begin(), members.end(), 0);
     const VirtualTeam& team =
-        job.add_team({.members = members,
-                      .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384},
+        job.add_team({.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384},
                       .barrier = "central"});
     base::Random random = base::Random(plans.seed).stream(6);
     std::deque<TeamCall> calls;

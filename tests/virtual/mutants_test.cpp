@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier's verdict and the virtual wire agree about mutants.
-// Method: a mutant that is called valid (equal in effect, or in another order) must give right results
-// in every execution; of the mutants that the verifier refuses, the wire must show most to be wrong, too.
+// Method: a mutant that is called valid (equal in effect, or in another order) must give right
+// results in every execution; of the mutants that the verifier refuses, the wire must show most to
+// be wrong, too.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"
@@ -55,7 +56,7 @@ TEST(Mutants, TheUnchangedProgramsSurvive) {
     }
 }
 
-TEST(Mutants, WhoeverTheVerifierCallsValidSurvives) {
+TEST(Mutants, WhatTheVerifierCallsValidSurvives) {
     std::uint64_t valid = 0;
     for (const Subject& subject : kSubjects) {
         const std::vector<plan::Program> programs = generate(subject);
@@ -79,8 +80,8 @@ TEST(Mutants, WhoeverTheVerifierCallsValidSurvives) {
     EXPECT_GT(valid, 0U);
 }
 
-// Not every mistake can be seen from outside (a step that waits for nothing that matters), so a share is
-// asked for. It shows that the wire is unkind enough to bring mistakes to light.
+// Not every mistake can be seen from outside (a step that waits for nothing that matters), so a
+// share is asked for. It shows that the wire is adversarial enough to show mistakes.
 TEST(Mutants, MostOfTheRefusedOnesGoWrong) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;

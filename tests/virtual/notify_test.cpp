@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each notify strategy is right on every fabric that keeps its promise, and on no fabric that
 // breaks it. Method: the real wire and engine on a virtual fabric that keeps one promise and is as
-// unkind as it may be otherwise; random scripts, watched flag by flag. The same under a broken promise
-// must raise a flag before its data, and the watch names it.
+// adversarial as it may be otherwise; random scripts, watched flag by flag. The same under a broken
+// promise must raise a flag before its data, and the watch names it.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -14,8 +14,6 @@
 
 namespace weft::test {
 namespace {
-
-using link::Notify;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kSlowdown = 10;
@@ -43,7 +41,7 @@ struct Outcome {
     std::uint32_t banks = 0;
 };
 
-/// Drawn anew for each seed: how unkind the fabric is in what no promise speaks of.
+/// Drawn anew for each seed: how adversarial the fabric is where no promise holds it.
 FabricConduct harden(FabricConduct conduct, base::Random& random) {
     constexpr std::size_t kInject[] = {0, 8, 64, 256};
     constexpr std::size_t kMessage[] = {128, 256, 4096};
@@ -72,19 +70,14 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
                    harden(pair.conduct, random), pair.plan);
-    std::vector<Rank> members(static_cast<std::size_t>(ranks));
-    std::iota(members.begin(), members.end(), 0);
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
     const VirtualTeam& team =
-        job.add_team({.members = members,
-                      .shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
+        job.add_team({.shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
                       .first_tick = draw_tick_near_a_wrap(random)});
     std::deque<TeamCall> palette;
     for (int shape = 0; shape < 6; ++shape)
         palette.push_back(bind_call(job, team, draw_call(random, ranks)));
-    std::vector<const TeamCall*> calls;
-    for (std::size_t i = 0; i < calls_made; ++i)
-        calls.push_back(&palette[random.below(palette.size())]);
+    const auto calls = draw_script(random, palette, calls_made);
     ScriptOutcome script = Script(job, calls, {.seed = seed}).run();
     return {.errors = std::move(script.errors),
             .early = job.notify_watch()->early(),
@@ -135,59 +128,70 @@ FabricConduct keeping(bool FabricConduct::*one, bool FabricConduct::*other) {
     conduct.*other = true;
     return conduct;
 }
-constexpr link::NotifyPlan all(Notify notify) {
+constexpr link::NotifyPlan all(link::Notify notify) {
     return {notify, notify};
+}
+
+struct Case {
+    const char* name;
+    Pair pair;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+    *out << to_text(one.pair.plan);
+}
+std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
+    return info.param.name;
 }
 
 // --- A promise that is kept is enough -----------------------------------------------------------
 
-TEST(Notify, ImmediateNeedsImmediatesAfterData) {
-    expect_right({all(Notify::immediate), keeping(&FabricConduct::keeps_immediates)});
+class Notify : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Notify, IsRightWhereItsPromiseIsKept) {
+    expect_right(GetParam().pair);
 }
-TEST(Notify, CellsNeedWholeWordsWithImmediatesAbove) {
-    expect_right({{Notify::cells, Notify::immediate},
-                  keeping(&FabricConduct::keeps_words, &FabricConduct::keeps_immediates)});
-}
-TEST(Notify, CellsNeedWholeWordsWithDeliveryAbove) {
-    expect_right({{Notify::cells, Notify::delivery},
-                  keeping(&FabricConduct::keeps_words, &FabricConduct::keeps_delivery)});
-}
-TEST(Notify, DeliveryNeedsCompletionsThatWait) {
-    expect_right({all(Notify::delivery), keeping(&FabricConduct::keeps_delivery)});
-}
-TEST(Notify, FenceNeedsFencesAndCompletionsThatWait) {
-    expect_right({all(Notify::fence),
-                  keeping(&FabricConduct::keeps_fences, &FabricConduct::keeps_delivery)});
-}
-TEST(Notify, OrderedNeedsOrderAcrossLocations) {
-    expect_right({all(Notify::ordered), keeping(&FabricConduct::keeps_order)});
-}
-TEST(Notify, CellsAreRightOnAStreamThatCutsWords) {
-    expect_right({{Notify::cells, Notify::ordered}, keeping(&FabricConduct::keeps_order)});
-}
+
+constexpr auto kOrder = &FabricConduct::keeps_order;
+constexpr auto kDelivery = &FabricConduct::keeps_delivery;
+constexpr auto kFences = &FabricConduct::keeps_fences;
+constexpr auto kWords = &FabricConduct::keeps_words;
+constexpr auto kImmediates = &FabricConduct::keeps_immediates;
+
+INSTANTIATE_TEST_SUITE_P(
+    Kept, Notify,
+    ::testing::Values(
+        Case{"ImmediatesAfterData", {all(link::Notify::immediate), keeping(kImmediates)}},
+        Case{"WholeWordsWithImmediatesAbove",
+             {{link::Notify::cells, link::Notify::immediate}, keeping(kWords, kImmediates)}},
+        Case{"WholeWordsWithDeliveryAbove",
+             {{link::Notify::cells, link::Notify::delivery}, keeping(kWords, kDelivery)}},
+        Case{"CompletionsThatWait", {all(link::Notify::delivery), keeping(kDelivery)}},
+        Case{"FencesAndCompletionsThatWait",
+             {all(link::Notify::fence), keeping(kFences, kDelivery)}},
+        Case{"OrderAcrossLocations", {all(link::Notify::ordered), keeping(kOrder)}},
+        Case{"CellsOnAStreamThatCutsWords",
+             {{link::Notify::cells, link::Notify::ordered}, keeping(kOrder)}}),
+    name_of_case);
 
 // --- A promise that is broken shows --------------------------------------------------------------
 
-TEST(NotifyControls, ImmediatesBeforeTheirDataAreCaught) {
-    expect_caught({all(Notify::immediate), kFaithless});
+class NotifyControls : public ::testing::TestWithParam<Case> {};
+
+TEST_P(NotifyControls, IsCaughtWhereItsPromiseIsBroken) {
+    expect_caught(GetParam().pair);
 }
-TEST(NotifyControls, TornWordsAreCaught) {
-    expect_caught({{Notify::cells, Notify::immediate}, keeping(&FabricConduct::keeps_immediates)});
-}
-TEST(NotifyControls, CompletionsBeforeLandingAreCaught) {
-    expect_caught({all(Notify::delivery), keeping(&FabricConduct::keeps_words)});
-}
-TEST(NotifyControls, FencesThatHoldNothingBackAreCaught) {
-    expect_caught(
-        {all(Notify::fence), keeping(&FabricConduct::keeps_delivery, &FabricConduct::keeps_words)});
-}
-TEST(NotifyControls, FencesBehindCompletionsBeforeLandingAreCaught) {
-    expect_caught(
-        {all(Notify::fence), keeping(&FabricConduct::keeps_fences, &FabricConduct::keeps_words)});
-}
-TEST(NotifyControls, PutsThatOvertakeAreCaught) {
-    expect_caught({all(Notify::ordered), keeping(&FabricConduct::keeps_words)});
-}
+
+INSTANTIATE_TEST_SUITE_P(
+    Broken, NotifyControls,
+    ::testing::Values(
+        Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kFaithless}},
+        Case{"TornWords", {{link::Notify::cells, link::Notify::immediate}, keeping(kImmediates)}},
+        Case{"CompletionsBeforeLanding", {all(link::Notify::delivery), keeping(kWords)}},
+        Case{"FencesThatHoldNothingBack", {all(link::Notify::fence), keeping(kDelivery, kWords)}},
+        Case{"FencesAfterCompletionsBeforeLanding",
+             {all(link::Notify::fence), keeping(kFences, kWords)}},
+        Case{"PutsThatOvertake", {all(link::Notify::ordered), keeping(kWords)}}),
+    name_of_case);
 
 }  // namespace
 }  // namespace weft::test

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that keeps
-// its own, however unkind it is otherwise, and on none that breaks it. Method: the real wire over the
-// virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at what they see. With
-// the fence left out, or the fabric's promise broken, some seed must show old data behind a new flag.
+// Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that
+// keeps its own, however adversarial it is otherwise, and on none that breaks it. Method: the real wire
+// over the virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at what
+// they see. With the fence left out, or the fabric's promise broken, some seed must show old data
+// after a new flag.
 #include "run/onesided/onesided.hpp"
 
 #include <gtest/gtest.h>
@@ -81,7 +82,7 @@ Setting ordered_cells() {
     return setting;
 }
 /// Signals travel with their data.
-Setting telling() {
+Setting with_signals() {
     Setting setting = ordered();
     setting.conduct.keeps_immediates = true;
     setting.signals = true;
@@ -95,7 +96,7 @@ Setting counted_torn() {
     return setting;
 }
 
-/// N ranks with their ends of the fabric. Whoever waits lets a random rank make progress.
+/// N ranks with their ends of the fabric. A rank that waits lets a random rank make progress.
 class Ranks {
   public:
     struct Drive {
@@ -203,8 +204,8 @@ constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMa
 
 enum class Way : std::uint8_t { fence, quiet, nothing, signal };
 
-/// A ring: each rank puts data and a flag to the next, and looks at what came from the one before. Returns
-/// the first thing seen that may not be, in words; empty: none.
+/// A ring: each rank puts data and a flag to the next, and looks at what came from the one before.
+/// Returns the first thing seen that may not be, in words; empty: none.
 class Ring {
   public:
     Ring(Ranks& ranks, Way way, std::uint64_t rounds)
@@ -250,8 +251,7 @@ class Ring {
             return;
         }
         calls.put(next, ranks_.at(kData), from, mine.words * 8, Return::reusable);
-        std::ranges::fill(mine.source,
-                          0);  // it may be reused: whoever reads it later reads nothing
+        std::ranges::fill(mine.source, 0);  // it may be reused: late readers must not see it
         if (way_ == Way::fence) calls.fence();
         if (way_ == Way::quiet) calls.quiet();
         calls.put(next, ranks_.at(kFlag), reinterpret_cast<const std::byte*>(&round), 8,
@@ -263,13 +263,13 @@ class Ring {
         const std::uint64_t flag = ranks_.word(rank, kFlag);
         if (flag == mine.seen) return;
         if (flag != mine.seen + 1) {
-            wrong_ = fmt::format("rank {}: flag {} behind {}", rank, flag, mine.seen);
+            wrong_ = fmt::format("rank {}: flag {} after {}", rank, flag, mine.seen);
             return;
         }
         ++mine.seen;
         for (std::size_t i = 0; i < words_of(flag); ++i) {
             if (ranks_.word(rank, kData + i) == (flag << 32 | i)) continue;
-            wrong_ = fmt::format("rank {}: word {} is {:#x} behind flag {}", rank, i,
+            wrong_ = fmt::format("rank {}: word {} is {:#x} after flag {}", rank, i,
                                  ranks_.word(rank, kData + i), flag);
             return;
         }
@@ -305,7 +305,7 @@ void expect_caught(const Setting& setting, Way way) {
         Ranks ranks(setting, {0, 1}, seed);
         if (!Ring(ranks, way, 20).run().empty()) return;
     }
-    ADD_FAILURE() << kControlSeeds << " seeds show no old data behind a new flag";
+    ADD_FAILURE() << kControlSeeds << " seeds show no old data after a new flag";
 }
 
 // --- Order ---------------------------------------------------------------------------------------
@@ -326,25 +326,27 @@ TEST(OneSided, FenceOrdersWhereWordsAreTorn) {
     expect_right(counted_torn(), Way::fence);
 }
 TEST(OneSided, QuietMeansLanded) {
-    for (const Setting& setting : {counted(), delivered(), ordered(), counted_torn(), telling()})
+    for (const Setting& setting :
+         {counted(), delivered(), ordered(), counted_torn(), with_signals()})
         expect_right(setting, Way::quiet);
 }
 TEST(OneSided, SignalsComeAfterTheirData) {
-    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells(), telling()})
+    for (const Setting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), with_signals()})
         expect_right(setting, Way::signal);
 }
 
-TEST(OneSided, SignalsThatFitAreToldAsTheyAre) {
-    constexpr std::uint64_t kValueEnd = std::uint64_t{1} << run::onesided::kToldValueBits;
-    constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kToldOffsetBits;
+TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
+    constexpr std::uint64_t kValueEnd = std::uint64_t{1} << run::onesided::kPayloadValueBits;
+    constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kPayloadOffsetBits;
     for (const run::Signal& signal : {run::Signal{0, 0, false}, run::Signal{8, 1, true},
                                       run::Signal{kOffsetEnd - 8, kValueEnd - 1, false}}) {
-        const auto told = run::onesided::payload_of(signal);
-        ASSERT_TRUE(told && *told != 0 && *told >> 63 == 0) << signal.value;
-        const run::Signal heard = run::onesided::signal_of(*told);
-        EXPECT_EQ(heard.offset, signal.offset);
-        EXPECT_EQ(heard.value, signal.value);
-        EXPECT_EQ(heard.adds, signal.adds);
+        const auto payload = run::onesided::payload_of(signal);
+        ASSERT_TRUE(payload && *payload != 0 && *payload >> 63 == 0) << signal.value;
+        const run::Signal received = run::onesided::signal_of(*payload);
+        EXPECT_EQ(received.offset, signal.offset);
+        EXPECT_EQ(received.value, signal.value);
+        EXPECT_EQ(received.adds, signal.adds);
     }
     EXPECT_FALSE(run::onesided::payload_of({8, kValueEnd, false}));
     EXPECT_FALSE(run::onesided::payload_of({kOffsetEnd, 1, true}));
@@ -355,7 +357,8 @@ TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
 }
 TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
     Setting setting = delivered();
-    // A blocking put waits for its delivery: only half the truth is needed for a flag to come early.
+    // A blocking put waits for its delivery: only half the truth is needed for a flag to come
+    // early.
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::nothing);
 }
@@ -369,8 +372,8 @@ TEST(OneSidedControls, ImmediatesBeforeTheirDataBreakQuiet) {
     setting.completion = RemoteCompletion::counted;
     expect_caught(setting, Way::quiet);
 }
-TEST(OneSidedControls, SignalsThatAreHeardBeforeTheirDataAreCaught) {
-    Setting setting = telling();
+TEST(OneSidedControls, SignalsBeforeTheirDataAreCaught) {
+    Setting setting = with_signals();
     setting.conduct.keeps_immediates = false;
     expect_caught(setting, Way::signal);
 }
@@ -451,7 +454,7 @@ TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
 }
 
 /// More than any pool holds, all in flight at once.
-TEST(OneSided, StormsOfWritesThatNobodyWaitsForAllLand) {
+TEST(OneSided, StormsOfWritesWithoutWaitsAllLand) {
     for (const Setting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1, 2}, 3);
         std::vector<std::uint64_t> values(4000);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a progress thread moves what its rank has started while the rank is elsewhere, and shares the
-// engine with the rank's own calls without a data race.
-// Method: one thread per rank plus one progress thread each, on an unkind virtual wire of two nodes;
-// under the thread sanitizer a missing turn is a report.
+// Goal: a progress thread moves what its rank has started while the rank is elsewhere, and shares
+// the engine with the rank's own calls without a data race.
+// Method: one thread per rank plus one progress thread each, on an adversarial virtual wire of two
+// nodes; under the thread sanitizer a missing turn is a report.
 #include "run/execute/progress_thread.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ struct Made {
     }
 };
 
-/// Two started calls and a blocking one a round; the started ones are looked at, never waited for.
+/// Two started calls and a blocking one a round; the started ones are polled, never waited for.
 std::string make_rounds(Crew& crew, const std::deque<TeamCall>& calls, Rank rank) {
     VirtualEngine& engine = crew.job.engine(rank);
     run::TeamState& state = *crew.team.states[static_cast<std::size_t>(rank)];
@@ -124,8 +124,8 @@ TEST(ProgressThread, SharesTheEngineWithCallsAndEndsWhatWasStarted) {
     EXPECT_EQ(wrong, std::vector<std::string>(4));
 }
 
-/// Ranks 1 to 3 drive a call that rank 0 has only started. Polls of each until it ended at rank 0, or
-/// nothing.
+/// Ranks 1 to 3 drive a call that rank 0 has only started. Polls of each until it ended at rank 0,
+/// or nothing.
 std::optional<std::uint64_t> polls_until_rank0_ends(bool helped, std::uint64_t polls_max) {
     Crew crew;
     const TeamCall call = bind_call(

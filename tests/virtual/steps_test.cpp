@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine carries out every step and every form of block that programs can have.
-// Method: programs written by hand, one for each corner of the language, proven by the verifier and then
-// run many times, mixed and overlapping, on the virtual network; results against the reference.
+// Method: programs written by hand, one for each corner of the language, proven by the verifier and
+// then run many times, mixed and overlapping, on the virtual network; results against the
+// reference.
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <numeric>
 
 #include "plan/schedule/builder.hpp"
 #include "plan/verify/verify.hpp"
+#include "tests/support/draw_calls.hpp"
 #include "tests/support/script.hpp"
 
 namespace weft::test {
@@ -147,7 +148,7 @@ HandMade put_into_output() {
     };
 }
 
-/// One direction of a pipelined chain of reductions, with credits `depth` segments behind.
+/// One direction of a pipelined chain of reductions, with credits `depth` segments later.
 void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std::uint32_t unit,
                 bool ascending) {
     constexpr std::uint16_t kDepth = 3;
@@ -381,11 +382,8 @@ void run_steps(std::uint64_t seed) {
     profile.copy_percent = static_cast<std::uint32_t>(random.below(60));
     VirtualJob job(
         {.segment_bytes = 2 << 20, .node_of_rank = nodes, .seed = seed, .profile = profile});
-    std::vector<Rank> members(static_cast<std::size_t>(size));
-    std::iota(members.begin(), members.end(), 0);
     const VirtualTeam& team =
-        job.add_team({.members = members,
-                      .shape = {.cells = 32, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768},
+        job.add_team({.shape = {.cells = 32, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768},
                       .first_tick = base::kTickMask - random.below(40)});
     const std::vector<HandMade> all = all_hand_made();
     std::deque<TeamCall> palette;
@@ -400,12 +398,9 @@ void run_steps(std::uint64_t seed) {
                                .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine},
                               programs_of(made, size), made.contract));
     }
-    std::vector<const TeamCall*> calls;
-    for (int i = 0; i < 60; ++i) calls.push_back(&palette[random.below(palette.size())]);
+    const auto calls = draw_script(random, palette, 60);
     const ScriptOutcome outcome = Script(job, calls, {.seed = seed, .in_segment = true}).run();
     for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
-    if (!job.watch().violations().empty())
-        ADD_FAILURE() << "seed " << seed << ": " << to_text(job.watch().violations().front());
 }
 
 TEST(Steps, EveryFormOfStepGivesItsResultOnTheVirtualWire) {

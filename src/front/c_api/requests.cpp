@@ -18,10 +18,8 @@ namespace {
 Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
     c_api::CallRequest& ended = *found.request;
     Result<void> outcome;
-    if (weft::run::Operation* const operation = std::exchange(ended.operation, nullptr)) {
-        if (operation->state == weft::run::Operation::State::failed) outcome = operation->failure;
-        found.context->runtime().engine().release(*operation);
-    }
+    if (weft::run::Operation* const operation = std::exchange(ended.operation, nullptr))
+        outcome = found.context->runtime().finish(*operation);
     if (ended.persistent == nullptr) {
         found.context->remove(*request);
         *request = nullptr;
@@ -58,12 +56,9 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
             const auto found = c_api::find_request(*request);
             if (!found) return found.failure();
             const weft::run::Operation* const operation = found->request->operation;
-            weft::run::RealEngine& engine = found->context->runtime().engine();
-            if (operation != nullptr && !engine.ended(*operation)) engine.poll();
-            *done = operation == nullptr || engine.ended(*operation) ? 1 : 0;
-            if (*done != 0) return end(*found, request);
-            engine.relax();
-            return Done{};
+            const bool ended = operation == nullptr || found->context->runtime().test(*operation);
+            *done = ended ? 1 : 0;
+            return ended ? end(*found, request) : Result<void>();
         }
         *done = 1;
         return Done{};
@@ -77,7 +72,7 @@ extern "C" weft_status weft_wait(weft_request** request) {
         const auto found = c_api::find_request(*request);
         if (!found) return found.failure();
         if (weft::run::Operation* const operation = found->request->operation)
-            found->context->runtime().engine().wait(*operation);
+            found->context->runtime().wait(*operation);
         return end(*found, request);
     });
 }
@@ -89,7 +84,7 @@ extern "C" weft_status weft_request_free(weft_request** request) {
         const auto found = c_api::find_request(*request);
         if (!found) return found.failure();
         const weft::run::Operation* const operation = found->request->operation;
-        if (operation != nullptr && !found->context->runtime().engine().ended(*operation))
+        if (operation != nullptr && !found->context->runtime().ended(*operation))
             return fail(Status::argument,
                         "the request is in flight: weft_wait() or weft_test() ends that");
         found->request->persistent.reset();

@@ -43,7 +43,7 @@ base::Result<void> tell(run::Runtime& runtime, bool json) {
     auto machine = topology::read_machine();
     if (!machine) return machine.failure();
     const auto info = info_json(
-        {run::describe(runtime), *std::move(machine), runtime.settings(), runtime.layout()});
+        {run::describe(runtime, runtime.world().rank() == 0), *std::move(machine), runtime.settings(), runtime.layout()});
     fmt::print("{}", json ? info.dump() + "\n" : info_text(info));
     return runtime.finalize();
 }

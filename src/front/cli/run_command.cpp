@@ -36,19 +36,19 @@ struct RunArguments {
 };
 
 /// NAME=VALUE, or NAME for the value that it has here.
-base::Result<Variable> parse_variable(const std::string& text) {
+base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) {
         return base::fail(Status::argument, "-x {}: expected NAME or NAME=VALUE", text);
     }
-    if (equals != std::string::npos) return Variable{name, text.substr(equals + 1)};
+    if (equals != std::string::npos) return EnvironmentVariable{name, text.substr(equals + 1)};
     const char* const value = std::getenv(name.c_str());
     if (value == nullptr) {
         return base::fail(Status::argument, "-x {}: there is no such variable here; write {}=VALUE",
                           name, name);
     }
-    return Variable{name, value};
+    return EnvironmentVariable{name, value};
 }
 
 /// Settles how many ranks there are and on which virtual nodes.

@@ -60,14 +60,15 @@ void cut(TeamLink& link) noexcept;
 
 struct Request::State {
     std::shared_ptr<detail::RuntimeLink> runtime;
-    run::Operation* operation;
+    run::Operation* operation;  ///< nullptr: finished
 
     State(std::shared_ptr<detail::RuntimeLink> from, run::Operation* started)
         : runtime(std::move(from)), operation(started) {}
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     ~State() {
-        if (runtime->runtime != nullptr) runtime->runtime->engine().release(*operation);
+        if (operation != nullptr && runtime->runtime != nullptr)
+            runtime->runtime->release(*operation);
     }
 };
 

@@ -8,15 +8,11 @@ using detail::team_of;
 
 namespace {
 
-/// The engine that drives a started call.
-run::RealEngine& engine_of(const std::shared_ptr<detail::RuntimeLink>& link) {
+/// The runtime that drives a started call.
+run::Runtime& runtime_of(const std::shared_ptr<detail::RuntimeLink>& link) {
     if (link->runtime == nullptr)
         throw Error(Status::argument, "the runtime of the request is gone");
-    return link->runtime->engine();
-}
-
-void check(const run::Operation& operation) {
-    if (operation.state == run::Operation::State::failed) detail::raise(operation.failure);
+    return *link->runtime;
 }
 
 }  // namespace
@@ -31,23 +27,19 @@ Request::~Request() = default;
 
 bool Request::test() {
     if (!state_) return true;
-    run::RealEngine& engine = engine_of(state_->runtime);
-    if (!engine.ended(*state_->operation)) engine.poll();
-    if (!engine.ended(*state_->operation)) {
-        engine.relax();
-        return false;
-    }
+    run::Runtime& runtime = runtime_of(state_->runtime);
+    if (!runtime.test(*state_->operation)) return false;
     const std::unique_ptr<State> ended = std::move(state_);
-    check(*ended->operation);
+    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
     return true;
 }
 
 void Request::wait() {
     if (!state_) return;
-    run::RealEngine& engine = engine_of(state_->runtime);
+    run::Runtime& runtime = runtime_of(state_->runtime);
     const std::unique_ptr<State> ended = std::move(state_);
-    engine.wait(*ended->operation);
-    check(*ended->operation);
+    runtime.wait(*ended->operation);
+    detail::succeed(runtime.finish(*std::exchange(ended->operation, nullptr)));
 }
 
 // --- prepared calls ------------------------------------------------------------------------------

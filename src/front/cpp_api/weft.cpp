@@ -46,7 +46,7 @@ void Runtime::progress() {
     state_->runtime->progress();
 }
 void Runtime::on_progress(void (*function)(void* argument), void* argument) {
-    state_->runtime->engine().set_external(function, argument);
+    state_->runtime->external().set(function, argument);
 }
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     return world().allocate(bytes, alignment);

@@ -21,7 +21,7 @@ constexpr pid_t kAllDone = 0;
 [[noreturn]] void guard(int pipe, const std::string& folder) {
     sigset_t all;
     ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // Whatever is sent to the launcher is not for it.
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);  // Signals to the launcher are not for it.
     ::setpgid(0, 0);
     ::prctl(PR_SET_NAME, "weft-guardian");
     // The launcher's other files must close when the launcher closes them.
@@ -64,7 +64,7 @@ Guardian::~Guardian() {
 }
 
 void Guardian::watch(pid_t group) {
-    // A guardian that somebody killed is no reason to fail; SIGPIPE is ignored by the launcher.
+    // A guardian that was killed is no reason to fail; the launcher ignores SIGPIPE.
     [[maybe_unused]] const auto written = ::write(pipe_.number(), &group, sizeof group);
 }
 

@@ -3,8 +3,8 @@
 //
 // Idea     It sleeps on a pipe whose other end only the launcher holds. If the pipe closes without
 //          the word that all is done, it kills what is left of the job and removes its folder.
-// Why      SIGKILL gives a launcher no chance to tidy up, and the death signal of the ranks does not
-//          reach processes that they started themselves.
+// Why      SIGKILL gives a launcher no chance to clean up, and the death signal of the ranks does
+//          not reach processes that they started themselves.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class Guardian {
     /// Must run before this process has threads.
     [[nodiscard]] static base::Result<std::unique_ptr<Guardian>> start(const std::string& folder);
 
-    /// Tells the helper that all is done and waits until it has gone.
+    /// Sends the helper the word that all is done and waits until it has ended.
     ~Guardian();
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;

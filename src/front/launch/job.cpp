@@ -42,14 +42,14 @@ void make_room_for_files(Rank ranks, bool label) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// A file that becomes readable when the process ends (the C library's own function for it cannot be
-/// called from C++ in all versions).
+/// A file that becomes readable when the process ends (the C library's own function for it cannot
+/// be called from C++ in all versions).
 FileDescriptor open_process_file(pid_t pid) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-/// Removes what a process that was stopped could not: files in shared memory that a library has named after it
-/// ("PID:..."), as networks between the processes of one host do.
+/// Removes what a process that was stopped could not: files in shared memory that a library has
+/// named after it ("PID:..."), as networks between the processes of one host do.
 void remove_shared_files(pid_t pid) {
     const std::string prefix = fmt::format("{}:", pid);
     std::error_code ignored;
@@ -143,8 +143,8 @@ base::Result<void> Job::start_rank(Rank rank, SpawnOptions& spawning) {
         set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
     }
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
-    // One rank can read what is piped into the launcher. A terminal stays with the launcher's process
-    // group: a rank that read from it would be stopped.
+    // One rank can read what is piped into the launcher. A terminal stays with the launcher's
+    // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
     FileDescriptor writers[2];
     if (options_.label) {
@@ -222,7 +222,7 @@ void Job::handle(Source source, std::size_t index) {
 void Job::handle_signal() {
     const int signal = signals_.take();
     if (signal == 0) return;
-    if (status_) return signal_ranks(SIGKILL);  // Asked twice: no more wait_state.
+    if (status_) return signal_ranks(SIGKILL);  // The second signal ends the grace period.
     fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
 }
 
@@ -273,7 +273,7 @@ void Job::report_end(Rank rank, int ending) {
         fail(shell_status(ending), fmt::format("rank {} {}", rank, describe_end(ending)));
     } else if (server_->membership(rank) == Membership::joined) {
         fail(kRankLostStatus,
-             fmt::format("rank {} exited with status 0 without leaving the job (not finalised)",
+             fmt::format("rank {} exited with status 0 without leaving the job (not finalized)",
                          rank));
     } else if (server_->membership(rank) == Membership::outside) {
         outsider_ = rank;
@@ -282,7 +282,7 @@ void Job::report_end(Rank rank, int ending) {
     }
 }
 
-/// A rank that ends without ever joining leaves those who did join waiting for it.
+/// Ranks that have joined would wait for ever for a rank that ends without joining.
 void Job::check_outsiders() {
     if (!outsider_ || !server_->anyone_joined()) return;
     fail(
@@ -303,7 +303,7 @@ void Job::handle_deadlines() {
     }
 }
 
-/// Whatever the reason, the ranks get SIGTERM: the signal by which they say what they wait for.
+/// Whatever the reason, the ranks get SIGTERM, on which they print what they wait for.
 void Job::fail(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
@@ -313,7 +313,7 @@ void Job::fail(int status, const std::string& reason) {
     signal_ranks(SIGTERM);
 }
 
-/// Ranks that have not joined yet may have nobody in them who could say what they wait for.
+/// Ranks that have not joined yet may have no runtime that could report what they wait for.
 void Job::report_outsiders() const {
     std::vector<Rank> outside;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
@@ -324,8 +324,8 @@ void Job::report_outsiders() const {
         fmt::print(stderr, "weft run: not in the job yet: {}\n", rank_list(outside));
 }
 
-/// Each rank leads a process group, which its own children belong to. A stopped rank cannot act on a
-/// signal before it runs again.
+/// Each rank leads a process group, which its own children belong to. A stopped rank cannot act on
+/// a signal before it runs again.
 void Job::signal_ranks(int signal) {
     for (const RankProcess& process : processes_) {
         if (!process.ended.open()) continue;

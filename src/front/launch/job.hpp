@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job.hpp - one running job: its ranks, what is waited for, and how it ends.
+// job.hpp - one running job: its ranks, the events that it waits for, and how it ends.
 //
-// Idea     Everything that can happen (a rank ends, output arrives, an abort, a signal) is a file in
-//          one epoll set. Its ready list is in order of arrival, so of several ranks that die
+// Idea     Everything that can happen (a rank ends, output arrives, an abort, a signal) is a file
+//          in one epoll set. Its ready list is in order of arrival, so of several ranks that die
 //          together the first one is known.
 // Holds    The first thing that goes wrong decides the status; then all ranks get SIGTERM, two
-//          seconds, SIGKILL. Ranks that run weft answer SIGTERM with what they wait for.
-// Next     process.hpp for children, pmix_server.hpp for what they talk to.
+//          seconds, SIGKILL. Ranks that run weft print on SIGTERM what they wait for.
+// Next     process.hpp for children, pmix_server.hpp for their PMIx server.
 #pragma once
 
 #include <signal.h>
@@ -29,7 +29,7 @@
 
 namespace weft::front {
 
-/// The signals that tell the launcher to end, as a file instead of an interruption.
+/// The signals that end the launcher, read from a file instead of interrupting it.
 class EndingSignals {
   public:
     EndingSignals();
@@ -96,11 +96,11 @@ class Job {
     std::vector<cpu_set_t> cores_;
     std::vector<Rank> node_of_;
     Rank running_ = 0;
-    std::optional<Rank> outsider_;  ///< a rank that ended well and never joined
+    std::optional<Rank> outsider_;  ///< a rank that exited with status 0 and never joined
 
     std::optional<int> status_;                  ///< decided by the first thing that went wrong
     std::optional<Clock::time_point> deadline_;  ///< of the job
-    std::optional<Clock::time_point> grace_deadline_;  ///< set once the ranks were told to end
+    std::optional<Clock::time_point> grace_deadline_;  ///< set once the ranks got SIGTERM
 };
 
 }  // namespace weft::front

@@ -33,16 +33,16 @@ void restrain_hwloc() {
     ::setenv("HWLOC_HIDE_ERRORS", "2", 0);
 }
 
-std::vector<std::string> environment_of_job(const std::vector<Variable>& settings) {
+std::vector<std::string> environment_of_job(const std::vector<EnvironmentVariable>& settings) {
     std::vector<std::string> environment;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         environment.emplace_back(*variable);
     }
-    for (const Variable& setting : settings) set_variable(environment, setting);
+    for (const EnvironmentVariable& setting : settings) set_variable(environment, setting);
     return environment;
 }
 
-void set_variable(std::vector<std::string>& environment, const Variable& variable) {
+void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable) {
     const std::string start = variable.name + '=';
     const auto known =
         std::find_if(environment.begin(), environment.end(),

@@ -10,7 +10,7 @@
 
 namespace weft::front {
 
-/// Takes everything that a launcher around this one told us about our place in its job out of the
+/// Removes what an outer launcher has set about this process's place in its own job from the
 /// environment of this process.
 void forget_outer_job();
 
@@ -21,9 +21,10 @@ void forget_outer_job();
 void restrain_hwloc();
 
 /// This process's variables as "NAME=value", with those of the options on top.
-[[nodiscard]] std::vector<std::string> environment_of_job(const std::vector<Variable>& settings);
+[[nodiscard]] std::vector<std::string> environment_of_job(
+    const std::vector<EnvironmentVariable>& settings);
 
 /// Sets one of a list of "NAME=value".
-void set_variable(std::vector<std::string>& environment, const Variable& variable);
+void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable);
 
 }  // namespace weft::front

@@ -14,13 +14,15 @@ namespace {
 
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 
-/// False if nobody can read it any more.
+/// False if it cannot be read any more.
 bool write_all(int target, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(target, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {  // The target was made non-blocking by somebody: wait for it.
+        } else if (
+            errno ==
+            EAGAIN) {  // The target is non-blocking, as another process has set it: wait for it.
             pollfd room = {.fd = target, .events = POLLOUT, .revents = 0};
             ::poll(&room, 1, -1);
         } else if (errno != EINTR) {
@@ -55,7 +57,8 @@ bool LabelPipe::pass_on() {
         if (count < 0 && errno == EAGAIN) return true;
         const bool closing = count <= 0;
         if (!closing) pending_.append(buffer.data(), static_cast<std::size_t>(count));
-        // When nobody reads our output, closing the pipe tells the rank in the usual way (SIGPIPE).
+        // When our output has no reader, closing the pipe reports that to the rank as usual
+        // (SIGPIPE).
         if (!write_lines(closing) || closing) reader_.close();
         // A rank that prints without end must not keep the others' events waiting.
         if (count == static_cast<ssize_t>(buffer.size())) return reader_.open();

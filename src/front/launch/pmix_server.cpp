@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.cpp - the server side of PMIx: the job's description, fences, aborts.
 //
-// Why      Two settings of the library decide how long a small job takes to start, and are made here
-//          for this process only: its topology discovery skips I/O devices (reading PCI registers
-//          took 10 of 14 ms), and small jobs keep job data in messages instead of mapped files
-//          (6 ms per rank less; from some 16 ranks on the files win).
+// Why      Two settings of the library decide how long a small job takes to start, and are made
+//          here for this process only: its topology discovery skips I/O devices (reading PCI
+//          registers took 10 of 14 ms), and small jobs keep job data in messages instead of mapped
+//          files (6 ms per rank less; from some 16 ranks on the files win).
 // Holds    A callback that returns PMIX_OPERATION_SUCCEEDED is done; one that returns PMIX_SUCCESS
 //          owes a call of its callback.
 #include "front/launch/pmix_server.hpp"
@@ -150,9 +150,9 @@ PmixServer::PmixServer(const PmixServerOptions& options)
       membership_(static_cast<std::size_t>(options.ranks)) {}
 
 base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
-    PmixServer* nobody = nullptr;
+    PmixServer* none = nullptr;
     std::unique_ptr<PmixServer> owner(new PmixServer(options));
-    if (!hosted_server.compare_exchange_strong(nobody, owner.get())) {
+    if (!hosted_server.compare_exchange_strong(none, owner.get())) {
         return base::fail(Status::environment, "PMIx server: this process hosts one already");
     }
     PmixServer* const server = owner.release();  // Kept by hosted_server from now on.
@@ -267,8 +267,8 @@ std::optional<AbortRequest> PmixServer::abort_request() const {
     return abort_request_;
 }
 
-/// Whether a rank has ended that was never released from the job. Looks without reaping, because the
-/// launcher wants to know how it ended.
+/// Whether a rank has ended that was never released from the job. Looks without reaping, because
+/// the launcher wants to know how it ended.
 bool PmixServer::lost_a_rank() const {
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const pid_t pid = processes_[rank];

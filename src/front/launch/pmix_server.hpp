@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.hpp - the PMIx server that the launcher hosts for the ranks of one job.
 //
-// Idea     All ranks are clients of one server; virtual nodes are only host names in the maps that it
-//          hands out. So the server never has to talk to another one.
-// Holds    The library calls back on a thread of its own; what it says is kept here until asked for,
-//          and event_file() becomes readable when there is something to look at.
-//          One server per process, and it stays until the process ends: a limit of the library.
+// Idea     All ranks are clients of one server; virtual nodes are only host names in the maps that
+//          it hands out. So the server never has to communicate with another one.
+// Holds    The library calls back on a thread of its own; events are kept here until they are
+//          taken, and event_file() becomes readable when there is one. One server per process, and
+//          it stays until the process ends: a limit of the library.
 // Next     job.cpp, which owns one.
 #pragma once
 
@@ -40,9 +40,9 @@ enum class Membership : std::uint8_t { outside, joined, left };
 
 class PmixServer {
   public:
-    /// The server lives until the process ends. Stopping it is not safe: when clients have died in the
-    /// middle of a call, PMIx_server_finalize() may wait for ever for a lock of its ended thread (seen
-    /// in 4.2.2 in one of ten such jobs).
+    /// The server lives until the process ends. Stopping it is not safe: when clients have died in
+    /// the middle of a call, PMIx_server_finalize() may wait for ever for a lock of its ended
+    /// thread (seen in 4.2.2 in one of ten such jobs).
     [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
@@ -50,8 +50,8 @@ class PmixServer {
     /// What a process needs in its environment ("NAME=value") to be this rank.
     [[nodiscard]] base::Result<std::vector<std::string>> environment_of(Rank rank) const;
 
-    /// The process that is this rank, from now on. Fences that a dead rank is missing from are never
-    /// answered: the launcher ends those who wait in them.
+    /// The process that is this rank, from now on. Fences that a dead rank is missing from are
+    /// never answered: the launcher ends the ranks that wait in them.
     void set_process(Rank rank, pid_t pid);
 
     [[nodiscard]] Membership membership(Rank rank) const;
@@ -72,8 +72,8 @@ class PmixServer {
     FileDescriptor event_file_;
     std::vector<std::atomic<pid_t>> processes_;  ///< 0: not yet started
     std::vector<std::atomic<Membership>> membership_;
-    // Sequentially consistent, like membership_: either the asker of report_joins() sees the rank that
-    // joins, or that rank sees that it must be reported.
+    // Sequentially consistent, like membership_: either the asker of report_joins() sees the rank
+    // that joins, or that rank sees that it must be reported.
     std::atomic<bool> reporting_joins_{false};
     mutable std::mutex mutex_;
     std::optional<AbortRequest> abort_request_;  ///< the first one; guarded by mutex_

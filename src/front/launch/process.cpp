@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process.cpp - vfork and exec with what posix_spawn lacks: a death signal, CPUs, closed files.
 //
-// Why      vfork: a launcher that hosts a server has threads and memory; copying its page tables for
-//          every rank would cost more than the rest of the start.
+// Why      vfork: a launcher that hosts a server has threads and memory; copying its page tables
+//          for every rank would cost more than the rest of the start.
 // Holds    Between vfork and exec the child makes system calls only.
 #include "front/launch/process.hpp"
 
@@ -129,7 +129,7 @@ bool is_ending(pid_t pid) {
     std::ifstream file(fmt::format("/proc/{}/stat", pid));
     std::string text;
     std::getline(file, text);
-    // The name, in parentheses, may contain anything. Behind it: state, five numbers, flags.
+    // The name, in parentheses, may contain anything. After it: state, five numbers, flags.
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) return false;
     std::istringstream fields(text.substr(name_end + 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process.hpp - starting a child process, saying how it ended, and leaving none behind.
+// process.hpp - starting a child process, describing how it ended, and ending all descendants.
 #pragma once
 
 #include <sched.h>
@@ -34,7 +34,7 @@ struct SpawnOptions {
 /// "was killed by signal 9 (Killed)", "exited with status 7".
 [[nodiscard]] std::string describe_end(int wait_status);
 
-/// What a shell would give as the exit status: 128 + signal if killed.
+/// The exit status that a shell would report: 128 + signal if killed.
 [[nodiscard]] int shell_status(int wait_status);
 
 /// Whether the process has begun to end: its memory and files may be gone already.
@@ -43,10 +43,10 @@ struct SpawnOptions {
 struct ProcessEnd {
     bool failed = false;  ///< killed, or exited with a status other than 0
     bool killed =
-        false;  ///< by a signal that is not just the echo of somebody else's end (SIGPIPE)
+        false;  ///< by a signal other than SIGPIPE, which follows from the end of another process
 };
 
-/// Waits until the process has ended and says how; it stays to be reaped.
+/// Waits until the process has ended and returns how; it remains to be reaped.
 [[nodiscard]] ProcessEnd end_without_reaping(pid_t pid);
 
 /// Makes orphans of this process's descendants its children, so that end_descendants() finds them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap.hpp - how the ranks of a job find each other before they can put.
+// bootstrap.hpp - how the ranks of a job exchange addresses before they can put.
 //
-// Idea     A rank publishes one business card (bytes), waits in a collecting fence, and reads the cards
-//          of the others. After start-up only the non-blocking fence is used, and polled.
+// Idea     A rank publishes one business card (bytes), waits in a collecting fence, and reads the
+//          cards of the others. After start-up only the non-blocking fence is used, and polled.
 // Next     pmix_bootstrap.cpp for jobs under any PMIx host; loopback_bootstrap.cpp for one rank
 //          without a launcher.
 #pragma once
@@ -35,8 +35,9 @@ class Bootstrap {
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// Starts a fence over all ranks that does not block; fence_ended() is true once it is over, also
-    /// if it failed: then the next start_fence(), or finalize(), says why. One at a time.
+    /// Starts a fence over all ranks that does not block; fence_ended() is true once it is over,
+    /// also if it failed: then the next start_fence(), or finalize(), returns the reason. One at a
+    /// time.
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
@@ -46,7 +47,8 @@ class Bootstrap {
     virtual base::Result<void> finalize() = 0;
 };
 
-/// A job that aborts has failed: its exit status is the low byte that the caller asked for, but not 0.
+/// A job that aborts has failed: its exit status is the low byte that the caller asked for, but not
+/// 0.
 [[nodiscard]] constexpr int exit_status_of_abort(int status) {
     const int shown = status & 0xff;
     return shown != 0 ? shown : 1;
@@ -54,9 +56,9 @@ class Bootstrap {
 
 /// Joins the job that started this process: PMIx if its environment is there, else a job of one.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
-/// The rank that this process will be, as far as a launcher has told: known before it joins.
+/// The rank of this process by the environment that a launcher has set: known before it joins.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
-/// Version of the PMIx library, as it gives it itself.
+/// Version of the PMIx library, as it reports it.
 [[nodiscard]] std::string pmix_version();
 
 }  // namespace weft::link

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // join_job.cpp - which kind of job this process belongs to.
 //
-// Why      A launcher that speaks only an older protocol than PMIx would otherwise give N jobs of one
-//          rank, each with a right result for the wrong job.
+// Why      A launcher that speaks only an older protocol than PMIx would otherwise give N jobs of
+//          one rank, each with a right result for the wrong job.
 #include <cstdlib>
 
 #include "link/bootstrap/bootstrap.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_bootstrap.cpp - the client side of PMIx, the same under every host.
 //
-// Why      Of the job's description only the size is asked for: hosts differ in what else they tell.
-//          PMIX_UNIV_SIZE counts slots, not ranks; node ids and local ranks of remote peers are missing
-//          under some hosts, so ranks put such things on their cards.
-// Holds    Blocking calls are made at start-up and at the end only. A fence that other ranks did not
-//          take part in counts as failed, even where the library calls it a partial success.
+// Why      Of the job's description only the size is asked for: hosts differ in what else they
+//          provide. PMIX_UNIV_SIZE counts slots, not ranks; node ids and local ranks of remote
+//          peers are missing under some hosts, so ranks put such things on their cards.
+// Holds    Blocking calls are made at start-up and at the end only. A fence that other ranks did
+//          not take part in counts as failed, even where the library calls it a partial success.
 #include "link/bootstrap/pmix_bootstrap.hpp"
 
 #include <pmix.h>
@@ -23,7 +23,8 @@
 namespace weft::link {
 namespace {
 
-/// How one non-blocking fence goes; shared with the callback, which may come after this rank has gone.
+/// How one non-blocking fence goes; shared with the callback, which may come after this rank has
+/// gone.
 struct FenceState {
     static constexpr pmix_status_t kRunning = std::numeric_limits<pmix_status_t>::max();
     std::atomic<pmix_status_t> outcome{kRunning};
@@ -36,22 +37,22 @@ void fence_callback(pmix_status_t status, void* argument) {
     delete state;
 }
 
-/// Whether somebody who is needed has gone.
-bool says_lost(pmix_status_t status) {
+/// Whether a process that is needed has gone.
+bool means_lost(pmix_status_t status) {
     return status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_PROC_ABORTED ||
            status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
 }
 
 base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
-    const bool lost = says_lost(status);
+    const bool lost = means_lost(status);
     return base::fail(lost ? Status::peer : Status::environment, "PMIx: {} failed: {}{}", what,
                       PMIx_Error_string(status),
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
 
-/// A rank that learns of another one's end from a fence gives the launcher this long to end it before it
-/// fails by itself: the launcher is to hear first of the rank that is the cause.
-constexpr auto kPatience = std::chrono::seconds(1);
+/// A rank that learns of another one's end from a fence gives the launcher this long to end it
+/// before it fails by itself: so the launcher sees first the rank that is the cause.
+constexpr auto kLinger = std::chrono::seconds(1);
 
 /// Hosts give numbers in different types.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
@@ -118,10 +119,10 @@ class PmixBootstrap final : public Bootstrap {
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
-    /// PMIx keeps what a process has published until the end of the job, whatever was initialized and
-    /// finalized in between. So the second runtime of a process publishes under keys of its own;
-    /// ranks make their runtimes in the same order, so the count is alike. It counts for the process,
-    /// as PMIx does.
+    /// PMIx keeps what a process has published until the end of the job, whatever was initialized
+    /// and finalized in between. So the second runtime of a process publishes under keys of its
+    /// own; ranks make their runtimes in the same order, so the count is the same on all. It counts
+    /// for the process, as PMIx does.
     static std::uint32_t next_serial() {
         static std::atomic<std::uint32_t> joined{0};
         return joined.fetch_add(1, std::memory_order_relaxed);
@@ -131,7 +132,7 @@ class PmixBootstrap final : public Bootstrap {
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
-    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< when a fence said so
+    std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< when a fence reported it
     bool left_ = false;
 };
 
@@ -149,7 +150,7 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
     const std::int64_t ranks = number_in(*size).value_or(-1);
     if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || job->rank() >= ranks) {
         return base::fail(Status::environment,
-                          "PMIx: the launcher says rank {} of {} ranks (value type {})",
+                          "PMIx: the launcher gives rank {} of {} ranks (value type {})",
                           job->rank(), ranks, (*size).type);
     }
     job->size_ = static_cast<Rank>(ranks);
@@ -160,7 +161,7 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
     const std::string name = full_key(key);
     pmix_value_t value = {};
     value.type = PMIX_BYTE_OBJECT;
-    // The library copies the bytes, though its type says char*.
+    // The library copies the bytes, although its type is char*.
     value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
     value.data.bo.size = card.size();
     pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
@@ -175,7 +176,7 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
     PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     status = PMIx_Fence(&all, 1, &info, 1);
     PMIX_INFO_DESTRUCT(&info);
-    if (says_lost(status)) std::this_thread::sleep_for(kPatience);
+    if (means_lost(status)) std::this_thread::sleep_for(kLinger);
     if (status != PMIX_SUCCESS) {
         return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
     }
@@ -223,10 +224,10 @@ bool PmixBootstrap::fence_ended() {
     // Acquire: pairs with the release in fence_callback().
     const pmix_status_t outcome = fence_->outcome.load(std::memory_order_acquire);
     if (outcome == FenceState::kRunning) return false;
-    if (!says_lost(outcome)) return true;
+    if (!means_lost(outcome)) return true;
     const auto now = std::chrono::steady_clock::now();
     if (!lost_since_) lost_since_ = now;
-    return now - *lost_since_ >= kPatience;
+    return now - *lost_since_ >= kLinger;
 }
 
 void PmixBootstrap::abort(int status, std::string_view text) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_bootstrap.hpp - the job that a PMIx host (weft run, mpirun, srun --mpi=pmix, prterun) started.
+// pmix_bootstrap.hpp - the job that a PMIx host (weft run, mpirun, srun --mpi=pmix, prterun)
+// started.
 #pragma once
 
 #include <memory>

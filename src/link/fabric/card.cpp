@@ -26,7 +26,7 @@ std::uint32_t provider_hash(std::string_view provider) {
     return hash;
 }
 
-std::vector<std::byte> encode_card(const Card& card) {
+std::vector<std::byte> encode_card(const PortCard& card) {
     const Header header{kMagic,      card.provider, card.notify,         0,
                         card.memory, card.landing,  card.endpoint.size()};
     std::vector<std::byte> bytes(sizeof header + card.endpoint.size());
@@ -35,7 +35,7 @@ std::vector<std::byte> encode_card(const Card& card) {
     return bytes;
 }
 
-base::Result<Card> decode_card(std::span<const std::byte> bytes) {
+base::Result<PortCard> decode_card(std::span<const std::byte> bytes) {
     Header header{};
     if (bytes.size() < sizeof header) {
         return base::fail(Status::peer, "the fabric address has {} bytes, at least {} are expected",
@@ -47,7 +47,7 @@ base::Result<Card> decode_card(std::span<const std::byte> bytes) {
         return base::fail(Status::peer,
                           "the fabric address is not one that this version of weft understands");
     }
-    return Card{header.provider, header.notify, header.memory, header.landing, endpoint};
+    return PortCard{header.provider, header.notify, header.memory, header.landing, endpoint};
 }
 
 }  // namespace weft::link

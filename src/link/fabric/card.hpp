@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// card.hpp - what a port tells its peers: how to reach it and where they may write.
+// card.hpp - what a port publishes to its peers: how to reach it and where they may write.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct RemoteRegion {
     std::uint64_t key = 0;
 };
 
-struct Card {
+struct PortCard {
     std::uint32_t provider = 0;  ///< provider_hash(): both ends must use the same provider
-    std::uint32_t notify = 0;    ///< notify_code(): both ends must announce alike
+    std::uint32_t notify = 0;    ///< notify_code(): both ends must use the same strategies
     RemoteRegion memory;
     RemoteRegion landing;  ///< a word that empty puts may write
     std::span<const std::byte> endpoint;
@@ -32,8 +32,8 @@ struct Card {
 [[nodiscard]] constexpr std::uint32_t notify_code(NotifyPlan plan) {
     return static_cast<std::uint32_t>(plan.small) << 8 | static_cast<std::uint32_t>(plan.large);
 }
-[[nodiscard]] std::vector<std::byte> encode_card(const Card& card);
+[[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
 /// The endpoint of the result points into `bytes`.
-[[nodiscard]] base::Result<Card> decode_card(std::span<const std::byte> bytes);
+[[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
 
 }  // namespace weft::link

@@ -32,7 +32,7 @@ Info make_hints(std::string_view provider) {
     hints->caps = FI_RMA;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
-    // Manual: no helper threads of the provider; this thread polls anyhow.
+    // Manual: no helper threads of the provider; this thread polls anyway.
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     hints->mode = handled_modes();
@@ -52,13 +52,13 @@ Info offers_for(const fi_info& hints, const std::string& source) {
     return Info(list);
 }
 
-struct Choice {
+struct AcceptedOffer {
     const fi_info* offer = nullptr;
     Grant grant;
 };
 
 /// The first offer that will do; what stands against the others goes to `refusals`.
-Choice first_accepted(const fi_info* list, std::vector<std::string>& refusals) {
+AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals) {
     for (; list != nullptr; list = list->next) {
         auto grant = accept_offer(*list);
         if (grant) return {list, *grant};
@@ -103,8 +103,9 @@ base::Failure explain_absence(std::string_view provider) {
         version, provider, others);
 }
 
-/// Whether operations may ask for FI_DELIVERY_COMPLETE: libfabric lists operation flags only if they
-/// are asked for. The answer is not the offer to open: there every operation would wait for delivery.
+/// Whether operations may ask for FI_DELIVERY_COMPLETE: libfabric lists operation flags only if
+/// they are asked for. The answer is not the offer to open: there every operation would wait for
+/// delivery.
 bool accepts_delivery(const fi_info& offer) {
     const Info hints(fi_dupinfo(&offer));
     if (hints == nullptr) return false;
@@ -120,14 +121,14 @@ bool accepts_delivery(const fi_info& offer) {
 
 /// Binds an accepted offer to a local address: asks again with the address as source. A provider
 /// may have no device there; then its own choice stands, unless the user named the address.
-base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, const Profile& profile,
-                                const FabricOptions& options) {
+base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
+                                const Profile& profile, const FabricOptions& options) {
     if (choice.grant.internet_address) {
         const SourceAddress source = source_address(options.address, options.one_host);
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);
-            if (const Choice better = first_accepted(bound.get(), refusals);
+            if (const AcceptedOffer better = first_accepted(bound.get(), refusals);
                 better.offer != nullptr) {
                 return Found{Info(fi_dupinfo(better.offer)), better.grant, profile, source};
             }
@@ -143,20 +144,21 @@ base::Result<Found> bind_source(const fi_info& hints, const Choice& choice, cons
     return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
 }
 
-/// Variables are read once for a process, at the first call of libfabric by anybody in it.
+/// libfabric reads its variables once for a process, at its first call.
 void set_environment(const Profile& profile) {
     for (const EnvironmentDefault& entry : profile.environment) {
         ::setenv(entry.name, entry.value, 0);
     }
 }
 
-/// Whether the best offer takes a posted receive for each immediate; then receives must be asked for.
+/// Whether the best offer takes a posted receive for each immediate; then receives must be asked
+/// for.
 bool demands_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
 /// What a job of this shape rules out before libfabric is asked; empty: nothing.
-std::string misfit(const FabricOptions& options, const Profile& profile) {
+std::string mismatch(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
             "provider \"{}\" reaches ranks of the same host only, and this job has several hosts",
@@ -177,7 +179,8 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     if (asks_fence) hints->caps |= FI_FENCE;
     Info list = offers_for(*hints, {});
     if (list == nullptr && asks_fence) {
-        hints->caps &= ~FI_FENCE;  // whoever wants one is told that it is not granted
+        hints->caps &=
+            ~FI_FENCE;  // a user who forces fences gets the refusal that it is not granted
         list = offers_for(*hints, {});
     }
     if (demands_receives(list.get())) {
@@ -185,7 +188,7 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
         list = offers_for(*hints, {});
     }
     std::vector<std::string> refusals;
-    const Choice choice = first_accepted(list.get(), refusals);
+    const AcceptedOffer choice = first_accepted(list.get(), refusals);
     if (choice.offer == nullptr)
         return base::fail(Status::environment, "{}", joined(refusals, "; "));
     auto found = bind_source(*hints, choice, profile, options);
@@ -197,7 +200,7 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
 std::optional<Found> find_preferred(const FabricOptions& options) {
     for (const Profile* profile : preferred_profiles()) set_environment(*profile);
     for (const Profile* profile : preferred_profiles()) {
-        if (!misfit(options, *profile).empty()) continue;
+        if (!mismatch(options, *profile).empty()) continue;
         auto found = find(options, *profile);
         // libfabric may answer with another provider than was asked for, which has its own profile.
         if (found && found->info->fabric_attr->prov_name == profile->provider)
@@ -209,7 +212,7 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
 }  // namespace
 
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
-    if (const std::string why = misfit(options, profile); !why.empty())
+    if (const std::string why = mismatch(options, profile); !why.empty())
         return base::fail(Status::environment, "{}", why);
     set_environment(profile);
     auto found = find(options, profile);
@@ -254,7 +257,7 @@ std::vector<Offered> offered_providers() {
 }
 
 std::string objection(const FabricOptions& options, const Profile& profile) {
-    if (std::string why = misfit(options, profile); !why.empty()) return why;
+    if (std::string why = mismatch(options, profile); !why.empty()) return why;
     const auto found = find(options, profile);
     if (!found) return found.failure().text;
     const std::string_view answer = found->info->fabric_attr->prov_name;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// discover.hpp - asks libfabric for an endpoint that can carry puts, or says why there is none.
+// discover.hpp - asks libfabric for an endpoint that can carry puts; if there is none, finds out
+// why.
 //
 // Idea     Hints offer all the modes that we handle and ask for as little as possible; the answer
 //          is judged by accept_offer(). If nothing fits, a second question with wide hints finds

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric.hpp - the factory header of the network: puts over libfabric, announced or not.
+// fabric.hpp - the factory header of the network: puts over libfabric, with an immediate or
+// without.
 //
 // Idea     Everything with rdma/* in it builds into the module weft_fabric.so, which only jobs of
 //          more than one node load (loading and opening libfabric costs a third of a second). This
@@ -7,7 +8,7 @@
 // Holds    One thread drives a port. Nothing blocks after open_port(); -FI_EAGAIN is `again`. Local
 //          completion says that a source may be reused, not that the data has arrived: close a port
 //          only after the peers are known, by other means, to have all that was sent to them.
-// Next     notify.hpp for which kinds of put tell the target what; link/wire for how that becomes
+// Next     notify.hpp for how the target learns of puts; link/wire for how that becomes
 //          flags; providers/ for what a provider can promise.
 #pragma once
 
@@ -41,7 +42,7 @@ struct FabricOptions {
     std::size_t puts_in_flight = 256;  ///< bound over all peers
     std::size_t puts_in_flight_per_peer = 64;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
-    std::optional<Notify> notify;  ///< if the user wants one way; alike on all ranks
+    std::optional<Notify> notify;  ///< if the user forces one; the same on all ranks
 };
 
 /// What the port was granted, to be reported and to choose how to notify by.
@@ -52,27 +53,23 @@ struct FabricFacts {
     std::size_t inject_bytes = 0;       ///< puts up to this size never read their source later
     std::size_t message_bytes_max = 0;  ///< larger puts are posted in pieces
     std::size_t get_bytes_max = 0;      ///< larger gets likewise
-    std::size_t immediate_bytes = 0;
-    std::size_t ordered_bytes = 0;  ///< writes up to this size keep their order at one location
-    NotifyPlan notify;              ///< how far ranks learn of puts
+    NotifyPlan notify;                  ///< how far ranks learn of puts
     /// How one-sided calls learn that what they wrote has landed.
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     bool whole_words = false;  ///< a put of an aligned word is never seen in part
-    /// Immediates have 64 bits, and poll() hands one over before anything that was put later to this
-    /// rank, by the same peer, can be seen here.
+    /// Immediates have 64 bits, and poll() hands one over before anything that was put later to
+    /// this rank, by the same peer, can be seen here.
     bool signals = false;
-    bool reads = true;  ///< try_get() works
-    bool target_must_progress = true;
-    bool stages_sources = false;     ///< sources outside the registered memory are copied first
-    bool registers_sources = false;  ///< large ones of these are registered for their put instead
-    std::int64_t discover_us = 0;    ///< start-up: asking libfabric what there is
-    std::int64_t enable_us = 0;      ///< start-up: opening the endpoint and registering the memory
+    bool reads = true;             ///< try_get() works
+    bool stages_sources = false;   ///< sources outside the registered memory are copied first
+    std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
+    std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
 };
 
 /// What a put promises beyond landing some day.
 enum class PutKind : std::uint8_t {
     plain,
-    with_immediate,  ///< the peer's poll() returns `immediate` once, after all of the data has landed
+    with_immediate,  ///< the peer's poll() returns `immediate` once, after all data has landed
     delivered,       ///< its local completion says that the data has landed
     fenced,          ///< starts when all earlier ones to that peer are complete; itself delivered
 };
@@ -81,12 +78,12 @@ enum class PutKind : std::uint8_t {
 struct FabricPut {
     Rank peer = 0;
     const std::byte* data = nullptr;
-    std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only if announced
-    std::uint64_t target = 0;  ///< behind the start of the peer's memory
+    std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
+    std::uint64_t target = 0;  ///< offset in the peer's memory
     PutKind kind = PutKind::with_immediate;
-    std::uint64_t immediate = 0;  ///< if announced; of more than 32 bits only where facts().signals
-    /// See base::Put. Not touched by plain and announced puts of up to inject_bytes, nor by those
-    /// whose source was copied.
+    std::uint64_t immediate = 0;  ///< more than 32 bits only where facts().signals
+    /// See base::Put. Not touched by puts of up to inject_bytes that are plain or with immediate,
+    /// nor by those whose source was copied.
     std::uint32_t* pending = nullptr;
 };
 
@@ -95,8 +92,8 @@ struct FabricGet {
     Rank peer = 0;
     std::byte* into = nullptr;
     std::size_t bytes = 0;             ///< 1 to message_bytes_max
-    std::uint64_t source = 0;          ///< behind the start of the peer's memory
-    std::uint32_t* pending = nullptr;  ///< raised by one, lowered when the bytes are there
+    std::uint64_t source = 0;          ///< offset in the peer's memory
+    std::uint32_t* pending = nullptr;  ///< incremented, and decremented when the bytes have arrived
 };
 
 class FabricPort {
@@ -106,11 +103,11 @@ class FabricPort {
     [[nodiscard]] virtual const FabricFacts& facts() const = 0;
     /// What peers need to reach this port: endpoint address, memory key, base address. Opaque.
     [[nodiscard]] virtual std::span<const std::byte> address() const = 0;
-    /// Tells the port how to reach a rank; `address` is that rank's address(), copied. The endpoint
+    /// How to reach a rank; `address` is that rank's address(), copied. The endpoint
     /// is resolved at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
-    /// Starts to connect to a peer and returns at once; true when puts to it are accepted. Both
+    /// Starts to connect to a peer and returns immediately; true when puts to it are accepted. Both
     /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`
     /// until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
@@ -121,8 +118,8 @@ class FabricPort {
     /// Posts one read. Not ordered with writes. Only where facts().reads.
     [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;
 
-    /// Drives progress; stores immediates of puts that have landed here; returns how many. Less than there
-    /// is room for: these are all.
+    /// Makes progress; stores immediates of puts that have landed here; returns how many. Fewer
+    /// than fit: there are no more.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint64_t> immediates) noexcept = 0;
 
     /// Writes posted so far, for reports.
@@ -131,20 +128,21 @@ class FabricPort {
     /// Puts and gets posted whose local completion is outstanding.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
-    /// The first failure of the endpoint, in words (peer, operation, provider's text); else
+    /// The first failure of the endpoint, as text (peer, operation, provider's text); else
     /// nullptr.
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 
 /// Opens an endpoint and registers the memory. Environment failures name the provider, what it
-/// lacks, and what to set. Where endpoints have internet addresses and options.address is empty, the
-/// local address is a loopback one if options.one_host, else that of the default route.
+/// lacks, and what to set. Where endpoints have internet addresses and options.address is empty,
+/// the local address is a loopback one if options.one_host, else that of the default route.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 
 /// Loads weft_fabric.so and calls its open_port. For processes that do not link the module. If
-/// options.module is empty it looks in the folder of the library or executable that holds this code,
-/// in that of the running executable, then along the loader's search path. The module stays loaded.
+/// options.module is empty it looks in the folder of the library or executable that holds this
+/// code, in that of the running executable, then along the loader's search path. The module stays
+/// loaded.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

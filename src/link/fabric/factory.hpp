@@ -11,7 +11,7 @@
 namespace weft::link {
 
 [[nodiscard]] constexpr std::uint64_t fabric_contract() {
-    constexpr std::uint64_t kRevision = 3;
+    constexpr std::uint64_t kRevision = 4;
     std::uint64_t number = kRevision;
     for (const std::size_t bytes :
          {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),

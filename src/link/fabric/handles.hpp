@@ -14,7 +14,7 @@
 
 namespace weft::link {
 
-/// Closes any libfabric object. A refused close is said once, on stderr: a destructor cannot return
+/// Closes any libfabric object. A refused close is reported on stderr: a destructor cannot return
 /// it.
 template <class F>
 struct FidCloser {

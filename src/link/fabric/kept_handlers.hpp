@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kept_handlers.hpp - signal handlers survive the loading of libraries.
 //
-// Why      Some libraries that libfabric brings along (libinfinipath 3.3 of Debian 12, in a constructor)
-//          take the handlers of SIGTERM, SIGSEGV and others for backtraces of their own. They belong to the
-//          application, and SIGTERM to a launcher that asks ranks what they wait for.
+// Why      Some libraries that libfabric brings along (libinfinipath 3.3 of Debian 12, in a
+//          constructor) take the handlers of SIGTERM, SIGSEGV and others for backtraces of their
+//          own. They belong to the application, and SIGTERM to the SIGTERM report.
 // Holds    What was set for these signals before is set again when this object goes.
 #pragma once
 

@@ -28,7 +28,7 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
     return profile.immediate;
 }
 
-/// What the endpoint lacks for a strategy, in words; empty if nothing.
+/// What the endpoint lacks for a strategy, as text; empty if nothing.
 std::string missing_grant(Notify notify, const Grant& grant) {
     switch (notify) {
         case Notify::immediate:
@@ -64,7 +64,7 @@ std::vector<Notify> candidates(const Profile& profile) {
     return order;
 }
 
-/// For people who have to choose another one.
+/// For users who have to choose another one.
 std::string promised_names(const Profile& profile, const Grant& grant) {
     std::string names;
     for (const Notify notify : kNotifies) {
@@ -145,11 +145,12 @@ base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& gran
     const std::vector<Notify> order = candidates(profile);
     const auto best = std::ranges::find_if(order, promised);
     if (best == order.end())
-        return base::fail(Status::unsupported,
-                          "provider \"{}\" promises no way to tell a far rank that data has "
-                          "landed: immediate, because {}; delivery, because {}",
-                          profile.provider, judge_notify(Notify::immediate, profile, grant).why,
-                          judge_notify(Notify::delivery, profile, grant).why);
+        return base::fail(
+            Status::unsupported,
+            "provider \"{}\" promises no notify strategy, by which a far rank learns that data "
+            "has landed: immediate, because {}; delivery, because {}",
+            profile.provider, judge_notify(Notify::immediate, profile, grant).why,
+            judge_notify(Notify::delivery, profile, grant).why);
     const bool cells = forced.has_value() || (profile.prefers_cells && promised(Notify::cells));
     return NotifyPlan{cells ? Notify::cells : *best, *best};
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify.hpp - how a far rank learns that data for it has landed: five ways, and which ones to take.
+// notify.hpp - how a far rank learns that data for it has landed: five strategies, and which to
+// use.
 //
-// Idea     Each way rests on one promise of the fabric beyond "a put lands some day". Whether a provider
-//          keeps it is a fact of its profile; whether this endpoint may use it is granted at run time.
-//          A strategy is promised where both say yes, and only promised ones are ever taken.
-// Why      The receiver has to know, without looking at a put, how it will learn of it. So there is one
-//          strategy for all payloads that fit a cell and one for all others, alike on all ranks.
+// Idea     Each way rests on one promise of the fabric beyond "a put lands some day". Whether a
+//          provider keeps it is a fact of its profile; whether this endpoint may use it is granted
+//          at run time. A strategy is promised where both say yes, and only promised ones are ever
+//          taken.
+// Why      The receiver has to know, without looking at a put, how it will learn of it. So there is
+//          one strategy for all payloads that fit a cell and one for all others, the same on all
+//          ranks.
 // Holds    Pure: no call into libfabric, so tests judge recorded attributes.
 // Next     link/wire for the strategies at work; docs/one-sided.md for why each is right.
 #pragma once
@@ -59,7 +62,7 @@ struct Verdict {
 [[nodiscard]] base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
                                                      std::optional<Notify> forced);
 
-/// How one-sided calls learn that their writes have landed: as the forced strategy would tell, else by
+/// How one-sided calls learn that their writes have landed: as the forced strategy would, else by
 /// order, which costs a write nothing, then by immediates, then by delivery.
 [[nodiscard]] base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
                                                        std::optional<Notify> forced);

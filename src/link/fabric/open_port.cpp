@@ -12,8 +12,8 @@
 namespace weft::link {
 namespace {
 
-// Where small puts may be silent, one in so many reports all the same, which bounds what is in
-// flight to a peer that does not poll.
+// Where small puts may be unsignaled, one in so many is signaled all the same, which bounds what is
+// in flight to a peer that does not poll.
 constexpr std::uint32_t kUnsignaledPuts = 16;
 
 constexpr std::size_t kArrivalsMin = 1024;
@@ -23,7 +23,8 @@ std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
 }
 
-/// Whether sources outside the segment that are too large to be copied are registered for their put.
+/// Whether sources outside the segment that are too large to be copied are registered for their
+/// put.
 bool registers_sources(const Found& found) {
     return found.grant.local_registration && !found.profile.stages_sources;
 }
@@ -31,8 +32,7 @@ bool registers_sources(const Found& found) {
 /// Up to how many bytes a source is copied into registered memory.
 std::size_t staged_bytes_max(const Found& found) {
     if (!registers_sources(found)) return Staging::kBufferBytes;
-    if (found.profile.registration == Registration::free) return 0;
-    return std::min(found.profile.stages_below, Staging::kBufferBytes);
+    return found.profile.free_registration ? 0 : Staging::kBufferBytes;
 }
 
 FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteCompletion completion) {
@@ -46,21 +46,17 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
     facts.inject_bytes = inject_bytes(found);
     facts.stages_sources = found.grant.local_registration || found.profile.stages_sources;
-    facts.registers_sources = registers_sources(found);
-    facts.message_bytes_max = facts.stages_sources && !facts.registers_sources
+    facts.message_bytes_max = facts.stages_sources && !registers_sources(found)
                                   ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                                   : found.grant.message_bytes_max;
     // What is read is never registered for its read, only staged.
     facts.get_bytes_max = facts.stages_sources
                               ? std::min(found.grant.message_bytes_max, Staging::kBufferBytes)
                               : found.grant.message_bytes_max;
-    facts.immediate_bytes = found.grant.immediate_bytes;
     // Where data lands while the target polls, completions are in the order of what has landed.
     facts.signals = completion == base::RemoteCompletion::ordered &&
                     found.profile.target_must_progress && found.profile.immediate.holds &&
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
-    facts.ordered_bytes = found.grant.ordered_bytes;
-    facts.target_must_progress = found.profile.target_must_progress;
     return facts;
 }
 
@@ -77,15 +73,16 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
     : memory_(memory),
       facts_(make_facts(found, notify, completion)),
       grant_(found.grant),
+      registers_sources_(registers_sources(found)),
       writes_empty_(found.profile.writes_empty),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
       peers_(static_cast<std::size_t>(options.size)),
-      operations_(options.puts_in_flight),
+      transfers_(options.puts_in_flight),
       staged_bytes_max_(staged_bytes_max(found)) {
-    for (Operation& operation : operations_) {
-        operation.next = free_;
-        free_ = &operation;
+    for (Transfer& transfer : transfers_) {
+        transfer.next = free_;
+        free_ = &transfer;
     }
 }
 
@@ -185,7 +182,7 @@ base::Result<void> Port::register_all() {
     if (!staged) return staged.failure();
     staging_region_ = std::move(staged).value();
     staging_desc_ = fi_mr_desc(staging_region_.get());
-    if (!facts_.registers_sources) return {};
+    if (!registers_sources_) return {};
     sources_.resize(kSources);
     for (std::size_t source = kSources; source-- > 0;) free_sources_.push_back(source);
     return {};
@@ -201,11 +198,11 @@ base::Result<void> Port::make_card() {
     std::size_t name_bytes = name.size();
     const int code = fi_getname(&endpoint_->fid, name.data(), &name_bytes);
     if (code != 0) return refused("fi_getname", code);
-    const Card card{provider_hash(facts_.provider),
-                    notify_code(facts_.notify),
-                    remote_view({memory_.base, memory_.bytes}, *region_),
-                    remote_view(landing_, *landing_region_),
-                    {name.data(), name_bytes}};
+    const PortCard card{provider_hash(facts_.provider),
+                        notify_code(facts_.notify),
+                        remote_view({memory_.base, memory_.bytes}, *region_),
+                        remote_view(landing_, *landing_region_),
+                        {name.data(), name_bytes}};
     if (card.memory.key == FI_KEY_NOTAVAIL || card.landing.key == FI_KEY_NOTAVAIL) {
         return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     }

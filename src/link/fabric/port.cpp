@@ -48,15 +48,14 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
     if (card->provider != provider_hash(facts_.provider)) {
         return fail(base::fail(Status::environment,
                                "rank {} uses another libfabric provider than this rank, which uses "
-                               "\"{}\": set WEFT_PROVIDER alike on all ranks",
+                               "\"{}\": set WEFT_PROVIDER to the same value on all ranks",
                                rank, facts_.provider));
     }
     if (card->notify != notify_code(facts_.notify)) {
-        return fail(
-            base::fail(Status::environment,
-                       "rank {} announces what it puts in another way than this rank, which "
-                       "does it by {} (provider \"{}\"): set WEFT_NOTIFY alike on all ranks",
-                       rank, to_text(facts_.notify), facts_.provider));
+        return fail(base::fail(Status::environment,
+                               "rank {} uses another notify strategy than this rank, which uses {} "
+                               "(provider \"{}\"): set WEFT_NOTIFY to the same value on all ranks",
+                               rank, to_text(facts_.notify), facts_.provider));
     }
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     peer.memory = card->memory;
@@ -88,12 +87,12 @@ bool Port::warm(Rank rank) noexcept {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (peer.warm) return true;
     if (!resolve(peer, rank)) return false;
-    // An empty write without an immediate: the peer notices nothing.
-    const Write write{.source = landing_,
-                      .bytes = writes_empty_ ? 0U : 1U,
-                      .target = peer.landing.base,
-                      .key = peer.landing.key,
-                      .flags = FI_INJECT};
+    // An empty write without an immediate: the peer does not notice it.
+    const RdmaWrite write{.source = landing_,
+                          .bytes = writes_empty_ ? 0U : 1U,
+                          .target = peer.landing.base,
+                          .key = peer.landing.key,
+                          .flags = FI_INJECT};
     peer.warm = post(peer, rank, write) == base::Post::posted;
     return peer.warm;
 }
@@ -107,12 +106,12 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     WEFT_CHECK(put.bytes <= facts_.message_bytes_max && put.target <= peer.memory.bytes &&
                    put.bytes <= peer.memory.bytes - put.target,
                put.peer, put.bytes, put.target, peer.memory.bytes, facts_.message_bytes_max);
-    Write write{.source = put.data,
-                .bytes = put.bytes,
-                .target = peer.memory.base + put.target,
-                .key = peer.memory.key,
-                .flags = flags_of(put.kind),
-                .immediate = put.immediate};
+    RdmaWrite write{.source = put.data,
+                    .bytes = put.bytes,
+                    .target = peer.memory.base + put.target,
+                    .key = peer.memory.key,
+                    .flags = flags_of(put.kind),
+                    .immediate = put.immediate};
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
     write.pending = put.pending;
@@ -124,23 +123,23 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     return post_unregistered(peer, put.peer, write, copied_at_once);
 }
 
-base::Post Port::post_unregistered(Peer& peer, Rank rank, const Write& write,
+base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                    bool copied_at_once) noexcept {
     if (write.bytes > staged_bytes_max_) return post_registered(peer, rank, write);
-    Write copy = write;
+    RdmaWrite copy = write;
     if (copied_at_once) copy.pending = nullptr;  // the caller's source is free once it is copied
     return post_staged(peer, rank, copy);
 }
 
 /// Registers the source for this put alone.
-base::Post Port::post_registered(Peer& peer, Rank rank, Write write) noexcept {
+base::Post Port::post_registered(Peer& peer, Rank rank, RdmaWrite write) noexcept {
     if (free_ == nullptr || free_sources_.empty() || peer.in_flight >= in_flight_per_peer_max_)
         return base::Post::again;
     const std::size_t source = free_sources_.back();
     auto region = register_region({const_cast<std::byte*>(write.source), write.bytes}, FI_WRITE,
                                   kFirstSourceKey + source);
     if (!region) {
-        // Pinned memory is limited; what is in flight gives some back.
+        // Pinned memory is limited; transfers in flight free some.
         if (free_sources_.size() == sources_.size()) fail(region.failure());
         return base::Post::again;
     }
@@ -190,7 +189,7 @@ base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
                    .immediate = put.immediate});
 }
 
-base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
+base::Post Port::post_staged(Peer& peer, Rank rank, RdmaWrite write) noexcept {
     write.staged = staging_->take();
     if (write.staged == nullptr) return base::Post::again;
     std::copy_n(write.source, write.bytes, write.staged);
@@ -202,26 +201,26 @@ base::Post Port::post_staged(Peer& peer, Rank rank, Write write) noexcept {
 }
 
 /// For sources that may be reused at once.
-base::Post Port::inject(Peer& peer, Rank rank, const Write& write) noexcept {
+base::Post Port::inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
     if (peer.unsignaled >= unsignaled_max_) {
-        Write reporting = write;
+        RdmaWrite reporting = write;
         reporting.flags |= FI_INJECT;
         const base::Post posted = post(peer, rank, reporting);
         if (posted == base::Post::posted) peer.unsignaled = 0;
         return posted;
     }
-    const bool announced = (write.flags & FI_REMOTE_CQ_DATA) != 0;
+    const bool with_immediate = (write.flags & FI_REMOTE_CQ_DATA) != 0;
     const ssize_t code =
-        announced ? fi_inject_writedata(endpoint_.get(), write.source, write.bytes, write.immediate,
-                                        peer.address, write.target, write.key)
-                  : fi_inject_write(endpoint_.get(), write.source, write.bytes, peer.address,
-                                    write.target, write.key);
+        with_immediate ? fi_inject_writedata(endpoint_.get(), write.source, write.bytes,
+                                             write.immediate, peer.address, write.target, write.key)
+                       : fi_inject_write(endpoint_.get(), write.source, write.bytes, peer.address,
+                                         write.target, write.key);
     const base::Post posted = posted_as(code, rank, write);
     if (posted == base::Post::posted) ++peer.unsignaled;
     return posted;
 }
 
-base::Post Port::posted_as(ssize_t code, Rank rank, const Write& write) noexcept {
+base::Post Port::posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept {
     if (code == 0) {
         ++writes_;
         return base::Post::posted;
@@ -234,9 +233,9 @@ base::Post Port::posted_as(ssize_t code, Rank rank, const Write& write) noexcept
     return base::Post::again;
 }
 
-base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
-    Operation* operation = free_;
-    if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
+base::Post Port::post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
+    Transfer* transfer = free_;
+    if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
     // libfabric takes sources as non-const, and does not write them.
     const iovec source{const_cast<std::byte*>(write.source), write.bytes};
     const fi_rma_iov target{write.target, write.bytes, write.key};
@@ -247,24 +246,24 @@ base::Post Port::post(Peer& peer, Rank rank, const Write& write) noexcept {
                              .addr = peer.address,
                              .rma_iov = &target,
                              .rma_iov_count = 1,
-                             .context = &operation->context,
+                             .context = &transfer->context,
                              .data = write.immediate};
     const ssize_t code = fi_writemsg(endpoint_.get(), &message, write.flags | FI_COMPLETION);
     const base::Post posted = posted_as(code, rank, write);
     if (posted != base::Post::posted) return posted;
-    take(*operation, peer, rank, write.bytes, write.pending);
-    operation->staged = write.staged;
-    operation->source = write.registered;
+    take(*transfer, peer, rank, write.bytes, write.pending);
+    transfer->staged = write.staged;
+    transfer->source = write.registered;
     return base::Post::posted;
 }
 
-/// The first free operation is under way.
-void Port::take(Operation& operation, Peer& peer, Rank rank, std::size_t bytes,
+/// Takes the first free transfer.
+void Port::take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
                 std::uint32_t* pending) noexcept {
-    free_ = operation.next;
-    operation.pending = pending;
-    operation.bytes = bytes;
-    operation.peer = rank;
+    free_ = transfer.next;
+    transfer.pending = pending;
+    transfer.bytes = bytes;
+    transfer.peer = rank;
     if (pending != nullptr) ++*pending;
     ++peer.in_flight;
     ++in_flight_;
@@ -278,8 +277,8 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
     WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max &&
                    get.source <= peer.memory.bytes && get.bytes <= peer.memory.bytes - get.source,
                get.peer, get.bytes, get.source, peer.memory.bytes, facts_.get_bytes_max);
-    Operation* operation = free_;
-    if (operation == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
+    Transfer* transfer = free_;
+    if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
     std::byte* into = get.into;
     void* desc = nullptr;
     std::byte* staged = nullptr;
@@ -293,7 +292,7 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
     }
     const ssize_t code =
         fi_read(endpoint_.get(), into, get.bytes, desc, peer.address, peer.memory.base + get.source,
-                peer.memory.key, &operation->context);
+                peer.memory.key, &transfer->context);
     if (code != 0) {
         if (staged != nullptr) staging_->give(staged);
         if (code != -FI_EAGAIN)
@@ -303,9 +302,9 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
                       .text});
         return base::Post::again;
     }
-    take(*operation, peer, get.peer, get.bytes, get.pending);
-    operation->staged = staged;
-    operation->into = staged != nullptr ? get.into : nullptr;
+    take(*transfer, peer, get.peer, get.bytes, get.pending);
+    transfer->staged = staged;
+    transfer->into = staged != nullptr ? get.into : nullptr;
     return base::Post::posted;
 }
 
@@ -316,25 +315,25 @@ bool Port::in_memory(const std::byte* data, std::size_t bytes) const noexcept {
            bytes <= memory_.bytes - (first - base);
 }
 
-Port::Operation* Port::operation_of(void* context) noexcept {
+Port::Transfer* Port::transfer_of(void* context) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(context);
-    const auto first = reinterpret_cast<std::uintptr_t>(operations_.data());
-    const bool ours = address >= first && address - first < operations_.size() * sizeof(Operation);
-    return ours ? static_cast<Operation*>(context) : nullptr;
+    const auto first = reinterpret_cast<std::uintptr_t>(transfers_.data());
+    const bool ours = address >= first && address - first < transfers_.size() * sizeof(Transfer);
+    return ours ? static_cast<Transfer*>(context) : nullptr;
 }
 
-void Port::finish(Operation& operation) noexcept {
-    if (operation.into != nullptr) std::copy_n(operation.staged, operation.bytes, operation.into);
-    operation.into = nullptr;
-    if (operation.pending != nullptr) --*operation.pending;
-    if (operation.staged != nullptr) staging_->give(operation.staged);
-    if (operation.source != kNoSource) release_source(operation.source);
-    operation.source = kNoSource;
-    operation.staged = nullptr;
-    operation.pending = nullptr;
-    operation.next = free_;
-    free_ = &operation;
-    --peers_[static_cast<std::size_t>(operation.peer)].in_flight;
+void Port::finish(Transfer& transfer) noexcept {
+    if (transfer.into != nullptr) std::copy_n(transfer.staged, transfer.bytes, transfer.into);
+    transfer.into = nullptr;
+    if (transfer.pending != nullptr) --*transfer.pending;
+    if (transfer.staged != nullptr) staging_->give(transfer.staged);
+    if (transfer.source != kNoSource) release_source(transfer.source);
+    transfer.source = kNoSource;
+    transfer.staged = nullptr;
+    transfer.pending = nullptr;
+    transfer.next = free_;
+    free_ = &transfer;
+    --peers_[static_cast<std::size_t>(transfer.peer)].in_flight;
     --in_flight_;
 }
 
@@ -358,17 +357,17 @@ std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
     return arrived;
 }
 
-/// Ends operations of this rank, and stores the immediates of peers'; returns how many.
+/// Ends transfers of this rank, and stores the immediates of peers; returns how many.
 std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
                                std::span<std::uint64_t> immediates) noexcept {
     std::size_t arrived = 0;
     for (const fi_cq_data_entry& entry : entries) {
         // Some providers flag the origin's completion with FI_REMOTE_CQ_DATA, too: FI_REMOTE_WRITE
         // is what only arrivals have, and only completions have one of our contexts.
-        Operation* operation =
-            (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : operation_of(entry.op_context);
-        if (operation != nullptr) {
-            finish(*operation);
+        Transfer* transfer =
+            (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : transfer_of(entry.op_context);
+        if (transfer != nullptr) {
+            finish(*transfer);
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
             immediates[arrived++] = entry.data;
             if (!receives_.empty()) renew_receive(entry.op_context);
@@ -384,17 +383,18 @@ void Port::take_error(ssize_t code) noexcept {
     if (got == -FI_EAGAIN) return;
     if (got < 0) return fail(refused("fi_cq_readerr", static_cast<int>(got)));
     std::array<char, 256> detail{};
-    const char* said = fi_cq_strerror(completions_.get(), entry.prov_errno, entry.err_data,
-                                      detail.data(), detail.size());
-    Operation* operation = operation_of(entry.op_context);
-    const std::string what = operation != nullptr ? fmt::format("put of {} bytes to rank {}",
-                                                                operation->bytes, operation->peer)
+    const char* detail_text = fi_cq_strerror(completions_.get(), entry.prov_errno, entry.err_data,
+                                             detail.data(), detail.size());
+    Transfer* transfer = transfer_of(entry.op_context);
+    const std::string what = transfer != nullptr ? fmt::format("put of {} bytes to rank {}",
+                                                               transfer->bytes, transfer->peer)
                              : (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
                                  ? std::string("arrival of a put")
                                  : std::string("connection or operation of the provider");
     fail(base::fail(Status::peer, "{} failed: {} (provider \"{}\": {})", what,
-                    fi_strerror(entry.err), facts_.provider, said != nullptr ? said : "no detail"));
-    if (operation != nullptr) finish(*operation);
+                    fi_strerror(entry.err), facts_.provider,
+                    detail_text != nullptr ? detail_text : "no detail"));
+    if (transfer != nullptr) finish(*transfer);
 }
 
 void Port::fail(base::Failure failure) noexcept {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.hpp - one endpoint, its address vector, its completion queue and the registered memory.
 //
-// Idea     A put is one RDMA write, with an immediate if it is announced. It takes an operation from a
+// Idea     A put is one RDMA write, with or without an immediate. It takes a transfer from a
 //          fixed pool, which is also the context that libfabric may use until its completion; of
 //          small ones libfabric copies the source at once. An immediate arrives in the target's
 //          completion queue after the data is in memory: that is the one order between data and
 //          flag that libfabric promises on every provider (fi_cq(3), remote CQ data). Delivered and
 //          fenced puts are never copied at once: libfabric completes copied ones too early.
-// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing else
-//          bounds how many a provider queues for a target that does not poll (millions, measured),
-//          and a layer of libfabric 1.17 crashes on the null context of an injected one whose peer
-//          died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst more.
+// Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing
+//          else bounds how many a provider queues for a target that does not poll (millions,
+//          measured), and a layer of libfabric 1.17 crashes on the null context of an injected one
+//          whose peer died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst
+//          more.
 //
-//          Sources in the segment are registered once. Where others must be registered, too (FI_MR_LOCAL),
-//          small ones are copied into registered buffers, and larger ones registered for their put, from
-//          its post to its local completion: after that libfabric does not read a source again
-//          (fi_cq(3)). What has or has not arrived does not matter for a source, and targets always
-//          lie in the segment. There is no cache here; a provider that has one makes the second
-//          registration cheap.
+//          Sources in the segment are registered once. Where others must be registered, too
+//          (FI_MR_LOCAL), small ones are copied into registered buffers, and larger ones registered
+//          for their put, from its post to its local completion: after that libfabric does not read
+//          a source again (fi_cq(3)). What has or has not arrived does not matter for a source, and
+//          targets always lie in the segment. There is no cache here; a provider that has one makes
+//          the second registration cheap.
 // Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use and
 //          for registering a source. The pool bounds puts in flight in all, a count per peer bounds
 //          those to one.
@@ -72,13 +73,13 @@ class Port final : public FabricPort {
     // hundred, and some keys have one byte.
     enum Key : std::uint64_t { kMemoryKey, kLandingKey, kStagingKey, kFirstSourceKey };
     static_assert(kFirstSourceKey + kSources < 100);
-    struct Operation {
+    struct Transfer {
         fi_context2 context{};  // first: its address is what libfabric gives back
         std::uint32_t* pending = nullptr;
         std::byte* staged = nullptr;
         std::byte* into = nullptr;       // of a read through `staged`: where it goes from there
         std::size_t source = kNoSource;  // in sources_, if it was registered for this put
-        Operation* next = nullptr;
+        Transfer* next = nullptr;
         std::size_t bytes = 0;
         Rank peer = 0;
     };
@@ -87,14 +88,14 @@ class Port final : public FabricPort {
         RemoteRegion memory;
         RemoteRegion landing;
         std::uint32_t in_flight = 0;
-        std::uint32_t unsignaled = 0;  // injected since the last put that reports its completion
+        std::uint32_t unsignaled = 0;  // injected since the last signaled put
         bool known = false;
         bool warm = false;
         std::vector<std::byte> endpoint;  // until resolved
     };
 
     /// One write as it goes to libfabric.
-    struct Write {
+    struct RdmaWrite {
         const std::byte* source = nullptr;
         std::size_t bytes = 0;
         std::uint64_t target = 0;
@@ -126,22 +127,22 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
-    [[nodiscard]] base::Post post(Peer& peer, Rank rank, const Write& write) noexcept;
+    [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
-    [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const Write& write) noexcept;
-    [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const Write& write) noexcept;
-    [[nodiscard]] base::Post post_unregistered(Peer& peer, Rank rank, const Write& write,
+    [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
+    [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept;
+    [[nodiscard]] base::Post post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                                bool copied_at_once) noexcept;
-    [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, Write write) noexcept;
-    void take(Operation& operation, Peer& peer, Rank rank, std::size_t bytes,
+    [[nodiscard]] base::Post post_staged(Peer& peer, Rank rank, RdmaWrite write) noexcept;
+    void take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
               std::uint32_t* pending) noexcept;
-    [[nodiscard]] base::Post post_registered(Peer& peer, Rank rank, Write write) noexcept;
+    [[nodiscard]] base::Post post_registered(Peer& peer, Rank rank, RdmaWrite write) noexcept;
     void release_source(std::size_t source) noexcept;
     void renew_receive(void* context) noexcept;
     void renew_receives() noexcept;
     [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
-    [[nodiscard]] Operation* operation_of(void* context) noexcept;
-    void finish(Operation& operation) noexcept;
+    [[nodiscard]] Transfer* transfer_of(void* context) noexcept;
+    void finish(Transfer& transfer) noexcept;
     std::size_t take_entries(std::span<const fi_cq_data_entry> entries,
                              std::span<std::uint64_t> immediates) noexcept;
     void take_error(ssize_t code) noexcept;
@@ -150,14 +151,15 @@ class Port final : public FabricPort {
     FabricMemory memory_;
     FabricFacts facts_;
     Grant grant_;
+    bool registers_sources_;        // large ones outside the segment, for their put
     bool writes_empty_;             // a put may carry its immediate and no byte
-    std::uint32_t unsignaled_max_;  // small puts to a peer between two that report
+    std::uint32_t unsignaled_max_;  // small puts to a peer between two signaled ones
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;
     std::uint64_t writes_ = 0;
     std::vector<Peer> peers_;
-    std::vector<Operation> operations_;
-    Operation* free_ = nullptr;
+    std::vector<Transfer> transfers_;
+    Transfer* free_ = nullptr;
     std::vector<Receive> receives_;     // where immediates consume them
     std::size_t receives_missing_ = 0;  // consumed and not posted again yet
     std::unique_ptr<Staging> staging_;  // where sources must be registered, or are better copied

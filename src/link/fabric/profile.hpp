@@ -3,7 +3,8 @@
 //
 // Idea     Most of what matters is granted attributes, read at run time. A profile holds the rest:
 //          facts from a provider's sources or manual, or measured. Each field is one question and
-//          its default is the careful answer, so an unknown provider works with the default profile.
+//          its default is the careful answer, so an unknown provider works with the default
+//          profile.
 // Holds    Pure data: readable without loading libfabric.
 // Next     providers/README.md for how to add one; grant.hpp for what is read at run time.
 #pragma once
@@ -22,22 +23,15 @@ struct EnvironmentDefault {
     const char* value;
 };
 
-/// Does a way of telling the target about its data work on this provider, and how do we know? The
-/// reason is printed where the way is refused, so it reads on from "because".
+/// Does a notify strategy work on this provider, and how do we know? The reason is printed where
+/// the strategy is refused, so it continues a sentence after "because".
 struct Promise {
     bool holds = false;
     std::string_view why;
 };
 
-/// What it costs to register a source outside the segment, where FI_MR_LOCAL demands it.
-enum class Registration : std::uint8_t {
-    free,       ///< a table entry: nothing is pinned
-    cached,     ///< the provider remembers registrations: the second put from there is cheap
-    expensive,  ///< pages are pinned at each: small sources are better copied
-};
-
-/// What a put costs, for predictions: the choice of algorithms follows it until a job is measured itself.
-/// The default is a network of its own, as published for one (no measurement of ours).
+/// What a put costs, for predictions: the choice of algorithms follows it until a job is measured
+/// itself. The default is a network of its own, as published for one (no measurement of ours).
 struct ProfiledCost {
     std::int64_t latency_ns = 1340;
     std::int64_t issue_ns = 340;     ///< of the sender, for each put
@@ -50,24 +44,26 @@ struct Profile {
     /// Which provider is this, as libfabric names it? Empty: any.
     std::string_view provider;
 
-    // --- Ways to tell the target. A promise counts only together with what is granted (grant.hpp):
+    // --- Notify strategies. A promise counts only together with what is granted (grant.hpp):
     // --- immediates need four bytes, a fence its capability, delivery its operation flag.
 
-    /// Does the target, where it finds the upper half of an aligned 8-byte word, find its lower half,
+    /// If the target sees the upper half of an aligned 8-byte word, does it see the lower half,
     /// too? Words that are stored whole do, and streams whose bytes are stored in ascending order.
     Promise cells{false, "it is not known whether its writes store aligned 8-byte words whole"};
     /// Remote completion data?
     Promise immediate{true,
                       "libfabric reports remote completion data after the data of its own transfer "
                       "(fi_cq(3))"};
-    /// Does a write with FI_DELIVERY_COMPLETE complete only when its data is in the target's memory?
+    /// Does a write with FI_DELIVERY_COMPLETE complete only when its data is in the target's
+    /// memory?
     Promise delivery{false,
                      "it is not known whether its completions wait for the delivery of writes: "
                      "providers exist that accept FI_DELIVERY_COMPLETE and do not"};
     /// Does a write with FI_FENCE start only when earlier ones to that peer are in memory there?
     Promise fence{false, "it is not known whether a fence of its holds back writes"};
-    /// Do writes to different places become visible in the order in which they were posted? A granted
-    /// write order does not say so: it is a promise for each location alone (fi_endpoint(3)).
+    /// Do writes to different places become visible in the order in which they were posted? A
+    /// granted write order does not say so: it is a promise for each location alone
+    /// (fi_endpoint(3)).
     Promise ordered{false, "a granted write order is a promise for each location alone"};
     /// Which of these are better for payloads that do not fit a cell, best first? What is promised
     /// and not in here comes after, immediates first.
@@ -77,18 +73,17 @@ struct Profile {
 
     // --- One-sided calls
 
-    /// Is an aligned word of up to 8 bytes that is put by itself never seen in part? If not, words go in
-    /// requests, and the target stores them.
+    /// Is an aligned word of up to 8 bytes that is put by itself never seen in part? If not, words
+    /// go in requests, and the target stores them.
     bool whole_words = false;
     /// Do remote reads work? If not, the target puts what is asked for.
     bool reads = true;
 
     // --- What to ask for
 
-    /// Should ordered writes be asked for? Costs nothing on some fabrics and the fast path on
-    /// others.
+    /// Should ordered writes be asked for? Free on some fabrics; on others the fast path is lost.
     bool asks_write_order = false;
-    /// Should the capability to fence be asked for? It, too, can cost the fast path.
+    /// Should the capability to fence be asked for? It, too, may lose the fast path.
     bool asks_fence = false;
 
     // --- How it behaves
@@ -106,17 +101,17 @@ struct Profile {
     /// How many ranks can it address? 0: no known limit.
     std::size_t ranks_max = 0;
 
-    /// How long does a put take? By half a round trip of 8 bytes, the rate of puts and their bandwidth.
+    /// How long does a put take? By half a round trip of 8 bytes, the rate of puts and their
+    /// bandwidth.
     ProfiledCost cost = {};
 
     // --- Sources outside the segment
 
     /// Is it better to copy them even where FI_MR_LOCAL does not force it?
     bool stages_sources = false;
-    /// Where they must be registered: at what cost?
-    Registration registration = Registration::expensive;
-    /// Up to how many bytes is a copy cheaper than that registration?
-    std::size_t stages_below = std::size_t{64} << 10;
+    /// Where they must be registered: is that free (a table entry, nothing is pinned)? If not,
+    /// small ones are copied.
+    bool free_registration = false;
 
     /// Which of the provider's variables should differ from its defaults? Set before libfabric
     /// starts and never over a value that is already there.

@@ -29,7 +29,7 @@ std::string why_not(const FabricOptions& options, const ProviderFinding& finding
         return fmt::format("WEFT_PROVIDER asks for \"{}\"", options.provider);
     if (profile.provider.empty()) return "usable; without a profile it is taken only by name";
     return before_chosen ? "libfabric offers it, but not under the hints of its profile"
-                         : "usable; it stands behind the chosen one in the order of preference";
+                         : "usable; it comes after the chosen one in the order of preference";
 }
 
 std::vector<ProviderFinding> find_providers(const FabricOptions& options, const std::string& chosen,

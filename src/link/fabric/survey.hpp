@@ -2,9 +2,9 @@
 // survey.hpp - what libfabric has on this machine, what a job would take of it, and why.
 //
 // Idea     The same questions that opening a port asks, with every answer kept. Opens no endpoint.
-// Why      People who wonder why a job runs over one provider, or tells far ranks in one way, need the
-//          reasons of the decision and not a second opinion.
-// Next     discover.hpp for how an offer is chosen; notify.hpp for how the ways to tell are.
+// Why      Users who ask why a job runs over a provider, or by a notify strategy, need the reasons
+//          of the decision itself.
+// Next     discover.hpp for how an offer is chosen; notify.hpp for how the notify strategies are.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct ProviderFinding {
     std::string why;
 };
 
-/// One way to tell a far rank that its data has landed.
+/// One notify strategy.
 struct NotifyFinding {
     Notify way = Notify::immediate;
     bool promised = false;
@@ -38,7 +38,7 @@ struct FabricSurvey {
     std::string domain;
     Grant grant;
     std::vector<NotifyFinding> ways;
-    std::string problem;  ///< why no way of these can be taken; then what follows says nothing
+    std::string problem;  ///< why none of them can be used; then what follows is not valid
     NotifyPlan notify;
     std::string small_reason;
     std::string large_reason;
@@ -46,7 +46,7 @@ struct FabricSurvey {
     std::string completion_reason;
 };
 
-/// For a job of the shape that `options` tells.
+/// For a job of the shape that `options` describe.
 [[nodiscard]] FabricSurvey survey_fabric(const FabricOptions& options);
 
 /// Loads weft_fabric.so, as load_port() does, and calls its survey_fabric().

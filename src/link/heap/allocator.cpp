@@ -2,11 +2,10 @@
 #include "link/heap/allocator.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 #include <limits>
 
-#include "base/units.hpp"
+#include "base/check.hpp"
 
 namespace weft::link {
 namespace {
@@ -33,16 +32,6 @@ HeapAllocator::HeapAllocator(HeapRange range) {
         free_.emplace(start, end - start);
         counts_.bytes_total = end - start;
     }
-}
-
-base::Result<std::uint64_t> HeapAllocator::allocate(HeapRequest request) {
-    if (!std::has_single_bit(request.alignment))
-        return base::fail(Status::argument, "alignment: found {}, expected a power of two",
-                          request.alignment);
-    const std::uint64_t offset = find(request, 0);
-    if (offset == kNoOffset) return no_room(request);
-    take(offset, request);
-    return offset;
 }
 
 std::uint64_t HeapAllocator::find(HeapRequest request, std::uint64_t from) const {
@@ -74,8 +63,6 @@ void HeapAllocator::take(std::uint64_t offset, HeapRequest request) {
         free_.erase(range);
     blocks_.emplace(offset, bytes);
     counts_.bytes_used += bytes;
-    counts_.bytes_used_max = std::max(counts_.bytes_used_max, counts_.bytes_used);
-    ++counts_.allocations;
 }
 
 base::Result<void> HeapAllocator::free(std::uint64_t offset) {
@@ -87,25 +74,20 @@ base::Result<void> HeapAllocator::free(std::uint64_t offset) {
     blocks_.erase(block);
     counts_.bytes_used -= bytes;
 
-    const auto behind = free_.upper_bound(offset);
-    const bool joins_behind = behind != free_.end() && behind->first == offset + bytes;
-    const std::uint64_t length = bytes + (joins_behind ? behind->second : 0);
-    if (behind != free_.begin()) {
-        const auto before = std::prev(behind);
+    const auto after = free_.upper_bound(offset);
+    const bool joins_after = after != free_.end() && after->first == offset + bytes;
+    const std::uint64_t length = bytes + (joins_after ? after->second : 0);
+    if (after != free_.begin()) {
+        const auto before = std::prev(after);
         if (before->first + before->second == offset) {
             before->second += length;
-            if (joins_behind) free_.erase(behind);
+            if (joins_after) free_.erase(after);
             return base::Done{};
         }
     }
-    const auto hint = joins_behind ? free_.erase(behind) : behind;
+    const auto hint = joins_after ? free_.erase(after) : after;
     free_.emplace_hint(hint, offset, length);
     return base::Done{};
-}
-
-std::uint64_t HeapAllocator::block_bytes(std::uint64_t offset) const {
-    const auto block = blocks_.find(offset);
-    return block == blocks_.end() ? 0 : block->second;
 }
 
 HeapStatistics HeapAllocator::statistics() const {
@@ -115,16 +97,6 @@ HeapStatistics HeapAllocator::statistics() const {
     for (const auto& [offset, bytes] : free_)
         result.bytes_free_largest = std::max(result.bytes_free_largest, bytes);
     return result;
-}
-
-base::Failure HeapAllocator::no_room(HeapRequest request) const {
-    const HeapStatistics now = statistics();
-    return base::fail(
-        Status::memory,
-        "symmetric heap: no room for {} bytes aligned to {}: {} of {} are free, {} in "
-        "one piece; a larger WEFT_HEAP_SIZE helps",
-        request.bytes, request.alignment, base::format_bytes(now.bytes_total - now.bytes_used),
-        base::format_bytes(now.bytes_total), base::format_bytes(now.bytes_free_largest));
 }
 
 }  // namespace weft::link

@@ -3,7 +3,7 @@
 //
 // Idea     First fit over the free ranges in order of offset; neighbours grow together again when
 //          freed. It hands out offsets and never touches memory.
-// Why      Who has to agree about an offset with others asks for the lowest one that fits here, from
+// Why      Members of a team agree on an offset: each asks for the lowest one that fits here, from
 //          some offset on, and takes it once all have the same (run/runtime/symmetric_heap.hpp).
 //          First fit keeps the heap dense at its start, so few pages of the sparse segment are ever
 //          touched.
@@ -38,11 +38,9 @@ struct HeapRequest {
 struct HeapStatistics {
     std::uint64_t bytes_total = 0;
     std::uint64_t bytes_used = 0;          ///< in whole granules
-    std::uint64_t bytes_used_max = 0;      ///< the most that was ever in use
     std::uint64_t bytes_free_largest = 0;  ///< the largest piece that is free in one
     std::uint64_t blocks = 0;
     std::uint64_t free_ranges = 0;
-    std::uint64_t allocations = 0;  ///< that succeeded, ever
 
     friend bool operator==(const HeapStatistics&, const HeapStatistics&) = default;
 };
@@ -52,12 +50,8 @@ class HeapAllocator {
     /// Hands out offsets within the range; its ends are moved inwards to granules.
     explicit HeapAllocator(HeapRange range);
 
-    /// Offset of a new block, or Status::memory with what was asked and what is free, or
-    /// Status::argument for an alignment that is no power of two.
-    [[nodiscard]] base::Result<std::uint64_t> allocate(HeapRequest request);
-
-    /// The lowest offset from `from` on where such a block fits now; kNoOffset if there is none. The
-    /// alignment is a power of two.
+    /// The lowest offset from `from` on where such a block fits now; kNoOffset if there is none.
+    /// The alignment is a power of two.
     [[nodiscard]] std::uint64_t find(HeapRequest request, std::uint64_t from) const;
     /// Makes a block at an offset that find() gave for this request.
     void take(std::uint64_t offset, HeapRequest request);
@@ -65,13 +59,9 @@ class HeapAllocator {
     /// Frees the block that begins at the offset; Status::argument if none does.
     [[nodiscard]] base::Result<void> free(std::uint64_t offset);
 
-    /// Bytes of the block that begins at the offset; 0 if none does.
-    [[nodiscard]] std::uint64_t block_bytes(std::uint64_t offset) const;
     [[nodiscard]] HeapStatistics statistics() const;
 
   private:
-    [[nodiscard]] base::Failure no_room(HeapRequest request) const;
-
     std::map<std::uint64_t, std::uint64_t> free_;    ///< offset to bytes; never touching each other
     std::map<std::uint64_t, std::uint64_t> blocks_;  ///< offset to bytes
     HeapStatistics counts_;

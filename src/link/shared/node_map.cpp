@@ -61,13 +61,13 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
     return {};
 }
 
-/// Opens the segment of a card, or says why not.
+/// Opens the segment of a card; a failure has the reason.
 base::Result<Descriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
     struct stat status;
-    // Looked at before it is opened: opening a stranger's device or pipe could have effects.
+    // Checked before it is opened: opening a foreign device or pipe could have effects.
     if (::stat(path.c_str(), &status) != 0)
-        return base::fail(Status::environment, "cannot see {}: {}", path, std::strerror(errno));
+        return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     if (std::string problem = status_problem(status, card); !problem.empty())
         return base::Failure{Status::environment, std::move(problem)};
     Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
@@ -75,7 +75,7 @@ base::Result<Descriptor> open_segment(const SegmentCard& card) {
         return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
     // The descriptor may have changed its meaning in between.
     if (::fstat(file.number(), &status) != 0)
-        return base::fail(Status::environment, "cannot look at {}: {}", path, std::strerror(errno));
+        return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
     std::string problem = status_problem(status, card);
     if (problem.empty()) problem = content_problem(file.number(), card);
     if (!problem.empty()) return base::Failure{Status::environment, std::move(problem)};
@@ -125,20 +125,21 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
     std::uint32_t common_bases = ~std::uint32_t{0};
     for (std::size_t rank = 0; rank < cards_by_rank.size(); ++rank) {
         if (!are_candidates(cards_by_rank[rank], own)) continue;
-        map.mates_.push_back({.rank = static_cast<Rank>(rank), .base = nullptr, .problem = {}});
+        map.candidates_.push_back(
+            {.rank = static_cast<Rank>(rank), .base = nullptr, .problem = {}});
         common_bases &= cards_by_rank[rank].free_bases;
     }
     if (auto reserved = map.reserve(common_bases, options); !reserved) return reserved.failure();
-    map.map_mates(mine, cards_by_rank);
-    if (const Mate* const self = map.find(me); self->base == nullptr)
+    map.map_candidates(mine, cards_by_rank);
+    if (const Candidate* const self = map.find(me); self->base == nullptr)
         return base::fail(Status::memory, "own segment: {}", self->problem);
     return map;
 }
 
 base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions options) {
-    const std::uint64_t bytes = mates_.size() * stride_;
+    const std::uint64_t bytes = candidates_.size() * stride_;
     if (options.force_offset) {
-        mode_problem_ = "equal addresses were not asked for";
+        mode_problem_ = "equal addresses were not requested";
     } else if (common_bases == 0) {
         mode_problem_ = "no range of addresses is free in all processes of the node";
     } else {
@@ -157,43 +158,44 @@ base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions o
         return base::fail(Status::memory,
                           "cannot reserve addresses for {} segments of {}: {}; is there a limit on "
                           "address space (ulimit -v)?",
-                          mates_.size(), base::format_bytes(stride_), std::strerror(errno));
+                          candidates_.size(), base::format_bytes(stride_), std::strerror(errno));
     const auto start = reinterpret_cast<std::uintptr_t>(range_.start());
     first_ = range_.start() + (rounded_up(start, kLargePageBytes) - start);
     return base::Done{};
 }
 
-void NodeMap::map_mates(const Segment& mine, std::span<const SegmentCard> cards_by_rank) {
-    for (std::size_t index = 0; index < mates_.size(); ++index) {
-        Mate& mate = mates_[index];
-        const SegmentCard& card = cards_by_rank[static_cast<std::size_t>(mate.rank)];
+void NodeMap::map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank) {
+    for (std::size_t index = 0; index < candidates_.size(); ++index) {
+        Candidate& candidate = candidates_[index];
+        const SegmentCard& card = cards_by_rank[static_cast<std::size_t>(candidate.rank)];
         std::byte* const at = first_ + index * stride_;
-        if (mate.rank == me_) {
-            mate.problem = map_over(at, card.bytes, mine.descriptor());
+        if (candidate.rank == me_) {
+            candidate.problem = map_over(at, card.bytes, mine.descriptor());
         } else if (card.bytes != mine.bytes()) {
-            mate.problem = fmt::format("its segment has {} bytes, this rank's has {}", card.bytes,
-                                       mine.bytes());
+            candidate.problem = fmt::format("its segment has {} bytes, this rank's has {}",
+                                            card.bytes, mine.bytes());
         } else {
             const auto file = open_segment(card);
-            mate.problem =
+            candidate.problem =
                 file.ok() ? map_over(at, card.bytes, file.value().number()) : file.failure().text;
         }
-        if (mate.problem.empty()) mate.base = at;
+        if (candidate.problem.empty()) candidate.base = at;
     }
 }
 
-const NodeMap::Mate* NodeMap::find(Rank rank) const noexcept {
+const NodeMap::Candidate* NodeMap::find(Rank rank) const noexcept {
     // Ranks of a node mostly follow each other, so the first guess is nearly always right.
-    const auto guess = static_cast<std::uint32_t>(rank - mates_.front().rank);
-    if (guess < mates_.size() && mates_[guess].rank == rank) return &mates_[guess];
-    const auto found = std::lower_bound(mates_.begin(), mates_.end(), rank,
-                                        [](const Mate& mate, Rank r) { return mate.rank < r; });
-    return found != mates_.end() && found->rank == rank ? &*found : nullptr;
+    const auto guess = static_cast<std::uint32_t>(rank - candidates_.front().rank);
+    if (guess < candidates_.size() && candidates_[guess].rank == rank) return &candidates_[guess];
+    const auto found =
+        std::lower_bound(candidates_.begin(), candidates_.end(), rank,
+                         [](const Candidate& candidate, Rank r) { return candidate.rank < r; });
+    return found != candidates_.end() && found->rank == rank ? &*found : nullptr;
 }
 
 std::vector<Rank> NodeMap::candidates() const {
     std::vector<Rank> ranks;
-    for (const Mate& mate : mates_) ranks.push_back(mate.rank);
+    for (const Candidate& candidate : candidates_) ranks.push_back(candidate.rank);
     return ranks;
 }
 
@@ -203,25 +205,25 @@ MapVerdict NodeMap::verdict() const {
     verdict.mode = mode_;
     verdict.base = reinterpret_cast<std::uintptr_t>(first_);
     verdict.stride = stride_;
-    for (const Mate& mate : mates_)
-        if (mate.base != nullptr) verdict.mapped.push_back(mate.rank);
+    for (const Candidate& candidate : candidates_)
+        if (candidate.base != nullptr) verdict.mapped.push_back(candidate.rank);
     return verdict;
 }
 
 void NodeMap::settle(const NodeGroup& group) {
     WEFT_CHECK(is_ascending(group.ranks), me_);
     for (const Rank rank : group.ranks) WEFT_CHECK(base(rank) != nullptr, me_, rank);
-    for (Mate& mate : mates_) {
-        if (mate.base == nullptr ||
-            std::binary_search(group.ranks.begin(), group.ranks.end(), mate.rank))
+    for (Candidate& candidate : candidates_) {
+        if (candidate.base == nullptr ||
+            std::binary_search(group.ranks.begin(), group.ranks.end(), candidate.rank))
             continue;
-        // The addresses stay reserved: others keep theirs, and nothing strange moves in.
+        // The addresses stay reserved, so nothing else is mapped there.
         void* const cleared =
-            ::mmap(mate.base, stride_, PROT_NONE,
+            ::mmap(candidate.base, stride_, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-        WEFT_CHECK(cleared == mate.base, me_, mate.rank, errno);
-        mate.base = nullptr;
-        mate.problem = "not all ranks of the node could map each other";
+        WEFT_CHECK(cleared == candidate.base, me_, candidate.rank, errno);
+        candidate.base = nullptr;
+        candidate.problem = "not all ranks of the node could map each other";
     }
     if (group.mode == AddressMode::offset && mode_ == AddressMode::equal) {
         mode_ = AddressMode::offset;
@@ -231,12 +233,12 @@ void NodeMap::settle(const NodeGroup& group) {
 
 std::string NodeMap::problems() const {
     std::string text;
-    for (const Mate& mate : mates_)
-        if (mate.base == nullptr)
-            text += fmt::format("rank {} does not share memory with rank {}: {}\n", me_, mate.rank,
-                                mate.problem);
+    for (const Candidate& candidate : candidates_)
+        if (candidate.base == nullptr)
+            text += fmt::format("rank {} does not share memory with rank {}: {}\n", me_,
+                                candidate.rank, candidate.problem);
     if (mode_ == AddressMode::offset)
-        text += fmt::format("rank {} has addresses of its own: {}\n", me_, mode_problem_);
+        text += fmt::format("rank {} maps at addresses of its own: {}\n", me_, mode_problem_);
     return text;
 }
 

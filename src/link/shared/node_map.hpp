@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_map.hpp - the segments of this rank's node-mates, mapped side by side.
+// node_map.hpp - the segments of the ranks of this node, mapped side by side.
 //
 // Idea     Ranks with the same host and virtual node are candidates. Each one reserves the same
 //          range of addresses, if all of them can, and maps candidate i at base + i * stride. Raw
 //          pointers into any segment then mean the same in all of them.
 // Why      What counts is what was really mapped: a card can lie (containers, pid namespaces, a
-//          permission). So each rank publishes a verdict, and all of them derive from the verdicts,
-//          alike, which ranks form a node and whether their addresses are equal.
+//          permission). So each rank publishes a verdict, and from the verdicts all derive the
+//          same answer: which ranks form a node and whether their addresses are equal.
 // Holds    Mappings are only ever placed inside the map's own reservation. Opening has no effect on
-//          a descriptor that is not the segment on the card: it is looked at before it is opened.
+//          a descriptor that is not the segment on the card: it is checked before it is opened.
 //          base() is valid while the map lives, also after the owner's death.
-// Next     segment.hpp for the owner's side.
+// Next     segment.hpp for the owner.
 #pragma once
 
 #include <cstddef>
@@ -53,12 +53,12 @@ struct NodeGroup {
 
 /// Divides the ranks of the verdicts into groups that have all mapped each other and returns the
 /// one `me` is in. Ranks are taken in ascending order, and each joins the first group all of whose
-/// members it has mapped and is mapped by, so that all ranks that see the same verdicts decide
-/// alike. A candidate without a verdict is in nobody's group. There is a verdict of `me`.
+/// members it has mapped and is mapped by, so that all ranks with the same verdicts decide
+/// the same. A candidate without a verdict is in no group. There is a verdict of `me`.
 [[nodiscard]] NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me);
 
 struct NodeMapOptions {
-    bool force_offset = false;  ///< take any addresses, for tests and where equal ones do harm
+    bool force_offset = false;  ///< do not try equal addresses
 };
 
 class NodeMap {
@@ -72,8 +72,8 @@ class NodeMap {
 
     /// Start of a rank's segment (its header) if it is mapped here, else nullptr.
     [[nodiscard]] std::byte* base(Rank rank) const noexcept {
-        const Mate* const mate = find(rank);
-        return mate == nullptr ? nullptr : mate->base;
+        const Candidate* const candidate = find(rank);
+        return candidate == nullptr ? nullptr : candidate->base;
     }
     [[nodiscard]] AddressMode mode() const noexcept { return mode_; }
     /// Ranks with the same host and virtual node as this one, itself included, ascending.
@@ -82,20 +82,20 @@ class NodeMap {
     /// Keeps the group's members only, and its mode. The group comes from clique().
     void settle(const NodeGroup& group);
 
-    /// Why candidates are not mapped and why addresses differ, a line each; empty if all is well.
+    /// Why candidates are not mapped and why addresses differ, a line each; empty if neither is so.
     [[nodiscard]] std::string problems() const;
 
   private:
-    struct Mate {
+    struct Candidate {
         Rank rank = 0;
         std::byte* base = nullptr;
         std::string problem;
     };
 
     NodeMap() = default;
-    [[nodiscard]] const Mate* find(Rank rank) const noexcept;
+    [[nodiscard]] const Candidate* find(Rank rank) const noexcept;
     [[nodiscard]] base::Result<void> reserve(std::uint32_t common_bases, NodeMapOptions options);
-    void map_mates(const Segment& mine, std::span<const SegmentCard> cards_by_rank);
+    void map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank);
 
     Rank me_ = 0;
     AddressMode mode_ = AddressMode::offset;
@@ -103,7 +103,8 @@ class NodeMap {
     AddressRange range_;
     std::byte* first_ = nullptr;  ///< where candidate 0 goes; aligned to large pages
     std::uint64_t stride_ = 0;
-    std::vector<Mate> mates_;  ///< all candidates, by rank; their index decides their address
+    std::vector<Candidate>
+        candidates_;  ///< all candidates, by rank; their index decides their address
 };
 
 }  // namespace weft::link

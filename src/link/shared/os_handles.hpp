@@ -58,7 +58,7 @@ class AddressRange {
 };
 
 /// Reserves addresses without memory, exactly at `at`, or anywhere if `at` is 0. The result is
-/// empty (start() is nullptr) if that is not possible; errno says why.
+/// empty (start() is nullptr) if that is not possible; errno has the reason.
 [[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
     const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
     void* const wanted = reinterpret_cast<void*>(at);

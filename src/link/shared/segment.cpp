@@ -34,8 +34,8 @@ std::string host_name() {
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-/// The kernel's random name of this boot; where /proc hides it, the host's name has to do (a mate
-/// that is none is then found out by inode and nonce).
+/// The kernel's random name of this boot; where /proc hides it, the host's name has to do (a
+/// candidate that is none is then found out by inode and nonce).
 std::string boot_identity() {
     const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     char text[64];

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// segment.hpp - the memory that one rank offers to all others, and the card by which mates find it.
+// segment.hpp - the memory that one rank offers to all others, and the card by which the ranks of
+// its node find it.
 //
 // Idea     A segment is a sealed memfd. Its first page is a header with a random nonce; everything
 //          after it belongs to the heap and the teams. The card says which process holds it under
-//          which descriptor, so mates open it through /proc and check that it is the one.
+//          which descriptor, so other ranks open it through /proc and check that it is the one.
 // Why      A memfd has no name on disk: when the last process that maps it ends, however it ends,
 //          the memory is gone. Pids are per namespace and are reused, so the card alone proves
-//          nothing; inode and nonce do. Seals stop anyone from shrinking it under a mate's loads.
+//          nothing; inode and nonce do. Seals stop anyone from shrinking it while another rank uses
+//          it.
 // Holds    Memory is sparse: only touched pages cost anything.
-// Next     node_map.hpp for the mates' side.
+// Next     node_map.hpp for the ranks that map it.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +26,7 @@ namespace weft::link {
 /// Bytes at the start of each segment that belong to its header.
 inline constexpr std::size_t kSegmentHeaderBytes = 4096;
 
-/// Addresses at which every member of a node tries to place the mates' segments: bases k of a
+/// Addresses at which every member of a node tries to place the segments of all: bases k of a
 /// card's `free_bases`. A terabyte apart; far from where the system places programs, libraries and
 /// stacks, also under the address sanitizer.
 inline constexpr int kCommonBases = 16;
@@ -67,7 +69,8 @@ struct SegmentOptions {
     std::uint32_t node = 0;
 };
 
-/// The owner's side. Its descriptor must live until all mates have mapped it; mappings outlive it.
+/// The owner's side. Its descriptor must live until all candidates have mapped it; mappings outlive
+/// it.
 class Segment {
   public:
     [[nodiscard]] static base::Result<Segment> create(SegmentOptions options);

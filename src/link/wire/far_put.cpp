@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // far_put.cpp - the origin's half of the notify strategies: which network puts make up one put.
 //
-// Holds    On `again` everything that was posted stays posted, and `resume` says how much that is. A
-//          put's sources are read until `pending` is lowered; flags, words and headers are copied.
-// Next     landing.cpp for the target's half.
+// Holds    On `again` everything that was posted stays posted, and `resume` says how much that is.
+//          A put's sources are read until `pending` is lowered; flags, words and headers are
+//          copied.
+// Next     delivery.cpp for the target's half.
 #include <algorithm>
 #include <cstring>
 
@@ -57,13 +58,13 @@ base::Post Wire::put_cell(const base::Put& put) noexcept {
                        .bytes = sizeof put.flag + payload,
                        .target = put.cell + base::kCellDelivered,
                        .kind = PutKind::with_immediate,
-                       .immediate = immediate_for(put.cell, Landed::all)});
+                       .immediate = immediate_for(put.cell, Delivered::all)});
 }
 
 /// Pieces first, each with its own immediate, then the flag word with their number.
 base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexcept {
     Pieces pieces{.kind = PutKind::with_immediate,
-                  .immediate = immediate_for(put.cell, Landed::piece),
+                  .immediate = immediate_for(put.cell, Delivered::piece),
                   .pending = put.pending,
                   .done = resume};
     const base::Post posted = post_pieces(put, pieces);
@@ -77,7 +78,7 @@ base::Post Wire::put_counted(const base::Put& put, std::uint64_t& resume) noexce
                        .bytes = sizeof header,
                        .target = put.cell + base::kCellDelivered,
                        .kind = PutKind::with_immediate,
-                       .immediate = immediate_for(put.cell, Landed::header)});
+                       .immediate = immediate_for(put.cell, Delivered::header)});
 }
 
 // --- cells -------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ void Wire::post_deferred_flags() noexcept {
     });
 }
 
-/// The fabric keeps the flag behind the data: by a fence, or because it keeps every order.
+/// The flag lands after the data: by a fence, or because the fabric keeps every order.
 base::Post Wire::put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept {
     const bool fence = plan_.large == Notify::fence;
     Pieces pieces{.kind = fence ? PutKind::delivered : PutKind::plain,
@@ -188,7 +189,7 @@ base::Post Wire::post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag,
 base::Post Wire::post_small(FabricPut put) noexcept {
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= inject_bytes_) return port_->try_put(put);
-    Staging& staging = staging_[next_staging_];
+    StagedPut& staging = staging_[next_staging_];
     if (staging.pending != 0) return base::Post::again;
     std::memcpy(staging.bytes, put.data, put.bytes);
     put.data = staging.bytes;

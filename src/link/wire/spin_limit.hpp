@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// spin_limit.hpp - how many failed looks in a row pause before the rank yields its processor.
+// spin_limit.hpp - how many failed polls in a row pause before the rank yields its processor.
 //
-// Idea     Where ranks fit the processors, pausing is the quickest way to wait, unless the scheduler has put the
-//          peer on the same processor: it cannot run until this rank yields. A wait that ends at the first
-//          look after a yield is a sign of that, so the limit is halved; now and then a wait may pause as
-//          long as ever, and if that ends it, the limit is back.
-// Holds    No clock, no system call. A wait is taken to begin where the number of failed looks falls.
+// Idea     Where ranks fit the processors, pausing is the quickest way to wait, unless the
+//          scheduler has put the peer on the same processor: it cannot run until this rank yields.
+//          A wait that ends at the first poll after a yield is a sign of that, so the limit is
+//          halved; now and then a wait may pause as long as ever, and if that ends it, the limit is
+//          back.
+// Holds    No clock, no system call. A wait is taken to begin where the number of failed polls
+//          falls.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +20,7 @@ class SpinLimit {
 
     explicit SpinLimit(unsigned most) : most_(most), usual_(most), limit_(most) {}
 
-    /// Whether the rank pauses after so many failed looks in a row; otherwise it yields.
+    /// Whether the rank pauses after so many failed polls in a row; otherwise it yields.
     [[nodiscard]] bool allows(unsigned failures) noexcept {
         if (failures <= last_) begin_wait();
         last_ = failures;
@@ -28,8 +30,8 @@ class SpinLimit {
     [[nodiscard]] unsigned usual() const noexcept { return usual_; }
 
   private:
-    /// Learns from how the wait before ended. The look that ended it came after the pause or yield for
-    /// `last_`.
+    /// Learns from how the wait before ended. The poll that ended it came after the pause or yield
+    /// for `last_`.
     void begin_wait() noexcept {
         if (last_ == limit_) {
             usual_ = std::max(usual_ / 2, 1U);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.cpp - bytes without a flag, between far ranks.
 //
-// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. The last piece
-//          carries what the peer is told: earlier ones land before it. Counted
-//          writes announce each piece by the rank of its origin and the batch, so the target counts
-//          without knowing what for. A batch is closed when something that follows it is sent; not
-//          more than kBatches may be under way, which the user of the wire sees to.
+// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. The
+//          last piece carries the payload for the peer: earlier ones land before it. Counted writes
+//          carry the rank of their origin and the batch in their immediates, so the target counts
+//          without knowing their purpose. A batch is closed when a request that follows it is sent;
+//          at most kBatches may be in flight, which the user of the wire ensures.
 // Next     run/onesided for what is made of it.
 #include <algorithm>
 #include <utility>
@@ -21,14 +21,14 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
         piece.kind = PutKind::with_immediate;
         const std::uint32_t batch = batches_[static_cast<std::size_t>(write.peer)].open;
         piece.immediate = (static_cast<std::uint32_t>(options_.rank) * kBatches + batch) << 2 |
-                          static_cast<std::uint32_t>(Landed::write);
+                          static_cast<std::uint32_t>(Delivered::write);
     }
-    const bool tells = write.payload != 0;
-    while (resume < write.bytes || (tells && piece.kind != PutKind::with_immediate)) {
+    const bool has_payload = write.payload != 0;
+    while (resume < write.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
         piece.data = write.data + resume;
         piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, write.bytes - resume);
         piece.target = write.target + resume;
-        if (tells && resume + piece.bytes == write.bytes) {
+        if (has_payload && resume + piece.bytes == write.bytes) {
             piece.kind = PutKind::with_immediate;
             piece.immediate = write.payload | kCarriesPayload;
         }

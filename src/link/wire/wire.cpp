@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kStagingEntries = 256;
 constexpr std::size_t kDeferredEntries = 256;
 constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
-constexpr unsigned kSpinsPolling = 128;  ///< the same where each look asks a network, too
+constexpr unsigned kSpinsPolling = 128;  ///< the same where each poll also polls a network
 constexpr unsigned kYields = 200'000;    ///< then sleep: this wait is a long one
 constexpr long kNapNs = 50'000;
 constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
@@ -84,7 +84,7 @@ base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
         if (part.bytes != 0) std::memcpy(at, part.data, part.bytes);
         at += part.bytes;
     }
-    // Release: pairs with the acquire of whoever waits for this flag.
+    // Release: pairs with the acquire of the wait for this flag.
     cell->flag.store(put.flag, std::memory_order_release);
     return base::Post::posted;
 }
@@ -92,9 +92,9 @@ base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
 void Wire::poll_port() noexcept {
     std::array<std::uint64_t, 32> immediates;
     std::size_t count = 0;
-    do {  // all of them: a request follows what was told before it
+    do {  // all of them: a request follows the payloads sent before it
         count = port_->poll(immediates);
-        for (std::size_t i = 0; i < count; ++i) land(immediates[i]);
+        for (std::size_t i = 0; i < count; ++i) deliver(immediates[i]);
     } while (count == immediates.size());
     if (!cold_.empty() && ++polls_ % kWarmEvery == 0) [[unlikely]]
         warm_one();
@@ -102,8 +102,8 @@ void Wire::poll_port() noexcept {
     if (serve_ != nullptr) serve_(service_);
 }
 
-/// Tries the next peer that is not connected yet. One that is outside the library is simply tried again
-/// some polls later, so nobody waits for it.
+/// Tries the next peer that is not connected yet. One that is outside the library is tried again
+/// some polls later, so this rank does not wait for it.
 void Wire::warm_one() noexcept {
     if (port_->warm(cold_.back())) {
         cold_.pop_back();

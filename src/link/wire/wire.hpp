@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wire.hpp - one put over two media: stores through shared mappings, puts over the network.
 //
-// Idea     Where the peer's segment is mapped a put is a copy and a release store. Elsewhere it is one
-//          or more network puts by the strategy that the port was granted (link/fabric/notify.hpp):
-//          immediates that name the cell, words that carry a tag, or a flag word that follows the data.
-//          In each the owner of the cell raises its flag when all of the put has proven to be there.
+// Idea     Where the peer's segment is mapped a put is a copy and a release store. Elsewhere it is
+//          one or more network puts by the strategy that the port was granted
+//          (link/fabric/notify.hpp): immediates that name the cell, words that carry a tag, or a
+//          flag word that follows the data. In each the owner of the cell raises its flag when all
+//          of the put has proven to be there.
 // Why      No network here promises an order between two puts (docs/one-sided.md, section 3).
 // Holds    Nothing blocks or allocates after construction. One thread drives a wire. Fits
 //          run::Transport without knowing it.
-// Next     far_put.cpp for what is sent, landing.cpp for what is found, transfers.cpp for bytes without a
-//          flag; link/fabric/fabric.hpp for the
-//          network; run/execute/transport.hpp for the user.
+// Next     far_put.cpp for the origin, delivery.cpp for the target, transfers.cpp for bytes without
+//          a flag; link/fabric/fabric.hpp for the network; run/execute/transport.hpp for the user.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct WireOptions {
 
 class Wire {
   public:
-    /// `near`: by rank, where its segment is mapped, or nullptr. `port`: nullptr if every rank is near.
+    /// `near`: by rank, where its segment is mapped, or nullptr. `port`: nullptr if every rank is
+    /// near.
     Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireOptions options);
 
     [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
@@ -63,31 +64,32 @@ class Wire {
     static constexpr std::uint32_t kBatches = 64;  ///< that may be under way between two ranks
     /// Ends the batch of transfers to a peer and returns how many there were; 0: none, and no end.
     [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept;
-    /// Whether as many transfers of the peer's oldest batch have landed here. If so, the next is the
-    /// oldest one.
+    /// Whether as many transfers of the peer's oldest batch have landed here. If so, the next is
+    /// the oldest one.
     [[nodiscard]] bool take_batch(Rank peer, std::uint32_t transfers) noexcept;
     /// Whether a write of an aligned word is never seen in part.
     [[nodiscard]] bool whole_words() const noexcept { return whole_words_; }
     [[nodiscard]] bool reads() const noexcept { return reads_; }
-    /// Whether writes may tell the peer something, which it hears before anything that this rank has
-    /// put there later can be seen, and before serve() is called.
+    /// Whether writes may carry a payload, which the peer handles before anything that this rank
+    /// has put there later can be seen, and before serve() is called.
     [[nodiscard]] bool signals() const noexcept { return signals_; }
-    /// What peers want of this rank, on a wire with a network. `serve` is called at the end of each
-    /// progress(), for what they have asked for; it may put. `hear` is called with each word that a write
-    /// has told. Neither may call progress().
+    /// Requests of peers, on a wire with a network. `serve` is called at the end of each
+    /// progress(), for what they have asked for; it may put. `on_immediate` is called with the
+    /// payload of each write that has one. Neither may call progress().
     void set_service(void (*serve)(void* argument),
-                     void (*hear)(void* argument, std::uint64_t told), void* argument) noexcept {
+                     void (*on_immediate)(void* argument, std::uint64_t payload),
+                     void* argument) noexcept {
         serve_ = serve;
-        on_immediate_ = hear;
+        on_immediate_ = on_immediate;
         service_ = argument;
     }
 
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
     void settle(std::uint64_t cell) noexcept {
         if (plan_.small == Notify::cells) take_words(cell);
-        if (plan_.large != Notify::immediate) take_landed(cell);
+        if (plan_.large != Notify::immediate) take_delivered(cell);
     }
-    /// After so many failed looks in a row: a pause, a yield, or in long waits a short sleep.
+    /// After so many failed polls in a row: a pause, a yield, or in long waits a short sleep.
     void relax(unsigned failures) noexcept;
     [[nodiscard]] const base::Failure* failure() const noexcept {
         return port_ ? port_->failure() : nullptr;
@@ -101,18 +103,18 @@ class Wire {
     }
 
   private:
-    /// What an immediate says of the cell it names.
-    enum class Landed : std::uint32_t {
+    /// What an immediate reports about the cell it names.
+    enum class Delivered : std::uint32_t {
         all = 0,     ///< flag word and payload
         piece = 1,   ///< a piece of the payload
         header = 2,  ///< the flag word and how many pieces there are
-        write = 3,   ///< bytes that no cell tells about; instead of the cell, whose and which batch
+        write = 3,   ///< bytes without a cell; in its place origin and batch
     };
     struct Free {
         void operator()(void* memory) const noexcept { std::free(memory); }
     };
     /// Memory that outlives a put where the network cannot inject it.
-    struct Staging {
+    struct StagedPut {
         std::uint32_t pending = 0;
         std::byte bytes[sizeof base::Landing::words];
     };
@@ -148,12 +150,12 @@ class Wire {
 
     void poll_port() noexcept;
     void warm_one() noexcept;
-    void land(std::uint64_t immediate) noexcept;
+    void deliver(std::uint64_t immediate) noexcept;
     void take_words(std::uint64_t cell) noexcept;
-    void take_landed(std::uint64_t cell) noexcept;
+    void take_delivered(std::uint64_t cell) noexcept;
     static constexpr std::uint64_t kCarriesPayload =
-        std::uint64_t{1} << 63;  ///< an immediate with a word for on_immediate_
-    static std::uint32_t immediate_for(std::uint64_t cell, Landed landed) noexcept {
+        std::uint64_t{1} << 63;  ///< an immediate with a payload for on_immediate_
+    static std::uint32_t immediate_for(std::uint64_t cell, Delivered landed) noexcept {
         return static_cast<std::uint32_t>(cell / sizeof(base::Cell)) << 2 |
                static_cast<std::uint32_t>(landed);
     }
@@ -167,12 +169,12 @@ class Wire {
     std::size_t piece_bytes_max_ = 0;
     std::size_t get_bytes_max_ = 0;
     std::size_t inject_bytes_ = 0;
-    std::vector<Staging> staging_;
+    std::vector<StagedPut> staging_;
     std::size_t next_staging_ = 0;
     std::vector<Deferred> deferred_;
     std::vector<std::uint16_t> deferred_free_;
     std::vector<std::uint16_t> deferred_open_;
-    /// By cell line: pieces announced minus pieces landed; 0 when a put is whole.
+    /// By cell line: pieces of the put minus pieces that have landed; 0 when all have.
     std::unique_ptr<std::int32_t[], Free> missing_;
     base::RemoteCompletion completion_ = base::RemoteCompletion::counted;
     bool whole_words_ = true;
@@ -188,7 +190,7 @@ class Wire {
     std::vector<std::uint32_t>
         batch_landed_;  ///< by peer and batch: transfers that have landed here
     void (*serve_)(void* argument) = nullptr;
-    void (*on_immediate_)(void* argument, std::uint64_t told) = nullptr;
+    void (*on_immediate_)(void* argument, std::uint64_t payload) = nullptr;
     void* service_ = nullptr;
     SpinLimit spin_limit_;
     std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // word_tag.hpp - the tag that each word of a word-tagged put carries above its four bytes of data.
 //
-// Idea     28 bits of the flag's tick and the number of words, so any word says how many there must be.
-// Holds    Never 0, which is what a landing holds where nothing has landed.
+// Idea     28 bits of the flag's tick and the number of words, so each word tells how many there
+//          must be.
+// Holds    Never 0, which is what an empty landing area holds.
 #pragma once
 
 #include <cstddef>

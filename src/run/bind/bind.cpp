@@ -16,8 +16,8 @@ using plan::Buffer;
 using plan::Partition;
 using plan::StepKind;
 
-/// Stands for every size that no memory has. Sums and products of sizes stop there: one that wrapped would
-/// be taken for one that fits.
+/// Stands for every size that no memory has. Sums and products of sizes stop there: one that
+/// wrapped would be taken for one that fits.
 constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint64_t times(std::uint64_t a, std::uint64_t b) {
@@ -60,7 +60,8 @@ class Binder {
         }
     }
 
-    /// Of a program whose counts are between two: what each message is to carry goes into its flags.
+    /// Of a program whose counts are between two: what each message is to carry goes into its
+    /// flags.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
@@ -98,9 +99,10 @@ class Binder {
         const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
         return static_cast<std::uint32_t>(mixed >> 48) | 1U;
     }
-    Pair& pair_with(Rank peer) {
-        const auto found = std::ranges::find(bound_.pairs, peer, &Pair::peer);
-        return found != bound_.pairs.end() ? *found : bound_.pairs.emplace_back(Pair{.peer = peer});
+    PairCounts& pair_with(Rank peer) {
+        const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);
+        return found != bound_.pairs.end() ? *found
+                                           : bound_.pairs.emplace_back(PairCounts{.peer = peer});
     }
     /// The step that reads what a wait awaits.
     [[nodiscard]] const BoundStep& reader_of(std::size_t wait) const {
@@ -144,10 +146,11 @@ class Binder {
         return bytes;
     }
 
-    /// Consecutive units: one piece, unless blocks stand apart in the caller's memory. Those that move
-    /// with the segment pass from one block to the next, so they are pieces of a unit each.
+    /// Consecutive units: one piece, unless blocks have displacements in the caller's memory. Those
+    /// that move with the segment pass from one block to the next, so they are pieces of a unit
+    /// each.
     std::uint64_t add_run(const Block& block, std::uint64_t packed) {
-        if (!bound_.stands_apart(block.buffer))
+        if (!bound_.has_displacements(block.buffer))
             return add_piece(block, block.first, block.count, packed);
         const std::uint32_t end = block.first + block.count;
         for (std::uint32_t unit = block.first; unit < end;) {
@@ -310,7 +313,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.input_starts = options.input_starts;
     bound.output_starts = options.output_starts;
     bound.description = options.description;
-    // Never 0: with tick 0, after the wrap, the flag would equal a cell that nobody has written.
+    // Never 0: with tick 0, after the wrap, the flag would equal a cell that has never been
+    // written.
     bound.call_hash = options.call_hash == 0 ? 1 : options.call_hash;
     bound.elements = options.elements;
     bound.element_bytes = options.element_bytes;

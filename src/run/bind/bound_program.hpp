@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bound_program.hpp - a program joined to sizes: what the engine steps through.
 //
-// Idea     Binding turns units into bytes and numbers of slots into offsets of put targets, once per
-//          shape of call. What stays open is what differs from call to call: the caller's buffers
-//          (registers), the bank, the tick. So nothing is looked up, hashed or allocated per call.
+// Idea     Binding turns units into bytes and numbers of slots into offsets of put targets, once
+//          per shape of call. What stays open is what differs from call to call: the caller's
+//          buffers (registers), the bank, the tick. So nothing is looked up, hashed or allocated
+//          per call.
 // Holds    A bound program is immutable and shared by all calls of its shape on its team.
 // Next     bind.hpp makes one; run/execute/engine.hpp runs it; fused.hpp is its shortest form.
 #pragma once
@@ -30,7 +31,7 @@ struct Piece {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t advance = 0;
-    std::uint64_t offset = 0;  ///< bytes behind the start of the buffer (of the payload: slot, ...)
+    std::uint64_t offset = 0;  ///< bytes from the start of the buffer (of the payload: slot, ...)
     std::uint64_t bytes = 0;
 };
 
@@ -39,8 +40,8 @@ struct PieceList {
     std::uint32_t count = 0;
 };
 
-/// What two ranks have to say to each other in a call whose counts only they know, in elements.
-struct Pair {
+/// What two ranks send each other in a call whose counts only they know, in elements.
+struct PairCounts {
     Rank peer = plan::kNoRank;  ///< team rank
     std::uint64_t sends = 0;    ///< this rank to the peer
     std::uint64_t awaits = 0;   ///< this rank from the peer
@@ -55,7 +56,7 @@ struct BoundStep {
     std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body
     std::uint32_t operands =
         0;  ///< reduce; expose: which of the program's exposes this is; loop: how often
-    /// Put, wait: of what only the two ends know about the message; goes into its flag. 0: nothing.
+    /// Put, wait: hash of what only the two ends know about the message; part of its flag. 0: none.
     std::uint32_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
@@ -63,10 +64,11 @@ struct BoundStep {
 
 struct BoundProgram {
     plan::Program program;        ///< what it was bound from, for reports
-    std::string description;      ///< the call in words, for ranks that disagree about it
+    std::string description;      ///< the call as text, for reports of disagreements
     std::uint16_t call_hash = 0;  ///< of everything that ranks must agree about; not 0
     plan::Partition partition{0, 1};
-    /// Where blocks of a uneven vector start in the caller's memory; empty: as the partition has it.
+    /// Where blocks of an uneven vector start in the caller's memory; empty: as the partition has
+    /// it.
     std::vector<std::uint64_t> input_starts;
     std::vector<std::uint64_t> output_starts;
     std::uint64_t elements = 0;
@@ -84,19 +86,19 @@ struct BoundProgram {
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
     std::vector<Piece> pieces;
-    std::uint32_t pieces_max = 0;  ///< longest list of one step
-    std::uint32_t exposes = 0;     ///< expose steps
-    FusedProgram fused;            ///< empty if the steps do not have that form
-    std::vector<Pair> pairs;       ///< of calls whose counts only the two ends of a message know
+    std::uint32_t pieces_max = 0;   ///< longest list of one step
+    std::uint32_t exposes = 0;      ///< expose steps
+    FusedProgram fused;             ///< empty if the steps do not have that form
+    std::vector<PairCounts> pairs;  ///< of calls whose counts only the two ends of a message know
 
-    /// Whether a buffer's blocks may stand apart.
-    [[nodiscard]] bool stands_apart(plan::Buffer buffer) const {
+    /// Whether a buffer's blocks have displacements of their own.
+    [[nodiscard]] bool has_displacements(plan::Buffer buffer) const {
         return (buffer == plan::Buffer::input && !input_starts.empty()) ||
                (buffer == plan::Buffer::output && !output_starts.empty());
     }
     /// The element of a vector that a unit starts at.
     [[nodiscard]] std::uint64_t place(plan::Buffer buffer, std::uint32_t unit) const {
-        if (!stands_apart(buffer)) return partition.begin(unit);
+        if (!has_displacements(buffer)) return partition.begin(unit);
         return partition.place(unit, buffer == plan::Buffer::input ? input_starts : output_starts);
     }
     /// Where a copy of a slot lies in a bulk bank.

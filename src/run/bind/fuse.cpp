@@ -50,13 +50,13 @@ class Fuser {
         stage_.number = step.number;
         if (step.source.count == 0) return true;
         stage_.source = whole_vector(step.source);
-        return stage_.source != Vector::none;
+        return stage_.source != FusedVector::none;
     }
 
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
         stage_.target = whole_vector(step.target);
-        if (stage_.target != Vector::output) return false;
+        if (stage_.target != FusedVector::output) return false;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
         for (std::uint32_t i = 0; i < operands; ++i) {
@@ -69,7 +69,7 @@ class Fuser {
     bool take_operand(std::uint32_t piece_index) {
         const PieceList list{piece_index, 1};
         const Piece& piece = bound_.pieces[piece_index];
-        if (const Vector own = whole_vector(list); own != Vector::none) {
+        if (const FusedVector own = whole_vector(list); own != FusedVector::none) {
             stage_.operands.push_back({.vector = own});
             return true;
         }
@@ -97,13 +97,14 @@ class Fuser {
     }
 
     /// Which vector the list names as a whole; none if it names anything else.
-    [[nodiscard]] Vector whole_vector(PieceList list) const {
-        if (list.count != 1) return Vector::none;
+    [[nodiscard]] FusedVector whole_vector(PieceList list) const {
+        if (list.count != 1) return FusedVector::none;
         const Piece& piece = bound_.pieces[list.start];
-        if (piece.moving || piece.offset != 0 || piece.bytes != vector_bytes()) return Vector::none;
-        if (piece.buffer == Buffer::input) return Vector::input;
-        if (piece.buffer == Buffer::output) return Vector::output;
-        return Vector::none;
+        if (piece.moving || piece.offset != 0 || piece.bytes != vector_bytes())
+            return FusedVector::none;
+        if (piece.buffer == Buffer::input) return FusedVector::input;
+        if (piece.buffer == Buffer::output) return FusedVector::output;
+        return FusedVector::none;
     }
 
     const BoundProgram& bound_;

@@ -16,22 +16,22 @@
 namespace weft::run {
 
 /// Where a stage reads or writes a vector of the call.
-enum class Vector : std::uint8_t { none, input, output };
+enum class FusedVector : std::uint8_t { none, input, output };
 
 /// One operand of a stage: a peer's published cell, or this rank's own vector.
 struct FusedOperand {
     Rank peer = -1;            ///< team rank whose cell it is; -1: own vector `vector`
     std::uint32_t number = 0;  ///< of the published cell
-    Vector vector = Vector::none;
+    FusedVector vector = FusedVector::none;
     bool combines = true;  ///< false: only awaited
 };
 
 struct FusedStage {
     bool publishes = false;
-    std::uint32_t number = 0;            ///< cell that this rank publishes
-    Vector source = Vector::none;        ///< its payload; none: a bare flag
-    Vector target = Vector::none;        ///< where the result goes; none: the stage only waits
-    std::vector<FusedOperand> operands;  ///< awaited, then combined, in this order
+    std::uint32_t number = 0;                ///< cell that this rank publishes
+    FusedVector source = FusedVector::none;  ///< its payload; none: a bare flag
+    FusedVector target = FusedVector::none;  ///< where the result goes; none: the stage only waits
+    std::vector<FusedOperand> operands;      ///< awaited, then combined, in this order
 };
 
 struct FusedProgram {

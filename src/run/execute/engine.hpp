@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine.hpp - drives every operation of every team of one runtime.
 //
-// Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire, all
-//          running operations, all queues whose front may start by the bank rule. So ranks may start
-//          calls of different teams in different orders without a deadlock.
+// Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire,
+//          all running operations, all queues whose front may start by the bank rule. So ranks may
+//          start calls of different teams in different orders without a deadlock.
 // Holds    One thread calls; if the engine is shared, a progress thread may help between its calls
-//          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node takes
-//          the fused path: no queue, no operation object, no decoding.
-// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for waits that take long.
+//          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node
+//          takes the fused path: no queue, no operation object, no decoding.
+// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for waits that take
+//          long.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/stepper.hpp"
@@ -32,9 +34,9 @@ struct EngineOptions {
     bool shared = false;  ///< a progress thread drives, too: each call takes its turn
 };
 
-/// What a progress thread found when it looked.
-enum class Helped : std::uint8_t {
-    gave_way,  ///< a call is being made, which drives by itself
+/// What help() found.
+enum class HelpOutcome : std::uint8_t {
+    gave_way,  ///< a call holds the turn, and drives the engine itself
     moved,
     waits,  ///< something is in flight and did not move
     idle,
@@ -74,10 +76,10 @@ class Engine {
         return issue_now(team, program, registers, reducer);
     }
 
-    /// Lets go of an operation; it is recycled once it has ended.
+    /// The caller has no more use for the operation; it is recycled once it has ended.
     void release(Operation& op) {
         const Turn::Hold hold = turn_.take();
-        let_go(op);
+        detach(op);
     }
 
     /// Whether an operation has ended. If it has, it stays as it is until release().
@@ -93,43 +95,36 @@ class Engine {
     }
 
     /// Moves everything that can move; after it nothing moves until something arrives. True if
-    /// anything did. A long time without is looked into here, so that callers that only poll learn
-    /// of failures, disagreements and time-outs as those that wait do.
+    /// anything did. The watchdog runs here too, so that callers that only poll learn of failures,
+    /// disagreements and time-outs as those that wait do.
     bool poll() {
         const Turn::Hold hold = turn_.take();
-        const Attendance here(*this);
+        const Driving here(*this);
         const bool moved = poll_now();
-        if (!moved) drive_external();
+        if (!moved) external_.drive();
         return moved;
     }
     /// Between polls of a caller that has nothing else to do: a pause or a yield, as waits make.
     void relax() {
         const Turn::Hold hold = turn_.take();
-        const Attendance here(*this);
+        const Driving here(*this);
         wire_.relax(idle_.failures);
     }
 
     /// poll() for a progress thread; gives way if a call is being made.
-    Helped help() {
+    HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
-        if (!hold.owns_lock()) return Helped::gave_way;
-        if (poll_now()) return Helped::moved;
-        return busy() ? Helped::waits : Helped::idle;
+        if (!hold.owns_lock()) return HelpOutcome::gave_way;
+        if (poll_now()) return HelpOutcome::moved;
+        return busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 
-    /// From now on polls without effect, and waits, call this too: the progress of another library that
-    /// shares the caller's thread. It must not use this runtime. nullptr: no more.
-    void set_external(void (*function)(void* argument), void* argument) {
-        external_ = function;
-        external_argument_ = argument;
-    }
-    /// Whether set_external()'s function is running, on this thread: no other one runs it.
-    [[nodiscard]] bool in_external() const { return in_external_; }
+    [[nodiscard]] ExternalProgress& external() { return external_; }
 
     /// Drives everything until the operation has ended.
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
-        const Attendance here(*this);
+        const Driving here(*this);
         drive_until([&] { return op.ended(); });
     }
 
@@ -137,30 +132,30 @@ class Engine {
     bool run(TeamState& team, const BoundProgram& program, Registers registers,
              const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
-        const Attendance here(*this);
+        const Driving here(*this);
         if (may_run_fused(team, program)) return run_fused(team, program, registers, reducer);
         Operation& op = issue_now(team, program, registers, reducer);
         drive_until([&] { return op.ended(); });
         const bool succeeded = op.state == Operation::State::complete;
         if (!succeeded) failure_ = op.failure;
-        let_go(op);
+        detach(op);
         return succeeded;
     }
 
     /// The turn, for waits that are not a call's of a team; see await().
     [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
 
-    /// Holding the turn: drives everything until `ended` holds. `waits` says what for, if that takes
-    /// long. False: it cannot be waited for any longer; failure() says why.
+    /// Holding the turn: drives everything until `ended` holds. `waits` says what for, if that
+    /// takes long. False: it cannot be waited for any longer; failure() says why.
     template <class Ended, class Waits>
     bool await(Ended ended, Waits waits) {
         if (ended()) return true;
-        const Attendance here(*this);
+        const Driving here(*this);
         idle_ = {};
         also_waits_ = std::ref(waits);
         bool done = false;
         while (!done && !gave_up_) {
-            if (!poll_now()) drive_external();
+            if (!poll_now()) external_.drive();
             done = ended();
             if (!done) wire_.relax(idle_.failures);
         }
@@ -168,7 +163,7 @@ class Engine {
         if (!done) failure_ = watchdog_.failure();
         return done;
     }
-    /// Why no wait can succeed any more, or nullptr.
+    /// Why no wait can succeed any more; nullptr if waits can.
     [[nodiscard]] const base::Failure* lost() const {
         return gave_up_ ? &watchdog_.failure() : nullptr;
     }
@@ -176,7 +171,7 @@ class Engine {
     /// Drives everything until nothing is in flight.
     void drain() {
         const Turn::Hold hold = turn_.take();
-        const Attendance here(*this);
+        const Driving here(*this);
         drive_until([&] { return !busy(); });
     }
 
@@ -187,9 +182,9 @@ class Engine {
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    /// One line for each lane that waits: call, step, peer, and the signal expected and seen.
-    [[nodiscard]] std::vector<Stuck> describe_running() const {
-        std::vector<Stuck> lines;
+    /// Each lane that waits: call, step, peer, and the signal expected and seen.
+    [[nodiscard]] std::vector<WaitingLane> describe_running() const {
+        std::vector<WaitingLane> lines;
         for (const Operation* op : running_) {
             const std::size_t before = lines.size();
             for (const LaneState& lane : op->lanes) {
@@ -198,33 +193,26 @@ class Engine {
             // All steps are done; what was put last is still being read.
             if (lines.size() == before) lines.push_back(describe_ending(*op));
         }
-        if (also_waits_) lines.push_back({.peer = -1, .said = also_waits_()});
+        if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
         return lines;
     }
 
   private:
-    static constexpr unsigned kExternalEvery = 16;  ///< failed looks of the short way
+    static constexpr unsigned kExternalEvery = 16;  ///< failed polls of a fused call
 
-    void drive_external() {
-        if (external_ == nullptr || in_external_) return;
-        in_external_ = true;
-        external_(external_argument_);
-        in_external_ = false;
-    }
-
-    /// The time that a call drives. If it was asked meanwhile and has not answered in a wait, it does so
-    /// when it leaves: calls that go on and on without a long wait end, too.
-    class Attendance {
+    /// The time in which a call drives the engine. A request for status that came meanwhile and was
+    /// not answered in a wait is answered at its end: so a loop of short calls can be ended, too.
+    class Driving {
       public:
-        explicit Attendance(Engine& engine)
+        explicit Driving(Engine& engine)
             : engine_(engine), nested_(engine.watchdog_.status_request().enter()) {}
-        ~Attendance() {
+        ~Driving() {
             if (engine_.watchdog_.status_request().leave(nested_)) [[unlikely]]
                 engine_.watchdog_.answer_status_request(
                     [this] { return engine_.describe_running(); });
         }
-        Attendance(const Attendance&) = delete;
-        Attendance& operator=(const Attendance&) = delete;
+        Driving(const Driving&) = delete;
+        Driving& operator=(const Driving&) = delete;
 
       private:
         Engine& engine_;
@@ -240,19 +228,19 @@ class Engine {
         if (moved) {
             idle_ = {};
         } else if (watchdog_.is_due(++idle_.failures) &&
-                   !watchdog_.look(idle_, teams_, [&] { return describe_running(); })) {
+                   !watchdog_.check(idle_, teams_, [&] { return describe_running(); })) {
             fail_all(watchdog_.failure());
             gave_up_ = gave_up_ || watchdog_.blames_all();
         }
         return moved;
     }
 
-    /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield: where
-    /// ranks outnumber processors that lets the others send what this one waits for.
+    /// A poll leaves nothing that could move at once, so each is followed by a pause or a yield:
+    /// where ranks outnumber processors that lets the others send what this one waits for.
     template <class Ended>
     void drive_until(Ended ended) {
         while (!ended()) {
-            if (!poll_now()) drive_external();
+            if (!poll_now()) external_.drive();
             if (ended()) return;
             wire_.relax(idle_.failures);
         }
@@ -264,8 +252,8 @@ class Engine {
         return enqueue(team, program, registers, reducer, team.bulk_of(program));
     }
 
-    void let_go(Operation& op) {
-        op.forgotten = true;
+    void detach(Operation& op) {
+        op.detached = true;
         if (op.ended()) recycle(op);
     }
 
@@ -274,13 +262,13 @@ class Engine {
         Window* bulk = team.bulk_of(program);
         if (!team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier())) return;
         Operation& op = enqueue(team, *team.setup.barrier, {}, {}, bulk);
-        let_go(op);
+        detach(op);
     }
 
     /// bulk: the window of bulk banks in which the call counts, too.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        Operation& op = fresh();
+        Operation& op = take_free();
         op.team = &team;
         op.program = &program;
         op.registers = registers;
@@ -333,7 +321,7 @@ class Engine {
             op.team->cells->complete(op.epoch, op.program->synchronizing);
             if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         }
-        if (op.forgotten) recycle(op);
+        if (op.detached) recycle(op);
     }
 
     bool start_queued() {
@@ -369,7 +357,7 @@ class Engine {
         running_.push_back(&op);
     }
 
-    // --- the short way -------------------------------------------------------------------------
+    // --- fused calls -------------------------------------------------------------------------
 
     [[nodiscard]] bool may_run_fused(const TeamState& team, const BoundProgram& program) const {
         return !program.fused.empty() && !busy() && !team.failed && team.cells->idle() &&
@@ -391,9 +379,9 @@ class Engine {
                        team.cell_bank(epoch),
                        base::flag_word(tick, flag_hash(digest))};
         const bool done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
-            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) drive_external();
+            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
-                               [&] { return std::vector{stuck_at(call, wait)}; }))
+                               [&] { return std::vector{waiting_lane(call, wait)}; }))
                 return true;
             fail_all(watchdog_.failure());
             return !team.failed;
@@ -411,7 +399,7 @@ class Engine {
         const auto fail_one = [&](Operation* op) {
             op->state = Operation::State::failed;
             op->failure = why;
-            if (op->forgotten) recycle(*op);
+            if (op->detached) recycle(*op);
         };
         for (Operation* op : team.queue) fail_one(op);
         queued_ -= team.queue.size();
@@ -429,29 +417,29 @@ class Engine {
         }
     }
 
-    [[nodiscard]] Stuck describe(const Operation& op, const LaneState& lane) const {
+    [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
         const BoundStep& step = op.program->steps[lane.at];
-        Stuck stuck{.team = op.team,
-                    .program = op.program,
-                    .epoch = op.epoch,
-                    .digest = op.digest,
-                    .step = lane.at,
-                    .peer = step.peer};
+        WaitingLane waiting{.team = op.team,
+                            .program = op.program,
+                            .epoch = op.epoch,
+                            .digest = op.digest,
+                            .step = lane.at,
+                            .peer = step.peer};
         if (step.kind == plan::StepKind::wait) {
             const auto awaited = stepper_.awaited(op, lane);
-            stuck.have = awaited.have;
-            stuck.want = awaited.want;
+            waiting.have = awaited.have;
+            waiting.want = awaited.want;
         } else {
             const bool puts = step.kind == plan::StepKind::put ||
                               step.kind == plan::StepKind::signal ||
                               step.kind == plan::StepKind::expose;
-            if (!puts) stuck.peer = -1;
-            stuck.waits_for_flush = true;
+            if (!puts) waiting.peer = -1;
+            waiting.waits_for_flush = true;
         }
-        return stuck;
+        return waiting;
     }
 
-    [[nodiscard]] static Stuck describe_ending(const Operation& op) {
+    [[nodiscard]] static WaitingLane describe_ending(const Operation& op) {
         return {.team = op.team,
                 .program = op.program,
                 .epoch = op.epoch,
@@ -463,14 +451,14 @@ class Engine {
 
     // --- operations are recycled ---------------------------------------------------------------
 
-    Operation& fresh() {
+    Operation& take_free() {
         if (free_.empty()) {
             free_.push_back(&pool_.emplace_back());
         }
         Operation& op = *free_.back();
         free_.pop_back();
         op.state = Operation::State::queued;
-        op.forgotten = false;
+        op.detached = false;
         op.pending = 0;
         return op;
     }
@@ -488,9 +476,7 @@ class Engine {
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;
     WaitState idle_;  ///< how long nothing has moved
-    void (*external_)(void* argument) = nullptr;
-    void* external_argument_ = nullptr;
-    bool in_external_ = false;
+    ExternalProgress external_;
     std::function<std::string()> also_waits_;  ///< of await()
     bool gave_up_ = false;                     ///< the watchdog ended every wait
     std::deque<Operation> pool_;

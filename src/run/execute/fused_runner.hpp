@@ -3,9 +3,9 @@
 //
 // Idea     The whole payload fits a cell, so a stage is: store it with its flag, then take in the
 //          peers' cells in operand order while they arrive, then store the result.
-// Holds    No allocation, lock, system call or choice of algorithm. An idle hook is called after each
-//          failed look at a flag; it decides how to wait and when to give up.
-// Next     run/bind/fused.hpp for the form; engine.hpp for when this way is open.
+// Holds    No allocation, lock, system call or choice of algorithm. An idle hook is called after
+//          each failed test of a flag; it decides how to wait and when to give up.
+// Next     run/bind/fused.hpp for the form; engine.hpp for when it is used.
 #pragma once
 
 #include <cstring>
@@ -34,7 +34,7 @@ struct FusedWait {
     const base::Cell* cell = nullptr;
 };
 
-[[nodiscard]] inline Stuck stuck_at(const FusedCall& call, const FusedWait& wait) {
+[[nodiscard]] inline WaitingLane waiting_lane(const FusedCall& call, const FusedWait& wait) {
     return {.team = &call.team,
             .program = &call.program,
             .epoch = call.epoch,
@@ -45,13 +45,13 @@ struct FusedWait {
             .want = call.flag};
 }
 
-[[nodiscard]] inline const std::byte* own_vector(const FusedCall& call, Vector vector) {
-    return vector == Vector::input ? call.registers.input : call.registers.output;
+[[nodiscard]] inline const std::byte* own_vector(const FusedCall& call, FusedVector vector) {
+    return vector == FusedVector::input ? call.registers.input : call.registers.output;
 }
 
 inline void publish_cell(const FusedCall& call, const FusedStage& stage, std::size_t bytes) {
     base::Cell* cell = call.team.published(call.team.setup.rank, call.bank, stage.number);
-    if (stage.source != Vector::none)
+    if (stage.source != FusedVector::none)
         std::memcpy(cell->payload, own_vector(call, stage.source), bytes);
     // Release: pairs with the acquire in await_cell(). The payload is visible with the flag.
     cell->flag.store(call.flag, std::memory_order_release);
@@ -93,7 +93,7 @@ bool combine_cells(const FusedCall& call, const FusedStage& stage, std::uint32_t
         }
         first = false;
     }
-    if (stage.target == Vector::output) std::memcpy(call.registers.output, sum, bytes);
+    if (stage.target == FusedVector::output) std::memcpy(call.registers.output, sum, bytes);
     return true;
 }
 

@@ -10,9 +10,9 @@ void set_text(Inquiry& inquiry, std::string_view text, std::string_view before) 
     constexpr std::size_t kRoom = sizeof inquiry.text - 2;  // for two texts and their ends
     text = text.substr(0, before.empty() ? kRoom : kRoom / 2);
     before = before.substr(0, kRoom - text.size());
-    char* const behind = std::copy(text.begin(), text.end(), inquiry.text);
-    *behind = '\0';
-    *std::copy(before.begin(), before.end(), behind + 1) = '\0';
+    char* const end = std::copy(text.begin(), text.end(), inquiry.text);
+    *end = '\0';
+    *std::copy(before.begin(), before.end(), end + 1) = '\0';
     inquiry.checksum = checksum_of(inquiry);
 }
 

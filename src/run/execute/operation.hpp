@@ -14,7 +14,7 @@
 namespace weft::run {
 
 /// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
-/// different ones, so a disagreement that nobody waited on shows in the next wait.
+/// different ones, so a disagreement in a call without waits is detected by the next wait.
 using Digest = std::uint64_t;
 
 [[nodiscard]] constexpr Digest digest_of(Digest before, std::uint16_t call_hash) {
@@ -39,7 +39,7 @@ struct LaneState {
     std::uint32_t end = 0;
     std::uint32_t segment = 0;
     std::uint32_t loop_body = 0;  ///< first step of the open loop
-    std::uint32_t loop_end = 0;   ///< step behind it; 0: no loop is open
+    std::uint32_t loop_end = 0;   ///< the step after it; 0: no loop is open
     std::uint32_t repeats = 1;    ///< of that loop; outside, the segments that there are
     std::uint64_t resume = 0;     ///< belongs to the wire while a put is half posted
 };
@@ -58,18 +58,18 @@ struct Operation {
     Registers registers;
     Reducer reducer;
     State state = State::queued;
-    bool forgotten = false;  ///< nobody will ask for it: recycled when it ends
+    bool detached = false;  ///< the caller has released it: recycled when it ends
     Epoch epoch = 0;
     Window* bulk = nullptr;  ///< that of the bulk banks it takes a number of, if of any
     Epoch bulk_epoch = -1;   ///< that number
     base::Tick tick = 0;
     Digest digest = 0;  ///< of the team's calls up to this one
     std::uint32_t bank = 0;
-    std::uint64_t bulk_offset = 0;  ///< of its bulk bank, behind the start of the region
+    std::uint64_t bulk_offset = 0;  ///< of its bulk bank, from the start of the region
     std::uint32_t pending = 0;      ///< transfers that still read their source
     std::vector<LaneState> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
-    /// What exposes tell, by step and segment: puts read it as late as any other source.
+    /// Payloads of exposes, by step and segment: puts read them as late as any other source.
     std::vector<std::uint64_t> exposed;
     base::Failure failure;  ///< if state is failed
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // status_request.hpp - how a request to end reaches a call that waits.
 //
-// Idea     A signal handler cannot read an engine that it has interrupted. It only asks; whoever drives
-//          the engine sees that where it looks at the clock anyway, and answers with what it waits for.
-// Holds    A call pays two plain stores and a load. A thread that is inside answers at its next look or
-//          when it leaves; one that is not inside is not asked: the handler then knows what to say.
-// Next     watchdog.hpp for the look; run/runtime/sigterm_report.hpp for the handler.
+// Idea     A signal handler cannot read an engine that it has interrupted. It sets a flag; the
+//          thread that drives the engine tests it where it reads the clock anyway, and prints what
+//          it waits for.
+// Holds    A call pays two plain stores and a load. A thread inside a call answers at its next
+//          check or when it leaves; if no thread is inside, the handler itself prints the state.
+// Next     watchdog.hpp for the check; run/runtime/sigterm_report.hpp for the handler.
 #pragma once
 
 #include <atomic>
@@ -13,10 +14,10 @@
 namespace weft::run {
 
 struct StatusRequest {
-    // Handler and engine mostly run on one thread, so relaxed order with signal fences is enough. Where
-    // the handler runs on another thread, an answer may come one call late.
-    std::atomic<bool> inside{false};  ///< a call of this runtime is being driven
-    std::atomic<bool> asked{false};   ///< set by the handler, taken by who answers
+    // Handler and engine mostly run on one thread, so relaxed order with signal fences is enough.
+    // Where the handler runs on another thread, an answer may come one call late.
+    std::atomic<bool> inside{false};   ///< a call of this runtime is being driven
+    std::atomic<bool> pending{false};  ///< set by the handler, cleared by the answer
 
     /// Returns what to give to leave(): calls nest.
     [[nodiscard]] bool enter() noexcept {
@@ -25,13 +26,14 @@ struct StatusRequest {
         std::atomic_signal_fence(std::memory_order_seq_cst);
         return nested;
     }
-    /// True if somebody has asked and the outermost call is over.
+    /// True if a request is pending and the outermost call is over.
     [[nodiscard]] bool leave(bool nested) noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
         inside.store(nested, std::memory_order_relaxed);
-        // The handler that comes from here on sees nobody inside; one that came before has asked.
+        // A handler that runs from here on sees `inside` false; one that ran before has set
+        // `pending`.
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        return !nested && asked.load(std::memory_order_relaxed);
+        return !nested && pending.load(std::memory_order_relaxed);
     }
 };
 

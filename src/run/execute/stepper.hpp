@@ -3,8 +3,9 @@
 //
 // Idea     The interpreter of bound programs. Addresses come from the operation's registers, the
 //          team's regions and the operation's banks; nothing else is looked up.
-// Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done once.
-//          An operation is complete when all lanes have ended and no transfer still reads its buffers.
+// Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
+//          once. An operation is complete when all lanes have ended and no transfer still reads its
+//          buffers.
 // Next     engine.hpp for who calls it; fused.hpp for programs that need no interpreter.
 #pragma once
 
@@ -57,7 +58,7 @@ class Stepper {
         return moved;
     }
 
-    /// The word that a blocked wait looks at, and what it should be.
+    /// The flag that a blocked wait tests, and the expected value.
     struct Awaited {
         base::FlagWord have = 0;
         base::FlagWord want = 0;
@@ -127,8 +128,8 @@ class Stepper {
                                                    std::uint32_t segment) {
         return number * op.program->depth + segment % op.program->depth;
     }
-    /// Loops that run more often than there are segments begin anew with their ticks: flags that follow
-    /// each other in one cell differ, and who waits for one has seen the one before.
+    /// Loops that run more often than there are segments begin anew with their ticks: flags that
+    /// follow each other in one cell differ, and who waits for one has seen the one before.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint32_t salt) {
         const std::uint32_t segments = op.program->segments;
@@ -192,7 +193,7 @@ class Stepper {
         return post(lane, start_put(op, lane, step));
     }
 
-    /// Tells the peer where a block lies: an offset in this rank's segment.
+    /// Sends the peer the place of a block: an offset in this rank's segment.
     Progress expose(Operation& op, LaneState& lane, const BoundStep& step) {
         const std::byte* data = nullptr;
         walk(op, step.source, lane.segment, [&](std::byte* at, std::size_t) { data = at; });
@@ -205,11 +206,11 @@ class Stepper {
                            op.program->description, lane.at, step.peer);
             return Progress::failed;
         }
-        std::uint64_t& told =
+        std::uint64_t& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
-        told = offset;
+        payload = offset;
         base::Put put = start_put(op, lane, step);
-        const base::PutPart part{reinterpret_cast<const std::byte*>(&told), sizeof told};
+        const base::PutPart part{reinterpret_cast<const std::byte*>(&payload), sizeof payload};
         put.parts = {&part, 1};
         put.bytes = sizeof offset;
         return post(lane, put);
@@ -338,12 +339,12 @@ class Stepper {
     [[nodiscard]] static std::uint64_t scratch_stride(const Operation& op) {
         return op.program->scratch_bytes / op.program->program.scratch;
     }
-    /// Where a slot lies in a bulk bank, behind the start of the region.
+    /// Where a slot lies, from the start of the region.
     [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
                                                    std::uint32_t segment) {
         return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
     }
-    /// What a peer's expose told: the start of the block, as an offset in the peer's segment.
+    /// The payload of a peer's expose: the start of the block, as an offset in the peer's segment.
     [[nodiscard]] static std::uint64_t exposed_base(const Operation& op, const Piece& piece,
                                                     std::uint32_t segment) {
         std::uint64_t offset = 0;

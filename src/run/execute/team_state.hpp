@@ -16,7 +16,7 @@
 
 namespace weft::run {
 
-/// What a team is made from; all but `rank` alike on its members.
+/// What a team is made from; all but `rank` are the same on its members.
 struct TeamSetup {
     std::uint32_t id = 0;         ///< index of its region; names the team in reports
     Rank rank = 0;                ///< of this process in the team
@@ -68,13 +68,13 @@ struct TeamState {
     }
     /// The digest that the next call gets.
     Digest digest_next(std::uint16_t call_hash) { return digest = digest_of(digest, call_hash); }
-    /// Remembers what call `epoch` was, for ranks that ask.
+    /// Records what call `epoch` was, for inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
         history[static_cast<std::size_t>(epoch) % history.size()] = call;
     }
-    /// What call `epoch` is or was here; no program if it is not made yet or too long ago.
+    /// What call `epoch` is or was here; no program if it has not been issued or is too old.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
-    /// Calls before this one are complete here, and recall() does not know them any more.
+    /// Calls before this one are complete here, and no longer known to recall().
     [[nodiscard]] Epoch forgotten_before() const {
         return cells->first_incomplete() - static_cast<Epoch>(history.size());
     }

@@ -15,7 +15,7 @@
 
 namespace weft::run {
 
-// Version 14 tears compound requirements apart.
+// clang-format 14 splits compound requirements.
 // clang-format off
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
@@ -26,10 +26,10 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Bytes of every rank's segment.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Lets data land and completions arrive.
+    /// Makes progress on incoming data and completions.
     { wire.progress() } noexcept;
-    /// Looks whether something has landed for a cell of this rank (by its offset in the segment) that
-    /// the network does not announce, and raises its flag. Called where a far peer's flag is awaited.
+    /// Raises the flag of this rank's cell at that offset of the segment if its data has arrived
+    /// without an immediate. Called where a far peer's flag is awaited.
     { wire.settle(offset) } noexcept;
     /// Called after each failed poll of everything, with how many failed in a row: pause or yield.
     { wire.relax(failures) } noexcept;

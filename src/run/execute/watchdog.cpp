@@ -5,33 +5,32 @@
 
 namespace weft::run {
 
-std::string to_text(const Stuck& stuck, Rank job_rank) {
-    if (!stuck.said.empty()) return fmt::format("rank {}: {}", job_rank, stuck.said);
-    std::string text = fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank,
-                                   stuck.program->program.collective,
-                                   stuck.program->program.algorithm, stuck.epoch, stuck.step);
-    if (stuck.peer < 0) return text + "waiting for earlier puts of its own to complete";
-    const Rank peer = stuck.team->setup.job_ranks[static_cast<std::size_t>(stuck.peer)];
-    if (stuck.waits_for_flush)
-        return text + fmt::format("waiting for room to put to rank {}", peer);
-    return text + fmt::format("waiting for rank {} (have {}, want {}){}", peer,
-                              base::tick_of(stuck.have), base::tick_of(stuck.want),
-                              stuck.have != stuck.want &&
-                                      base::tick_of(stuck.have) == base::tick_of(stuck.want)
-                                  ? ", which signals for another call"
-                                  : "");
+std::string to_text(const WaitingLane& lane, Rank job_rank) {
+    if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
+    std::string text =
+        fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank, lane.program->program.collective,
+                    lane.program->program.algorithm, lane.epoch, lane.step);
+    if (lane.peer < 0) return text + "waiting for earlier puts of its own to complete";
+    const Rank peer = lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)];
+    if (lane.waits_for_flush) return text + fmt::format("waiting for room to put to rank {}", peer);
+    return text + fmt::format(
+                      "waiting for rank {} (have {}, want {}){}", peer, base::tick_of(lane.have),
+                      base::tick_of(lane.want),
+                      lane.have != lane.want && base::tick_of(lane.have) == base::tick_of(lane.want)
+                          ? ", which signals for another call"
+                          : "");
 }
 
-bool has_arrival(const std::vector<Stuck>& lanes) {
-    return std::ranges::any_of(lanes, [](const Stuck& lane) {
+bool has_arrival(const std::vector<WaitingLane>& lanes) {
+    return std::ranges::any_of(lanes, [](const WaitingLane& lane) {
         return !lane.waits_for_flush && lane.peer >= 0 && lane.have == lane.want;
     });
 }
 
-std::string status_line(const std::vector<Stuck>& lanes, Rank job_rank) {
+std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
     if (lanes.empty())
         return fmt::format("rank {}: in the application, outside any weft call", job_rank);
-    const auto waits_for_peer = [](const Stuck& lane) {
+    const auto waits_for_peer = [](const WaitingLane& lane) {
         return !lane.waits_for_flush && lane.peer >= 0 && lane.have != lane.want;
     };
     const auto found = std::ranges::find_if(lanes, waits_for_peer);
@@ -65,7 +64,7 @@ std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
 
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {
     if (!program.program.pairwise) return;
-    const auto pair = std::ranges::find(program.pairs, peer, &Pair::peer);
+    const auto pair = std::ranges::find(program.pairs, peer, &PairCounts::peer);
     inquiry.sends = pair == program.pairs.end() ? 0 : pair->sends;
     inquiry.awaits = pair == program.pairs.end() ? 0 : pair->awaits;
     inquiry.checksum = checksum_of(inquiry);
@@ -87,13 +86,13 @@ Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job
 }
 
 std::vector<Rank> ranks_that_may_wait(const TeamState& team, const BoundProgram* program) {
-    constexpr Rank kTellAll = 64;
+    constexpr Rank kTellAllMax = 64;
     std::vector<Rank> ranks;
     for (Rank rank = 0; rank < team.size(); ++rank) {
         const bool near = team.near(rank) != nullptr;
-        if (rank != team.setup.rank && (near || team.size() <= kTellAll)) ranks.push_back(rank);
+        if (rank != team.setup.rank && (near || team.size() <= kTellAllMax)) ranks.push_back(rank);
     }
-    if (team.size() <= kTellAll || program == nullptr) return ranks;
+    if (team.size() <= kTellAllMax || program == nullptr) return ranks;
     for (const BoundStep& step : program->steps) {
         const bool raises = step.kind == plan::StepKind::put ||
                             step.kind == plan::StepKind::signal ||

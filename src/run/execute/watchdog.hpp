@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watchdog.hpp - how a wait waits, and what it does when it takes too long.
 //
-// Idea     After each failed poll the wire pauses or yields. Now and then (not at each poll) the watchdog
-//          looks at the clock: after a second it asks the peer whether both mean the same call
-//          (inquiry.hpp), after WEFT_TIMEOUT it reports who waits for whom. Failures of the wire and
-//          answers of peers end the wait; who is told to end says what it waits for (status_request.hpp).
-// Why      A wire fails because a peer has died. Its launcher is to hear first of that peer, and this
-//          rank's last words are to say what it waited for, so it waits on for a moment (linger_ns).
-// Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a wait
-//          unless the user asked for that.
+// Idea     After each failed poll the wire pauses or yields. Every few hundred polls the watchdog
+//          reads the clock: after a second it asks the peer whether both mean the same call
+//          (inquiry.hpp), after WEFT_TIMEOUT it reports which rank waits for which. Failures of the
+//          wire and answers of peers end the wait; on a request for status it prints what it waits
+//          for (status_request.hpp).
+// Why      A wire fails because a peer has died. The launcher should see that peer's end first, and
+//          this rank's SIGTERM report should say what it waited for: so it waits on for a moment
+//          (linger_ns).
+// Holds    A wait that is short costs a pause per poll and nothing else. A report does not end a
+//          wait unless the user asked for that.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +38,7 @@ struct WaitState {
 };
 
 /// One lane that waits, for reports and inquiries.
-struct Stuck {
+struct WaitingLane {
     TeamState* team = nullptr;
     const BoundProgram* program = nullptr;
     Epoch epoch = 0;
@@ -46,16 +48,17 @@ struct Stuck {
     base::FlagWord have = 0;
     base::FlagWord want = 0;
     bool waits_for_flush = false;  ///< for room (with a peer) or local completion (without)
-    std::string said;              ///< what another wait than a lane's waits for, in words
+    std::string text;              ///< what a wait that is not a lane's waits for
 };
 
-/// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the job.
-[[nodiscard]] std::string to_text(const Stuck& stuck, Rank job_rank);
-/// Whether what some lane waits for has arrived since it looked: it can move on.
-[[nodiscard]] bool has_arrival(const std::vector<Stuck>& lanes);
-/// One line about all of a rank's lanes: the oldest that waits for somebody's signal, if any does.
-[[nodiscard]] std::string status_line(const std::vector<Stuck>& lanes, Rank job_rank);
-/// Both sides of a disagreement, in words.
+/// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the
+/// job.
+[[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
+/// Whether the flag of some lane has arrived since it was tested: the lane can move on.
+[[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
+/// One line about all of a rank's lanes: the oldest that waits for a peer's signal, if any does.
+[[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
+/// Both sides of a disagreement, as text.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
 /// The same about what two ranks have for each other in one call; empty if they agree.
 [[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine);
@@ -74,11 +77,11 @@ struct WatchdogOptions {
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
     std::uint64_t linger_ns = 0;                ///< how long a wait outlives a peer that is lost
     bool abort_on_timeout = false;
-    std::function<void(const std::string&)> report;  ///< one line for a person; may be empty
+    std::function<void(const std::string&)> report;  ///< one line for the user; may be empty
     /// Ends the job after a report if abort_on_timeout; if empty, the wait ends with the failure.
     std::function<void(const std::string&)> abort;
-    StatusRequest* status_request = nullptr;  ///< null: nobody asks
-    /// Takes the answer to a status_request, and mostly does not return.
+    StatusRequest* status_request = nullptr;  ///< null: there are no requests
+    /// Prints the answer to a status request; usually does not return.
     std::function<void(const std::string&)> answer;
 };
 
@@ -86,35 +89,36 @@ template <Transport Wire>
 class Watchdog {
   public:
     using Teams = std::vector<std::unique_ptr<TeamState>>;
-    static constexpr unsigned kLookEvery = 256;
+    static constexpr unsigned kCheckEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
-    static constexpr std::uint64_t kFarewell = 1'000'000'000;  ///< ns to get verdicts on their way
+    static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< to send verdicts
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
 
     /// Passes the time after a poll without effect. False: the wait cannot succeed, see failure()
-    /// and blames(). `stuck` gives the waiting lanes; called only when they are needed.
-    template <class StuckLanes>
-    bool wait(WaitState& wait_state, const Teams& teams, StuckLanes stuck) {
+    /// and blames(). `lanes` gives the waiting lanes; called only when they are needed.
+    template <class Lanes>
+    bool wait(WaitState& wait_state, const Teams& teams, Lanes lanes) {
         wire_.relax(++wait_state.failures);
         if (wait_state.failures % kProgressEvery == 0) wire_.progress();
         if (!is_due(wait_state.failures)) return true;
-        return look(wait_state, teams, stuck);
+        return check(wait_state, teams, lanes);
     }
 
     [[nodiscard]] StatusRequest& status_request() {
-        return options_.status_request != nullptr ? *options_.status_request : unheard_;
+        return options_.status_request != nullptr ? *options_.status_request : own_request_;
     }
-    /// Whether it is time to look(), after so many failed polls in a row.
+    /// Whether it is time for check(), after so many failed polls in a row.
     [[nodiscard]] bool is_due(unsigned failures) {
-        return failures % kLookEvery == 0 || status_request().asked.load(std::memory_order_relaxed);
+        return failures % kCheckEvery == 0 ||
+               status_request().pending.load(std::memory_order_relaxed);
     }
-    /// Says what these lanes wait for, if somebody has asked.
-    template <class StuckLanes>
-    void answer_status_request(StuckLanes stuck) {
-        if (!status_request().asked.exchange(false, std::memory_order_relaxed)) return;
-        if (options_.answer) options_.answer("weft: " + status_line(stuck(), job_rank_));
+    /// Prints what these lanes wait for, if a request is pending.
+    template <class Lanes>
+    void answer_status_request(Lanes lanes) {
+        if (!status_request().pending.exchange(false, std::memory_order_relaxed)) return;
+        if (options_.answer) options_.answer("weft: " + status_line(lanes(), job_rank_));
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
@@ -126,7 +130,7 @@ class Watchdog {
     /// Whether it concerns every wait.
     [[nodiscard]] bool blames_all() const { return blamed_team_ == nullptr; }
 
-    /// Reads what peers asked or answered. False if one of them disagrees about a call.
+    /// Reads inquiries and verdicts of peers. False if one of them disagrees about a call.
     bool read_inquiries(const Teams& teams) {
         for (std::uint32_t i = 0; i < Mailboxes::kEntries; ++i) {
             const std::uint64_t offset = Mailboxes::kOffset + i * Mailboxes::kEntryBytes;
@@ -145,17 +149,17 @@ class Watchdog {
         return true;
     }
 
-    /// What a wait does now and then: read inquiries, ask, report. False as wait().
-    template <class StuckLanes>
-    bool look(WaitState& wait_state, const Teams& teams, StuckLanes stuck) {
+    /// What a wait does now and then: reads inquiries, sends some, reports. False as wait().
+    template <class Lanes>
+    bool check(WaitState& wait_state, const Teams& teams, Lanes lanes) {
         const std::uint64_t now = base::monotonic_ns();
         if (wait_state.started_ns == 0) {
             wait_state.started_ns = now;
             wait_state.next_inquiry_ns = now + options_.inquiry_ns;
             wait_state.next_report_ns = now + options_.timeout_ns;
         }
-        if (status_request().asked.load(std::memory_order_relaxed) && !has_arrival(stuck()))
-            answer_status_request(stuck);
+        if (status_request().pending.load(std::memory_order_relaxed) && !has_arrival(lanes()))
+            answer_status_request(lanes);
         if (const base::Failure* failure = wire_.failure()) {
             if (broken_since_ns_ == 0) broken_since_ns_ = now;
             if (failure->status != Status::peer || now - broken_since_ns_ >= options_.linger_ns)
@@ -165,18 +169,18 @@ class Watchdog {
         if (!read_inquiries(teams)) return false;
         if (now >= wait_state.next_inquiry_ns) {
             wait_state.next_inquiry_ns = now + options_.inquiry_ns;
-            for (const Stuck& lane : stuck()) ask(lane);
+            for (const WaitingLane& lane : lanes()) ask(lane);
         }
         if (options_.timeout_ns != 0 && now >= wait_state.next_report_ns) {
             wait_state.next_report_ns = now + options_.timeout_ns;
-            return report(stuck(), now - wait_state.started_ns);
+            return report(lanes(), now - wait_state.started_ns);
         }
         return true;
     }
 
   private:
-    bool report(const std::vector<Stuck>& lanes, std::uint64_t waited_ns) {
-        for (const Stuck& lane : lanes) tell("weft: " + to_text(lane, job_rank_));
+    bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns) {
+        for (const WaitingLane& lane : lanes) report_line(to_text(lane, job_rank_));
         if (!options_.abort_on_timeout || lanes.empty()) return true;
         base::Failure why =
             base::fail(Status::timeout, "waited {} s: {}", waited_ns / 1'000'000'000,
@@ -185,7 +189,7 @@ class Watchdog {
         return give_up(std::move(why), nullptr);
     }
 
-    void tell(const std::string& line) const {
+    void report_line(const std::string& line) const {
         if (options_.report) options_.report(line);
     }
 
@@ -195,7 +199,7 @@ class Watchdog {
         return false;
     }
 
-    void ask(const Stuck& lane) {
+    void ask(const WaitingLane& lane) {
         if (lane.peer < 0 || lane.waits_for_flush || lane.team == nullptr) return;
         Inquiry inquiry =
             make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_);
@@ -203,13 +207,13 @@ class Watchdog {
         send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
     }
 
-    /// Compares an inquiry with what this rank called under that number. A verdict is believed.
+    /// Compares an inquiry with this rank's call of that number. A verdict is taken as it is.
     bool judge(const Inquiry& inquiry, const Teams& teams) {
         for (const auto& team : teams) {
             if (team->setup.id != inquiry.team) continue;
             if (team->setup.first_tick != inquiry.team_since) continue;
             if (team->failed) {
-                tell_again(inquiry, *team);
+                resend_verdict(inquiry, *team);
                 return true;
             }
             const PastCall mine = team->recall(inquiry.epoch);
@@ -217,15 +221,15 @@ class Watchdog {
             if (inquiry.call_hash != Inquiry::kVerdict) {
                 text = compare(inquiry, *team, mine);
                 if (text.empty()) return true;
-                tell("weft: " + text);
+                report_line(text);
             }
-            pass_on(text, inquiry, *team, mine.program);
+            spread_verdict(text, inquiry, *team, mine.program);
             return give_up({Status::argument, text}, team.get());
         }
         return true;
     }
 
-    /// What the two sides disagree about, in words; empty if nothing.
+    /// What the two sides disagree about, as text; empty if nothing.
     [[nodiscard]] std::string compare(const Inquiry& theirs, const TeamState& team,
                                       PastCall called) const {
         if (called.program == nullptr) return "";
@@ -237,8 +241,8 @@ class Watchdog {
         return pair_disagreement_text(theirs, mine);
     }
 
-    /// Answers a rank that asks about a team that has failed here.
-    void tell_again(Inquiry inquiry, const TeamState& team) {
+    /// Answers an inquiry about a team that has failed here.
+    void resend_verdict(Inquiry inquiry, const TeamState& team) {
         if (inquiry.call_hash == Inquiry::kVerdict) return;
         const Rank asker = inquiry.rank;
         inquiry.rank = job_rank_;
@@ -247,38 +251,38 @@ class Watchdog {
         send(inquiry, asker);
     }
 
-    /// Tells the verdict to those who may wait for this rank, and lets it leave.
-    void pass_on(const std::string& text, Inquiry verdict, const TeamState& team,
-                 const BoundProgram* mine) {
+    /// Sends the verdict to all ranks that may wait for this one.
+    void spread_verdict(const std::string& text, Inquiry verdict, const TeamState& team,
+                        const BoundProgram* mine) {
         const Rank asker = verdict.rank;
         verdict.rank = job_rank_;
         verdict.call_hash = Inquiry::kVerdict;
         set_text(verdict, text);
-        const std::uint64_t deadline = base::monotonic_ns() + kFarewell;
+        const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
-        let_go(deadline);
+        wait_until_sent(deadline);
         outgoing_ = verdict;  // the same for all: one may still be read while the next is posted
         start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
             if (peer != asker) start_sending(peer, deadline);
         }
-        let_go(deadline);
+        wait_until_sent(deadline);
     }
 
-    /// Sends as soon as the inquiry before it is out of the way; drops it if that takes too long: it is
-    /// asked again as long as the wait lasts.
+    /// Sends once the inquiry before it has left; drops it if that takes too long: inquiries are
+    /// repeated as long as the wait lasts.
     void send(const Inquiry& inquiry, Rank peer) {
-        const std::uint64_t deadline = base::monotonic_ns() + kFarewell / 100;
+        const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs / 100;
         if (!finish_sending(deadline)) return;
-        let_go(deadline);
+        wait_until_sent(deadline);
         if (pending_ != 0) return;
         outgoing_ = inquiry;
         start_sending(peer, deadline);
     }
 
     void start_sending(Rank peer, std::uint64_t deadline_ns) {
-        if (sending_) return;  // the one before is stuck half-way, and so is the wire
+        if (sending_) return;  // the one before is posted in part: the wire is stuck
         outgoing_peer_ = peer;
         ++sent_;
         resume_ = 0;
@@ -286,8 +290,8 @@ class Watchdog {
         static_cast<void>(finish_sending(deadline_ns));
     }
 
-    /// Posts what is left of the inquiry under way. One that was half posted has to be finished: the
-    /// peer counts its pieces.
+    /// Posts what is left of the inquiry under way. One that was half posted has to be finished:
+    /// the peer counts its pieces.
     bool finish_sending(std::uint64_t deadline_ns) {
         if (!sending_) return true;
         const base::PutPart part{reinterpret_cast<const std::byte*>(&outgoing_), sizeof outgoing_};
@@ -306,15 +310,15 @@ class Watchdog {
         return !sending_;
     }
 
-    /// Until nothing reads the inquiry that went out last.
-    void let_go(std::uint64_t deadline_ns) {
+    /// Until the source of the last inquiry may be reused.
+    void wait_until_sent(std::uint64_t deadline_ns) {
         while (pending_ != 0 && base::monotonic_ns() < deadline_ns) wire_.progress();
     }
 
     Wire& wire_;
     Rank job_rank_;
     WatchdogOptions options_;
-    StatusRequest unheard_;
+    StatusRequest own_request_;
     std::uint64_t broken_since_ns_ = 0;  ///< when the wire was first seen to have failed
     base::Failure failure_;
     const TeamState* blamed_team_ = nullptr;

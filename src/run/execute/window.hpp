@@ -2,15 +2,15 @@
 // window.hpp - the bank rule: when a call may write into a bank that an earlier call used.
 //
 // Idea     A team's calls are numbered in call order; call e uses bank e mod W. A call is
-//          *synchronizing* if its completion at one rank implies that every rank has entered it. With
-//          H = W / 2: e starts at a rank when all calls <= e-H are complete there and some synchronizing
-//          call in [e-H, e-1] is complete there. If call order alone would leave no such call, all
-//          ranks insert a barrier, alike.
-// Why      The completed synchronizing s >= e-H means that every rank has started s, so by the same rule
-//          completed all calls <= s-H, and s-H >= e-W: nobody still reads bank e mod W.
-// Holds    issue() depends on call order only, so all ranks number alike. Starting never waits:
-//          may_start() is asked, not awaited. The two decisions are virtual so that the tests can put
-//          a faulty rule in place of this one and see it fail.
+//          *synchronizing* if its completion at one rank implies that every rank has entered it.
+//          With H = W / 2: e starts at a rank when all calls <= e-H are complete there and some
+//          synchronizing call in [e-H, e-1] is complete there. If call order alone would leave no
+//          such call, all ranks insert a barrier at the same place.
+// Why      The completed synchronizing s >= e-H means that every rank has started s, so by the same
+//          rule completed all calls <= s-H, and s-H >= e-W: no rank still reads bank e mod W.
+// Holds    issue() depends on call order only, so ranks agree on the numbers without communicating.
+//          Starting never waits: may_start() is polled. The two decisions are virtual so that the
+//          tests can put a faulty rule in place of this one and detect it.
 // Next     docs/one-sided.md for the proof and its counter-examples; tests/virtual for both run.
 #pragma once
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // area.hpp - what every rank sets aside for one-sided calls: cells for requests, cells for replies.
 //
-// Idea     For each pair of ranks a ring of cells in the target's segment takes the origin's requests,
-//          and one in the origin's segment the replies. Both rings are as long, so a request and its
-//          reply have the same slot. Behind them lies a buffer for bytes that are got by request.
+// Idea     For each pair of ranks a ring of cells in the target's segment takes the origin's
+//          requests, and one in the origin's segment the replies. Both rings are as long, so a
+//          request and its reply have the same slot. After them lies a buffer for bytes that are
+//          got by request.
 // Why      Requests and replies are puts into cells, so every notify strategy carries them.
 // Holds    Offsets follow from the size of the job alone. Pages that no pair uses are not touched.
 // Next     request.hpp for what is in a cell.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network.hpp - what one-sided calls need from a wire, and from whoever drives while they wait.
+// network.hpp - what one-sided calls need from a wire, and from the engine while they wait.
 //
 // Idea     As the engine's transport: an interface that belongs to its user, no virtual call.
 // Next     onesided.hpp for the calls.
@@ -15,7 +15,7 @@
 
 namespace weft::run {
 
-// Version 14 tears compound requirements apart.
+// clang-format 14 splits compound requirements.
 // clang-format off
 template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Write& write,
@@ -40,8 +40,8 @@ concept Network = requires(T wire, const base::Put& put, const base::Write& writ
     { wire.signals() } noexcept -> std::same_as<bool>;
 };
 
-/// Drives everything of this rank until `ended` holds, and asks `waits` what for if that takes long.
-/// False: it never will, and failure() says why.
+/// Drives everything of this rank until `ended` holds; `waits` describes the wait if it takes long.
+/// False: it cannot succeed any more, and failure() has the reason.
 template <class T>
 concept Driver = requires(T driver, bool (*ended)(), std::string (*waits)()) {
     { driver.await(ended, waits) } -> std::same_as<bool>;

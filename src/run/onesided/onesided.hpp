@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided.hpp - puts, gets, signals and atomic operations on memory of peers, and their order.
 //
-// Idea     Near peers: loads, stores and atomic operations on the mapped memory. Far peers: writes and
-//          reads of the network; whatever the target has to do itself is a request. When all that was
-//          written has landed is known by order, by counting, or by delivery, as the wire says.
-// Why      A network write that is complete here need not have landed there, and two of them may land in
-//          any order; so fence and quiet cannot rest on completions alone (docs/one-sided.md, section 4).
-// Holds    Offsets are of segments, ranks of the job, both checked by the caller. One thread at a time,
-//          with the engine's turn. Calls that return false have failed for good: failure() of the driver.
+// Idea     Near peers: loads, stores and atomic operations on the mapped memory. Far peers: writes
+//          and reads of the network; whatever the target has to do itself is a request. When all
+//          that was written has landed is known by order, by counting, or by delivery, as the wire
+//          grants.
+// Why      A network write that is complete here need not have landed there, and two of them may
+//          land in any order; so fence and quiet cannot rest on completions alone
+//          (docs/one-sided.md, section 4).
+// Holds    Offsets are of segments, ranks of the job, both checked by the caller. One thread at a
+//          time, with the engine's turn. Calls that return false have failed for good: failure() of
+//          the driver.
 // Next     requests.hpp and service.hpp for both ends of a request.
 #pragma once
 
@@ -20,9 +23,6 @@
 #include "run/onesided/signal.hpp"
 
 namespace weft::run {
-
-/// When a put or get returns: once the caller's memory is its own again, or at once.
-enum class Return : std::uint8_t { reusable, at_once };
 
 /// One atomic operation: add, swap or compare_swap.
 struct Atomic {
@@ -80,7 +80,7 @@ class OneSided {
                (when == Return::at_once || until([&] { return blocking_ == 0; }, rank, "get"));
     }
 
-    /// The data, then the signal: whoever sees the signal's word changed sees the data.
+    /// The data, then the signal: a rank that sees the signal's word changed sees the data.
     bool put_signal(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
                     const Signal& signal, Return when) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
@@ -89,12 +89,12 @@ class OneSided {
             onesided::change(kind, near + signal.offset, sizeof signal.value, signal.value, 0);
             return true;
         }
-        if (wire_.signals() && bytes <= onesided::kTellingBytesMax) {
-            if (const auto told = onesided::payload_of(signal))
-                return put_telling(rank, to, from, bytes, *told, when);
+        if (wire_.signals() && bytes <= onesided::kImmediateBytesMax) {
+            if (const auto payload = onesided::payload_of(signal))
+                return put_with_immediate(rank, to, from, bytes, *payload, when);
         }
-        Request request{.kind = kind, .offset = signal.offset, .operand = signal.value};
-        if (bytes <= Request::kInlineMax) {
+        RemoteRequest request{.kind = kind, .offset = signal.offset, .operand = signal.value};
+        if (bytes <= RemoteRequest::kInlineMax) {
             request.inline_bytes = static_cast<std::uint8_t>(bytes);
             request.other = to;
             if (bytes != 0) std::memcpy(request.data, from, bytes);
@@ -159,8 +159,9 @@ class OneSided {
         std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
         bool fenced = false;           ///< what is put next must land after all before
         bool dirty = false;            ///< in dirty_
-        bool told =
-            false;  ///< something that a flush would have to follow: it is done later than it lands
+        /// Has had signals with its data, which are done later than they land: a flush has to
+        /// follow.
+        bool signaled = false;
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -184,20 +185,20 @@ class OneSided {
         return wire_.completion() == base::RemoteCompletion::delivered;
     }
 
-    bool put_telling(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
-                     std::uint64_t told, Return when) {
+    bool put_with_immediate(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+                            std::uint64_t payload, Return when) {
         if (peer(rank).fenced && !flush(rank)) return false;
-        peer(rank).told = true;
-        return write(rank, to, from, bytes, when, told);
+        peer(rank).signaled = true;
+        return write(rank, to, from, bytes, when, payload);
     }
 
     bool write(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
-               std::uint64_t tell = 0) {
+               std::uint64_t payload = 0) {
         mark_dirty(rank);
         std::uint32_t& pending = delivers()                ? peer(rank).delivering
                                  : when == Return::at_once ? outstanding_
                                                            : blocking_;
-        const base::Write write{rank, from, bytes, to, &pending, tell};
+        const base::Write write{rank, from, bytes, to, &pending, payload};
         std::uint64_t resume = 0;
         if (wire_.try_write(write, resume) == base::Post::again &&
             !until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
@@ -208,14 +209,14 @@ class OneSided {
     }
 
     bool put_word(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes) {
-        Request request{
+        RemoteRequest request{
             .kind = RequestKind::store, .width = static_cast<std::uint8_t>(bytes), .offset = to};
         std::memcpy(&request.operand, from, bytes);
         return send_after_writes(rank, request, false) != 0;
     }
 
     /// A request that is done after all that was put to that peer before.
-    std::uint64_t send_after_writes(Rank rank, Request request, bool asks) {
+    std::uint64_t send_after_writes(Rank rank, RemoteRequest request, bool asks) {
         mark_dirty(rank);
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
@@ -230,7 +231,7 @@ class OneSided {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.completion()) {
             case base::RemoteCompletion::ordered:
-                return peer(rank).told;  // else what is written next lands after it
+                return peer(rank).signaled;  // else what is written next lands after it
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
             case base::RemoteCompletion::counted:
@@ -258,7 +259,7 @@ class OneSided {
         if (delivers() && !until([&] { return at.delivering == 0; }, rank, "flush")) return false;
         at.landed = at.flush_writes;
         at.fenced = false;
-        at.told = false;
+        at.signaled = false;
         return true;
     }
 

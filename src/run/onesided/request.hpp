@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request.hpp - what one rank asks another to do to its memory, and the doing of it.
+// request.hpp - what one rank asks another to do to its memory, and how it is done.
 //
-// Holds    Words are changed by atomic operations of the processor, so the target's node-mates, which
-//          change them directly, and far ranks, which ask, see one history.
+// Holds    Words are changed by atomic operations of the processor, so the target's node-mates,
+//          which change them directly, and far ranks, which ask, see one history.
 // Next     service.hpp for the target's side, requests.hpp for the origin's.
 #pragma once
 
@@ -16,8 +16,11 @@
 
 namespace weft::run {
 
+/// When a put or get returns: once the caller's memory is its own again, or at once.
+enum class Return : std::uint8_t { reusable, at_once };
+
 enum class RequestKind : std::uint8_t {
-    flush,  ///< nothing: its reply says that all before it is done
+    flush,  ///< nothing: its reply implies that all before it is done
     store,
     add,
     swap,
@@ -26,7 +29,7 @@ enum class RequestKind : std::uint8_t {
 };
 
 /// One request, as it lies in a cell.
-struct Request {
+struct RemoteRequest {
     static constexpr std::size_t kInlineMax = 16;
 
     RequestKind kind = RequestKind::flush;
@@ -39,14 +42,14 @@ struct Request {
     std::uint64_t other = 0;  ///< the value to compare with, or an offset
     std::byte data[kInlineMax] = {};
 
-    /// How much of it says something; the rest need not travel.
+    /// How much of it is used; the rest need not travel.
     [[nodiscard]] std::size_t bytes() const noexcept {
-        if (inline_bytes != 0) return sizeof(Request);
+        if (inline_bytes != 0) return sizeof(RemoteRequest);
         const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get;
-        return takes_other ? offsetof(Request, data) : offsetof(Request, other);
+        return takes_other ? offsetof(RemoteRequest, data) : offsetof(RemoteRequest, other);
     }
 };
-static_assert(sizeof(Request) == base::kCellPayload);
+static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 
 namespace onesided {
 
@@ -55,7 +58,7 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
                         std::uint64_t other) noexcept {
     const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
     const auto value = static_cast<Word>(operand);
-    // Release: pairs with the acquire of whoever waits for the word; what came before is visible with it.
+    // Release: pairs with the acquire of a wait for the word; what came before is visible with it.
     switch (kind) {
         case RequestKind::add:
             return word.fetch_add(value, std::memory_order_acq_rel);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // requests.hpp - the origin's side of requests: numbers them, posts them, takes the replies.
 //
-// Idea     A reply to one request says that all before it are done, too, so only some ask for one: those
-//          with a result, flushes, and one in a few so that slots become free.
-// Holds    A request's slot is used again only when a reply has said that the request is done. At the
-//          first request to a peer memory is allocated, never after.
+// Idea     A reply to one request implies that all before it are done, so only some ask for one:
+//          those with a result, flushes, and one in a few so that slots become free.
+// Holds    A request's slot is used again only when a reply has said that the request is done. At
+//          the first request to a peer memory is allocated, never after.
 // Next     service.hpp for the target's side; onesided.hpp for who asks.
 #pragma once
 
@@ -30,7 +30,7 @@ class Requests {
           peers_(static_cast<std::size_t>(area.ranks)) {}
 
     /// Posts a request and returns its number; 0: driver.failure() says why not.
-    std::uint64_t send(Rank rank, Request request, bool asks) {
+    std::uint64_t send(Rank rank, RemoteRequest request, bool asks) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(OneSidedArea::kSlots);
         const std::uint64_t number = peer.sent + 1;
@@ -77,7 +77,7 @@ class Requests {
     static constexpr std::uint64_t kAskEvery = OneSidedArea::kSlots / 2;
 
     struct Slot {
-        Request request;
+        RemoteRequest request;
         base::PutPart part;
         std::uint64_t result = 0;
         std::uint64_t asked_number = 0;  ///< a queue of its own, of requests that asked

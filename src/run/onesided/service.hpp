@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // service.hpp - the target's side of requests: takes them from their cells, does them, replies.
 //
-// Idea     Whatever drives this rank's wire calls serve(): each wait, each poll, a progress thread. It
-//          looks at the next request cell of a few far ranks in turn, so that a poll stays short in a
-//          large job.
-// Holds    Requests of one origin are done in order, each when the writes that it follows have landed.
-//          Nothing blocks or allocates after construction; an origin whose reply finds no room waits.
+// Idea     All that drives this rank's wire calls serve(): each wait, each poll, a progress thread.
+//          It polls the next request cell of a few far ranks in turn, so that a poll stays short
+//          in a large job.
+// Holds    Requests of one origin are done in order, each when the writes that it follows have
+//          landed. Nothing blocks or allocates after construction; an origin whose reply finds no
+//          room waits.
 // Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
 #pragma once
 
@@ -38,8 +39,6 @@ class Service {
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
-    /// Replies that are not out of the way yet.
-    [[nodiscard]] std::size_t replies_open() const { return open_.size(); }
 
     void serve() noexcept {
         if (!open_.empty()) post_replies();
@@ -49,7 +48,7 @@ class Service {
         }
     }
 
-    /// A write has landed, and this is what it told.
+    /// A write has landed, and its immediate had this payload.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload);
         WEFT_CHECK(signal.offset + sizeof signal.value <= wire_.segment_bytes(), signal.offset);
@@ -65,7 +64,7 @@ class Service {
         Rank rank = 0;
         std::uint64_t next = 1;  ///< number of the next request
     };
-    /// A reply until nothing reads it any more.
+    /// A reply until its source may be reused.
     struct Reply {
         std::uint64_t value = 0;
         base::Put put;
@@ -82,7 +81,7 @@ class Service {
         // Acquire: pairs with the release of the flag; the request is visible with it.
         if (cell->flag.load(std::memory_order_acquire) != base::flag_word(origin.next, 0))
             return false;
-        Request request;
+        RemoteRequest request;
         std::memcpy(&request, cell->payload, sizeof request);
         if (request.asks != 0 && free_.empty()) return false;
         if (request.after != 0 && !wire_.take_batch(origin.rank, request.after)) return false;
@@ -91,7 +90,7 @@ class Service {
         return true;
     }
 
-    void perform(const Origin& origin, const Request& request) noexcept {
+    void perform(const Origin& origin, const RemoteRequest& request) noexcept {
         std::uint64_t old = 0;
         if (request.inline_bytes != 0) {
             WEFT_CHECK(request.other + request.inline_bytes <= wire_.segment_bytes(), origin.rank);
@@ -107,7 +106,7 @@ class Service {
         if (request.asks != 0) reply(origin, request, old);
     }
 
-    void reply(const Origin& origin, const Request& request, std::uint64_t old) noexcept {
+    void reply(const Origin& origin, const RemoteRequest& request, std::uint64_t old) noexcept {
         const std::uint16_t number = free_.back();
         free_.pop_back();
         Reply& reply = replies_[number];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // signal.hpp - what a put does to a word of its target once its data is there.
 //
-// Idea     Most signals fit the 63 bits that a write can tell its target, so they travel with their data:
-//          one transfer instead of two, no cell and no reply.
+// Idea     Most signals fit the 63 bits of payload that the immediate of a write can carry, so they
+//          travel with their data: one transfer instead of two, no cell and no reply.
 // Next     onesided.hpp for when they may, service.hpp for the target.
 #pragma once
 
@@ -21,28 +21,29 @@ struct Signal {
 
 namespace onesided {
 
-/// Up to here a signal goes with its data. Above, the second transfer costs nothing that counts, and 1 MiB
+/// Up to here a signal goes with its data. Above, the second transfer costs little, and 1 MiB
 /// over loopback TCP takes half as long with it (156 to 197 us, 392 without; 0.5 MiB: 71 and 70).
-constexpr std::size_t kTellingBytesMax = std::size_t{512} << 10;
+constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-constexpr unsigned kToldOffsetBits = 32;  ///< of the word's number in the segment
-constexpr unsigned kToldValueBits = 29;
-constexpr std::uint64_t kToldMark = std::uint64_t{1} << 62;  ///< never 0, which tells nothing
+constexpr unsigned kPayloadOffsetBits = 32;  ///< of the word's number in the segment
+constexpr unsigned kPayloadValueBits = 29;
+constexpr std::uint64_t kPayloadMark = std::uint64_t{1} << 62;  ///< never 0, which is no payload
 
-/// A signal as a word to be told; nothing if it does not fit.
+/// A signal as the payload of an immediate; nothing if it does not fit.
 [[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal) noexcept {
     const std::uint64_t word = signal.offset / sizeof(std::uint64_t);
-    if (word >> kToldOffsetBits != 0 || signal.value >> kToldValueBits != 0) return std::nullopt;
+    if (word >> kPayloadOffsetBits != 0 || signal.value >> kPayloadValueBits != 0)
+        return std::nullopt;
     const std::uint64_t adds = signal.adds ? 1 : 0;
-    return kToldMark | adds << (kToldOffsetBits + kToldValueBits) |
-           signal.value << kToldOffsetBits | word;
+    return kPayloadMark | adds << (kPayloadOffsetBits + kPayloadValueBits) |
+           signal.value << kPayloadOffsetBits | word;
 }
 
-[[nodiscard]] constexpr Signal signal_of(std::uint64_t told) noexcept {
+[[nodiscard]] constexpr Signal signal_of(std::uint64_t payload) noexcept {
     constexpr std::uint64_t kOne = 1;
-    return {.offset = (told & ((kOne << kToldOffsetBits) - 1)) * sizeof(std::uint64_t),
-            .value = told >> kToldOffsetBits & ((kOne << kToldValueBits) - 1),
-            .adds = (told >> (kToldOffsetBits + kToldValueBits) & 1) != 0};
+    return {.offset = (payload & ((kOne << kPayloadOffsetBits) - 1)) * sizeof(std::uint64_t),
+            .value = payload >> kPayloadOffsetBits & ((kOne << kPayloadValueBits) - 1),
+            .adds = (payload >> (kPayloadOffsetBits + kPayloadValueBits) & 1) != 0};
 }
 
 }  // namespace onesided

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_elements.hpp - elements that are no arithmetic types of the compiler, as the kernels see them.
+// kernel_elements.hpp - elements that are no arithmetic types of the compiler, as the kernels see
+// them.
 //
-// Idea     A 16-bit float is its bits; it is widened to a float, computed with and rounded to nearest, ties
-//          to even. Conversions are whole-number arithmetic without branches, which the compiler vectorises.
-//          A pair is a value and an index, laid out as a C structure of the two.
+// Idea     A 16-bit float is its bits; it is widened to a float, computed with and rounded to
+//          nearest, ties to even. Conversions are whole-number arithmetic without branches, which
+//          the compiler vectorises. A pair is a value and an index, laid out as a C structure of
+//          the two.
 // Why      As in kernels.hpp: an unnamed namespace, and nothing of the library.
-// Holds    Any NaN that a 16-bit operation gives is the positive quiet NaN without payload. Bytes that are
-//          padding are written as 0, whatever they were in the operands.
+// Holds    Any NaN that a 16-bit operation gives is the positive quiet NaN without payload. Bytes
+//          that are padding are written as 0, whatever they were in the operands.
 // Next     kernels.hpp for the operations.
 #pragma once
 
@@ -55,7 +57,8 @@ concept ValueAndIndex = requires {
     typename T::Index;
 };
 
-// --- 16-bit floats --------------------------------------------------------------------------------
+// --- 16-bit floats
+// --------------------------------------------------------------------------------
 
 constexpr std::uint32_t kFloatInfinity = 0x7f80'0000;
 constexpr std::uint32_t kMagnitude16 = 0x7fff;
@@ -72,8 +75,8 @@ inline float widen(Brain16 value) noexcept {
     return float_of(std::uint32_t{value.bits} << 16);
 }
 
-/// A binary16's exponent begins 13 bits higher in a float, and counts from 112 less. Subnormals get an
-/// implicit one of exponent -14, which a subtraction of normal numbers takes away exactly.
+/// A binary16's exponent begins 13 bits higher in a float, and counts from 112 less. Subnormals get
+/// an implicit one of exponent -14, which a subtraction of normal numbers takes away exactly.
 inline float widen(Binary16 value) noexcept {
     constexpr std::uint32_t kRebias = 112U << 23;
     constexpr std::uint32_t kLeastNormal = 113U << 23;
@@ -131,7 +134,8 @@ std::int16_t order_of(T value) noexcept {
     return static_cast<std::int16_t>(number ^ (number >> 15 & 0x7fff));
 }
 
-// --- memory ---------------------------------------------------------------------------------------
+// --- memory
+// ---------------------------------------------------------------------------------------
 
 /// Bytes of an element that hold its value; the rest is padding. An x87 number has 80 bits.
 template <class T>

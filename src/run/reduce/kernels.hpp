@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernels.hpp - the reduction loops, written once and compiled once for each instruction set.
 //
-// Idea     One loop over operations on single elements; the compiler vectorises it. Each kernels_*.cpp
-//          includes this file and is compiled with its own -march (CMakeLists.txt of this folder). Sums and
-//          products of binary16 use the processor's conversions where an instruction set has them.
+// Idea     One loop over operations on single elements; the compiler vectorises it. Each
+//          kernels_*.cpp includes this file and is compiled with its own -march (CMakeLists.txt of
+//          this folder). Sums and products of binary16 use the processor's conversions where an
+//          instruction set has them.
 // Why      Everything sits in an unnamed namespace and nothing of the library is called, so that no
 //          function compiled for a newer processor can be linked into code for an older one.
 // Holds    Integers wrap. Floating-point sums and products are single IEEE operations in the order
-//          left, right; of 16-bit floats they are made in float and rounded. A product of complex numbers
-//          is (ac - bd) + (ad + bc)i, each of the six operations rounded. min and max of floating point give the
-//          same bits on every instruction set and for either order of the operands: any NaN gives
-//          the positive quiet NaN without payload, and -0.0 is less than +0.0; minloc and maxloc take
-//          their values by the same order, and of equal values (of NaNs, too) the lower index. Logical
-//          operations read x != 0 (a NaN is true). If both operands of a sum or product are NaN, the
-//          result is a NaN whose payload is the processor's choice, but for 16-bit floats.
-// Next     kernel_elements.hpp for what the elements are; kernel_table.hpp for the table; reduce.cpp for
-//          many operands.
+//          left, right; of 16-bit floats they are made in float and rounded. A product of complex
+//          numbers is (ac - bd) + (ad + bc)i, each of the six operations rounded. min and max of
+//          floating point give the same bits on every instruction set and for either order of the
+//          operands: any NaN gives the positive quiet NaN without payload, and -0.0 is less than
+//          +0.0; minloc and maxloc take their values by the same order, and of equal values (of
+//          NaNs, too) the lower index. Logical operations read x != 0 (a NaN is true). If both
+//          operands of a sum or product are NaN, the result is a NaN whose payload is the
+//          processor's choice, but for 16-bit floats.
+// Next     kernel_elements.hpp for what the elements are; kernel_table.hpp for the table;
+//          reduce.cpp for many operands.
 #pragma once
 
 #include <cstddef>
@@ -164,7 +166,7 @@ T located_extreme(const T& left, const T& right) noexcept {
     const bool right_nan = right.value != right.value;
     const bool left_first = comes_before<kMinimum>(left.value, right.value) | left_nan;
     const bool right_first = comes_before<kMinimum>(right.value, left.value) | right_nan;
-    // Neither or (two NaNs) both: the values are alike.
+    // Neither or (two NaNs) both: the values are equal.
     const bool take_left = left_first != right_first ? left_first : left.index <= right.index;
     T result = take_left ? left : right;
     if constexpr (std::is_floating_point_v<V>)
@@ -253,7 +255,7 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     if constexpr (requires { Wide<T, Operation>::combine; })
         return reduce_wide<Wide<T, Operation>>(to, from_left, from_right, count * sizeof(T));
 #endif
-        // Buffers are equal or apart, so no iteration reads what another one wrote.
+        // Buffers are equal or disjoint, so no iteration reads what another one wrote.
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else

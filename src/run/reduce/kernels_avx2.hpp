@@ -2,9 +2,10 @@
 // kernels_avx2.hpp - the loops that are written by hand, for instruction sets with AVX2 and F16C.
 //
 // Idea     Registers of elements are combined at a time; a rest goes through a register, too.
-// Why      binary16: the processor converts in one instruction. Products of complex numbers: GCC 12 makes
-//          a fused multiply-add-subtract of the plain loop although contraction is off (seen with 12.2 at
-//          -O3 -march=x86-64-v3; tests/unit/reduce finds it), which rounds differently.
+// Why      binary16: the processor converts in one instruction. Products of complex numbers: GCC 12
+//          makes a fused multiply-add-subtract of the plain loop although contraction is off (seen
+//          with 12.2 at -O3 -march=x86-64-v3; tests/unit/reduce finds it), which rounds
+//          differently.
 // Holds    The same bits as kernels.hpp says, for each element.
 #pragma once
 

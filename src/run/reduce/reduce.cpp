@@ -101,7 +101,7 @@ class UserTiles {
     UserTiles(const UserOperation& operation, std::byte* first, std::byte* second) noexcept
         : operation_(operation), in_(first), inout_(second) {}
 
-    /// target = operands[0] (op) ... for `count` elements that lie `at` bytes behind each pointer.
+    /// target = operands[0] (op) ... for `count` elements that lie `at` bytes after each pointer.
     void reduce(std::byte* target, std::span<const std::byte* const> operands, std::size_t at,
                 std::size_t count) noexcept {
         const std::size_t bytes = count * operation_.element_bytes;

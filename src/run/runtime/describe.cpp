@@ -13,36 +13,36 @@ std::vector<Rank> count_by_node(const Job& job) {
 
 }  // namespace
 
-Description describe(const Runtime& runtime) {
+Description describe(const Runtime& runtime, bool asks_network) {
     const Job& job = runtime.job();
     const base::Settings& settings = runtime.settings();
-    Description told;
-    told.pmix_version = link::pmix_version();
-    told.launched = link::rank_by_environment().has_value();
-    told.ranks = job.bootstrap->size();
-    told.ranks_per_node = count_by_node(job);
-    told.host_ranks = job.host_ranks;
-    told.host_cpus = job.host_cpus;
-    told.spins = job.host_ranks <= job.host_cpus;
-    told.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
-    told.mapping_problems = job.node_map->problems();
-    told.isa = runtime.kernels().name();
-    told.runnable_isas = runnable_isas();
-    if (job.wire->port() != nullptr) told.port = job.wire->port()->facts();
-    if (job.bootstrap->rank() != 0) return told;
+    Description description;
+    description.pmix_version = link::pmix_version();
+    description.launched = link::rank_by_environment().has_value();
+    description.ranks = job.bootstrap->size();
+    description.ranks_per_node = count_by_node(job);
+    description.host_ranks = job.host_ranks;
+    description.host_cpus = job.host_cpus;
+    description.spins = job.host_ranks <= job.host_cpus;
+    description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
+    description.mapping_problems = job.node_map->problems();
+    description.isa = runtime.kernels().name();
+    description.runnable_isas = runnable_isas();
+    if (job.wire->port() != nullptr) description.port = job.wire->port()->facts();
+    if (!asks_network) return description;
     auto survey = link::load_survey({.provider = settings.provider,
                                      .address = settings.fabric_address,
                                      .module = settings.fabric_module,
                                      .rank = 0,
-                                     .size = told.ranks,
-                                     .one_host = job.host_ranks == told.ranks,
+                                     .size = description.ranks,
+                                     .one_host = job.host_ranks == description.ranks,
                                      .notify = link::forced_notify(settings.notify)});
     if (survey) {
-        told.survey = *std::move(survey);
+        description.survey = *std::move(survey);
     } else {
-        told.survey_problem = survey.failure().text;
+        description.survey_problem = survey.failure().text;
     }
-    return told;
+    return description;
 }
 
 }  // namespace weft::run

@@ -31,13 +31,13 @@ struct Description {
     std::string isa;
     std::vector<std::string_view> runnable_isas;
 
-    /// What the network is, or would be if the ranks were on several nodes. First rank only.
+    /// What the network is, or would be if the ranks were on several nodes.
     std::optional<link::FabricSurvey> survey;
     std::string survey_problem;             ///< why there is no survey
     std::optional<link::FabricFacts> port;  ///< of the open port; nothing if all share memory
 };
 
-/// The first rank alone asks about the network, which takes a third of a second.
-[[nodiscard]] Description describe(const Runtime& runtime);
+/// asks_network: with the survey, which takes a third of a second.
+[[nodiscard]] Description describe(const Runtime& runtime, bool asks_network);
 
 }  // namespace weft::run

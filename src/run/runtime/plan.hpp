@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/region.hpp"
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/layout.hpp"
@@ -53,6 +54,8 @@ struct PlanContext {
     plan::Machine machine;   ///< what puts cost here; the same on all ranks
     std::vector<bool> near;  ///< by team rank: shares memory with this rank
     base::RegionShape region;
+    std::string name;                ///< of the team, in the log
+    const base::Log* log = nullptr;  ///< may be null
 };
 
 /// Of calls with counts: the memory that a call reads and writes, from the caller's pointers on.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/plan_cache.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <compare>
 
@@ -94,7 +96,15 @@ base::Result<const Plan*> PlanCache::keep(const Call& call, const ChosenAlgorith
     auto made = make_plan(context_, kernels_, call, algorithm, PeerReads::allowed);
     if (!made) return made.failure();
     if (has_counts(**made)) ++block_plans_;
+    if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
+        context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
+                                       algorithm.reason));
     return plans_.insert(*std::move(made)).first->get();
+}
+
+void PlanCache::trace(const Plan& plan) const {
+    if (traces())
+        context_.log->trace(fmt::format("{}: {}", context_.name, plan.program.description));
 }
 
 void PlanCache::retire(Epoch before) {

@@ -49,6 +49,13 @@ class PlanCache {
     /// Drops plans of calls with counts that no call from epoch `before` on has had.
     void retire(Epoch before);
 
+    /// WEFT_LOG=trace: no call is taken for a warm one, so that each gets its line.
+    [[nodiscard]] bool traces() const {
+        return context_.log != nullptr && context_.log->wants(base::LogLevel::trace);
+    }
+    /// A line about a call that is made now.
+    void trace(const Plan& plan) const;
+
     /// The algorithm that a call would use.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "run/runtime/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "run/onesided/onesided.hpp"
+#include "run/onesided/request.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {

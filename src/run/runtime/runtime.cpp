@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/runtime.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
+
+#include "run/runtime/real_engine.hpp"
+#include "run/runtime/start_log.hpp"
 
 namespace weft::run {
 
 namespace {
 
-static_assert(Network<link::Wire> && Driver<RealEngine>);
-// Each request may close a batch, and one is open.
-static_assert(OneSidedArea::kSlots < link::Wire::kBatches);
+/// A wait outlives a lost peer by so much: a launcher ends the job earlier, naming that peer.
+constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
-/// A wait outlives a lost peer by so much: a launcher ends the job earlier and hears who was lost.
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+std::vector<Rank> all_ranks(Rank size) {
+    std::vector<Rank> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+/// "team 1 (ranks 0, 2)": ids alone do not distinguish teams without common members.
+std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
+    constexpr std::size_t kShown = 4;
+    if (job_ranks.size() <= kShown)
+        return fmt::format("team {} (ranks {})", id, fmt::join(job_ranks, ", "));
+    return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
+}
 
 }  // namespace
 
@@ -29,10 +44,6 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) 
     if (!kernels) return kernels.failure();
     auto job = join(settings);
     if (!job) return job.failure();
-    if (job->bootstrap->rank() == 0) {
-        if (const std::string unknown = base::report_unknown(settings); !unknown.empty())
-            write_line("weft: " + unknown);
-    }
     return std::unique_ptr<Runtime>(new Runtime(std::move(settings), std::move(*job), *kernels));
 }
 
@@ -41,29 +52,31 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
       layout_(job.bootstrap->size(), settings_),
       kernels_(kernels),
       job_(std::move(job)),
+      log_(settings_, job_.bootstrap->rank()),
       own_(job_.wire->near(job_.bootstrap->rank())),
+      engine_(std::make_unique<RealEngine>(*job_.wire, job_.bootstrap->rank(), engine_options())),
+      external_(engine_->external()),
+      onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
+                                               job_.bootstrap->rank())),
       heap_({layout_.heap, layout_.bytes - layout_.heap}) {
-    const Rank rank = job_.bootstrap->rank();
-    engine_ = std::make_unique<RealEngine>(
-        *job_.wire, rank,
-        EngineOptions{
-            .watchdog = {.timeout_ns = settings_.timeout_ns,
-                         .linger_ns = kPatienceNs,
-                         .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                         .report = write_line,
-                         .abort = [this](const std::string& why) { abort_job(why); },
-                         .status_request = &job_.sigterm_report->status_request(),
-                         .answer = [words = job_.sigterm_report.get()](
-                                       const std::string& line) { words->answer(line); }},
-            .shared = settings_.progress == base::ProgressMode::thread});
-    onesided_ = std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
-                                               job_.bootstrap->rank());
     if (onesided_->service().has_origins())
         job_.wire->set_service(&RealOneSided::serve, &RealOneSided::on_immediate, onesided_.get());
-    std::vector<Rank> everyone(static_cast<std::size_t>(job_.bootstrap->size()));
-    std::iota(everyone.begin(), everyone.end(), 0);
-    add_team(0, std::move(everyone), 1, 0);
-    if (settings_.progress == base::ProgressMode::thread) helper_.emplace(*engine_);
+    log_start(*this);
+    add_team(0, all_ranks(job_.bootstrap->size()), 1, 0);
+    if (settings_.progress == base::ProgressMode::thread)
+        progress_thread_ = std::make_unique<RealProgressThread>(*engine_);
+}
+
+EngineOptions Runtime::engine_options() {
+    SigtermReport& report = *job_.sigterm_report;
+    return {.watchdog = {.timeout_ns = settings_.timeout_ns,
+                         .linger_ns = kLingerNs,
+                         .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
+                         .report = [this](const std::string& line) { log_.warn(line); },
+                         .abort = [this](const std::string& why) { abort_job(why); },
+                         .status_request = &report.status_request(),
+                         .answer = [&report](const std::string& line) { report.answer(line); }},
+            .shared = settings_.progress == base::ProgressMode::thread};
 }
 
 void Runtime::abort_job(const std::string& why) {
@@ -73,7 +86,7 @@ void Runtime::abort_job(const std::string& why) {
 
 /// The wire goes first: closing the network still counts completions in operations of the engine.
 Runtime::~Runtime() {
-    helper_.reset();
+    progress_thread_.reset();
     job_.wire.reset();
 }
 
@@ -100,7 +113,9 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .size = static_cast<Rank>(job_ranks.size()),
                         .nodes = nodes_of(job_ranks),
                         .machine = machine_of(job_ranks),
-                        .region = layout_.shape};
+                        .region = layout_.shape,
+                        .name = team_name(id, job_ranks),
+                        .log = &log_};
     context.layout = plan::Layout::of(context.machine.node_of);
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
     used_regions_ |= std::uint64_t{1} << id;
@@ -151,6 +166,41 @@ std::byte* Runtime::on_rank(const void* memory, Rank job_rank) const {
     return base == nullptr ? nullptr : base + offset;
 }
 
+void Runtime::wake_progress_thread() {
+    if (progress_thread_) progress_thread_->wake();
+}
+
+bool Runtime::ended(const Operation& operation) {
+    return engine_->ended(operation);
+}
+
+bool Runtime::test(const Operation& operation) {
+    if (engine_->ended(operation)) return true;
+    engine_->poll();
+    if (engine_->ended(operation)) return true;
+    engine_->relax();
+    return false;
+}
+
+void Runtime::wait(Operation& operation) {
+    engine_->wait(operation);
+}
+
+base::Result<void> Runtime::finish(Operation& operation) {
+    base::Result<void> outcome;
+    if (operation.state == Operation::State::failed) outcome = operation.failure;
+    engine_->release(operation);
+    return outcome;
+}
+
+void Runtime::release(Operation& operation) {
+    engine_->release(operation);
+}
+
+void Runtime::progress() {
+    if (!finalized_ && !external_.running()) engine_->poll();
+}
+
 base::Result<void> Runtime::settle_onesided() {
     const auto hold = engine_->take_turn();
     if (onesided_->quiet()) return {};
@@ -160,7 +210,7 @@ base::Result<void> Runtime::settle_onesided() {
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
-    helper_.reset();  // from here on this thread drives without a pause
+    progress_thread_.reset();  // from here on this thread drives without a pause
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
     if (outcome.ok()) outcome = world().call(Call::barrier());

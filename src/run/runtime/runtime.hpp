@@ -8,15 +8,13 @@
 
 #include <bitset>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "link/wire/wire.hpp"
-#include "run/execute/engine.hpp"
-#include "run/execute/progress_thread.hpp"
-#include "run/onesided/onesided.hpp"
+#include "run/execute/external_progress.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/symmetric_heap.hpp"
@@ -24,7 +22,9 @@
 
 namespace weft::run {
 
-using RealOneSided = OneSided<link::Wire, RealEngine>;
+struct EngineOptions;
+class RealOneSided;
+class RealProgressThread;
 
 class Runtime {
   public:
@@ -39,6 +39,7 @@ class Runtime {
 
     [[nodiscard]] Team& world() { return *teams_.front(); }
     [[nodiscard]] const base::Settings& settings() const { return settings_; }
+    [[nodiscard]] const base::Log& log() const { return log_; }
     [[nodiscard]] const Job& job() const { return job_; }
     [[nodiscard]] RealEngine& engine() { return *engine_; }
     [[nodiscard]] RealOneSided& onesided() { return *onesided_; }
@@ -74,18 +75,26 @@ class Runtime {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(own_);
     }
 
+    // --- calls that were started ---
+
     /// A call was started and its caller goes elsewhere.
-    void wake_helper() {
-        if (helper_) helper_->wake();
-    }
-    /// For calls that need nobody's progress, but whose callers others may wait for.
+    void wake_progress_thread();
+    [[nodiscard]] bool ended(const Operation& operation);
+    /// Whether the call has ended; if not, drives everything once.
+    [[nodiscard]] bool test(const Operation& operation);
+    void wait(Operation& operation);
+    /// How a call ended; it must have. The operation is not the caller's any more.
+    [[nodiscard]] base::Result<void> finish(Operation& operation);
+    /// The caller has no more use for the operation; the call goes on.
+    void release(Operation& operation);
+
+    /// For calls that need no progress themselves, but whose callers others may wait for.
     void progress_now_and_then() {
         constexpr unsigned kProgressEvery = 32;
-        if (job_.nodes_linked() && ++calls_ % kProgressEvery == 0) engine_->poll();
+        if (job_.nodes_linked() && ++calls_ % kProgressEvery == 0) progress();
     }
-    void progress() {
-        if (!finalized_ && !engine_->in_external()) engine_->poll();
-    }
+    void progress();
+    [[nodiscard]] ExternalProgress& external() { return external_; }
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] bool finalized() const { return finalized_; }
@@ -96,6 +105,7 @@ class Runtime {
     static constexpr std::uint64_t kRegionMask = (std::uint64_t{1} << SegmentLayout::kTeams) - 1;
 
     Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
+    [[nodiscard]] EngineOptions engine_options();
     void abort_job(const std::string& why);
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
     [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
@@ -104,8 +114,10 @@ class Runtime {
     SegmentLayout layout_;
     ReduceTable kernels_;
     Job job_;
+    base::Log log_;
     std::byte* own_;  ///< start of this rank's segment
     std::unique_ptr<RealEngine> engine_;
+    ExternalProgress& external_;  ///< the engine's
     std::unique_ptr<RealOneSided> onesided_;
     SymmetricHeap heap_;
     std::vector<std::unique_ptr<Team>> teams_;
@@ -114,7 +126,7 @@ class Runtime {
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
     unsigned calls_ = 0;
-    std::optional<ProgressThread<link::Wire>> helper_;  ///< last: it drives the engine
+    std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: it drives the engine
 };
 
 }  // namespace weft::run

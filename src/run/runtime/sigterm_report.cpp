@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 
 namespace weft::run {
 
@@ -111,7 +112,7 @@ void handle(int) {
                 somebody_waits = true;
             } else if (place.status_request.inside) {
                 ++all.unanswered;
-                place.status_request.asked = true;
+                place.status_request.pending = true;
                 somebody_waits = true;
             }
         }
@@ -146,12 +147,6 @@ void uninstall(HandlerMemory& all) {
 
 }  // namespace
 
-void write_line(std::string_view line) {
-    const std::string text = std::string(line) + '\n';
-    // A report that nobody can read is lost, not an error of the program.
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
 SigtermReport::SigtermReport() {
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
@@ -161,7 +156,7 @@ SigtermReport::SigtermReport() {
         place.rank = -1;
         place.stage = nullptr;
         place.status_request.inside = false;
-        place.status_request.asked = false;
+        place.status_request.pending = false;
         place_ = &place;
         break;
     }
@@ -193,7 +188,7 @@ void SigtermReport::set_stage(const char* stage) noexcept {
 }
 
 void SigtermReport::answer(std::string_view line) {
-    write_line(line);
+    base::write_line(line);
     if (--memory().unanswered > 0) return;
     restore_default();
     ::kill(::getpid(), SIGTERM);

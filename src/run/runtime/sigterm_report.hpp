@@ -20,9 +20,6 @@
 
 namespace weft::run {
 
-/// Writes a line to standard error in one piece.
-void write_line(std::string_view line);
-
 /// One runtime, as the handler sees it.
 class SigtermReport {
   public:

@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 
+#include "run/runtime/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {
@@ -55,7 +56,10 @@ bool Team::run(const Plan& plan, Registers memory) {
 const Plan* Team::find(const Call& call) {
     const auto collective = static_cast<std::size_t>(call.collective);
     const Plan* plan = collective < last_.size() ? last_[collective] : nullptr;
-    if (plan == nullptr || !plan->serves(call)) plan = look_up(call);
+    if (plan == nullptr || !plan->serves(call)) {
+        plan = look_up(call);
+        if (plan != nullptr) plans_.trace(*plan);
+    }
     // A barrier may be inserted before it.
     if (plan != nullptr && plan->blocks != nullptr) plan->used = state_->cells->next() + 1;
     return plan;
@@ -73,7 +77,8 @@ const Plan* Team::look_up(const Call& call) {
         failure_ = plan.failure();
         return nullptr;
     }
-    return last_[static_cast<std::size_t>(call.collective)] = *plan;
+    if (!plans_.traces()) last_[static_cast<std::size_t>(call.collective)] = *plan;
+    return *plan;
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
@@ -82,12 +87,12 @@ base::Result<Operation*> Team::start(const Call& call) {
     const Registers memory = plan->registers(call);
     if (!plan->accepts(memory)) return plan->refusal(memory);
     Operation& op = engine_.issue(*state_, plan->program, memory, plan->reducer);
-    runtime_.wake_helper();
+    runtime_.wake_progress_thread();
     return &op;
 }
 
 base::Result<std::unique_ptr<const HeldCall>> Team::prepare(const Call& call) {
-    const Plan* const plan = find(call);
+    const Plan* const plan = look_up(call);
     if (plan == nullptr) return failure_;
     const Registers memory = plan->registers(call);
     if (!plan->accepts(memory)) return plan->refusal(memory);

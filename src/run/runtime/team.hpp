@@ -16,15 +16,13 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "link/wire/wire.hpp"
-#include "run/execute/engine.hpp"
+#include "run/execute/team_state.hpp"
 #include "run/runtime/plan_cache.hpp"
 #include "run/runtime/remote_memory.hpp"
 
 namespace weft::run {
 
-using RealEngine = Engine<link::Wire>;
-
+class RealEngine;
 class Runtime;
 
 class Team {
@@ -52,7 +50,7 @@ class Team {
         return failure_;
     }
 
-    /// Starts a call; never waits. The operation belongs to the caller until Engine::release.
+    /// Starts a call; never waits. The operation belongs to the caller until Runtime::release.
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
     /// The call, to be started again and again; makes its plan. Nothing is numbered.

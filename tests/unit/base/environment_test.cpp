@@ -57,8 +57,8 @@ TEST(Environment, ValuesReachTheirFields) {
         {"WEFT_PROVIDER=abc", "WEFT_NOTIFY=fence", "WEFT_HEAP_SIZE=64M", "WEFT_BANKS=256",
          "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
          "WEFT_PROGRESS=thread", "WEFT_NODES=3", "WEFT_NODE_ID=0", "WEFT_REDUCE_ISA=scalar",
-         "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=debug",
-         "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
+         "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=trace",
+         "WEFT_LOG_FILE=log.%r", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
     EXPECT_EQ(settings.notify, NotifyChoice::fence);
     EXPECT_EQ(settings.heap_bytes, 64U << 20);
@@ -72,7 +72,8 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.reduce_isa, "scalar");
     EXPECT_EQ(settings.fabric_module, "/x/y.so");
     EXPECT_EQ(settings.fabric_address, "127.0.0.1");
-    EXPECT_EQ(settings.log, LogLevel::debug);
+    EXPECT_EQ(settings.log, LogLevel::trace);
+    EXPECT_EQ(settings.log_file, "log.%r");
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
     EXPECT_EQ(settings.given.size(), variables().size() + 1);
     EXPECT_TRUE(settings.unknown.empty());
@@ -93,7 +94,6 @@ TEST(Environment, BadValuesNameVariableValueAndForm) {
         {"WEFT_PROGRESS=2", "calls or thread"},
         {"WEFT_NODES=0", "1 or more"},
         {"WEFT_NODE_ID=a", "whole number"},
-        {"WEFT_LOG=loud", "debug"},
     };
     for (const auto& [entry, form] : cases) {
         const Result<Settings> settings = read({entry});
@@ -113,18 +113,26 @@ TEST(Environment, EmptyMeansUnsetAndTheFirstOfTwoCounts) {
 }
 
 TEST(Environment, UnknownNamesAreReportedTogetherOnce) {
-    EXPECT_EQ(report_unknown(settings_of({"WEFT_BANKS=64", "PATH=/bin"})), "");
+    EXPECT_TRUE(report_unknown(settings_of({"WEFT_BANKS=64", "PATH=/bin"})).empty());
     const Settings settings =
         settings_of({"WEFT_BANK=64", "WEFT_GOSSIPS=a2", "WEFT_BANK=65", "weft_banks=1"});
     EXPECT_EQ(settings.unknown, (std::vector<std::string>{"WEFT_BANK", "WEFT_GOSSIPS"}));
-    const std::string report = report_unknown(settings);
-    EXPECT_NE(report.find("WEFT_BANK, WEFT_GOSSIPS in"), std::string::npos) << report;
+    const std::vector<std::string> reports = report_unknown(settings);
+    ASSERT_EQ(reports.size(), 1U);
+    EXPECT_NE(reports[0].find("WEFT_BANK, WEFT_GOSSIPS in"), std::string::npos) << reports[0];
+}
+
+TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultHolds) {
+    const Settings settings = settings_of({"WEFT_LOG=loud"});
+    EXPECT_EQ(settings.log, LogLevel::warn);
+    EXPECT_EQ(report_unknown(settings),
+              std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
 }
 
 TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
     const std::string plain = agreement_text(Settings{});
     EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=128", "WEFT_BANK_BYTES=1024K"})), plain);
-    EXPECT_EQ(agreement_text(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=debug", "WEFT_TIMEOUT=1"})),
+    EXPECT_EQ(agreement_text(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=trace", "WEFT_TIMEOUT=1"})),
               plain);
     EXPECT_EQ(agreement_text(settings_of({"WEFT_GOSSIP=a2", "WEFT_NEIGHBOR_GOSSIP=a4"})),
               agreement_text(settings_of({"WEFT_NEIGHBOR_GOSSIP=a4", "WEFT_GOSSIP=a2"})));

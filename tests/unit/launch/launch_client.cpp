@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch_client.cpp - a rank for the tests of the launcher: joins the job and does what it is told.
+// launch_client.cpp - a rank for the tests of the launcher: joins the job and does what its arguments say.
 //
-// Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. The rank that is named does what
-// the mode says, all others wait for it in a fence that cannot end well.
+// Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. The rank that is named does
+// what the mode says, all others wait for it in a fence that cannot end well.
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command_test.cpp - what users of `weft run` rely on, tried with real processes.
 //
-// Goal: statuses, messages, output, environment, and that nothing of a job is left. Method: jobs of a
-// small client program; every process of a job carries a mark in its environment by which leftovers are
-// found, and its temporary folder is private.
+// Goal: statuses, messages, output, environment, and that nothing of a job is left. Method: jobs of
+// a small client program; every process of a job carries a mark in its environment by which
+// leftovers are found, and its temporary folder is private.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -108,51 +108,34 @@ TEST(RunCommand, LayoutReachesTheRanks) {
 TEST(RunCommand, StatusOfTheFirstRankThatFailedIsTheJobs) {
     for (int attempt = 0; attempt < 4; ++attempt) {  // The others fail right after it.
         const Outcome outcome = run_job({"-n", "4"}, client({"exit", "2", "7"}));
-        EXPECT_EQ(outcome.status, 7);
-        EXPECT_NE(outcome.errors.find("weft run: rank 2 exited with status 7\n"), std::string::npos)
-            << outcome.errors;
+        expect_end(outcome, 7, "weft run: rank 2 exited with status 7\n");
         EXPECT_EQ(outcome.output, "");
     }
 }
 
 TEST(RunCommand, KilledRankIsNamedWithItsSignal) {
     const Outcome outcome = run_job({"-n", "4"}, client({"kill", "3", "9"}));
-    EXPECT_EQ(outcome.status, 137);
-    EXPECT_NE(outcome.errors.find("weft run: rank 3 was killed by signal 9 (Killed)\n"),
-              std::string::npos)
-        << outcome.errors;
+    expect_end(outcome, 137, "weft run: rank 3 was killed by signal 9 (Killed)\n");
     EXPECT_EQ(outcome.output, "");
 }
 
 TEST(RunCommand, AbortGivesItsStatusAndText) {
     Outcome outcome = run_job({"-n", "3"}, client({"abort", "1", "42"}));
-    EXPECT_EQ(outcome.status, 42);
-    EXPECT_NE(
-        outcome.errors.find("weft run: rank 1 aborted the job with status 42: the test wants it\n"),
-        std::string::npos)
-        << outcome.errors;
+    expect_end(outcome, 42, "weft run: rank 1 aborted the job with status 42: the test wants it\n");
     outcome = run_job({"-n", "2"}, client({"abort", "0", "0"}));
     EXPECT_EQ(outcome.status, 1) << "an aborted job has not succeeded";
 }
 
 TEST(RunCommand, RankThatLeavesWithoutAWordFailsTheJob) {
     Outcome outcome = run_job({"-n", "3"}, client({"exit", "1", "0"}));
-    EXPECT_EQ(outcome.status, 3);
-    EXPECT_NE(outcome.errors.find("rank 1 exited with status 0 without leaving the job"),
-              std::string::npos)
-        << outcome.errors;
+    expect_end(outcome, 3, "rank 1 exited with status 0 without leaving the job");
     outcome = run_job({"-n", "3"}, client({"never-join", "0"}));
-    EXPECT_EQ(outcome.status, 3);
-    EXPECT_NE(outcome.errors.find("rank 0 exited with status 0 and never joined"),
-              std::string::npos)
-        << outcome.errors;
+    expect_end(outcome, 3, "rank 0 exited with status 0 and never joined");
 }
 
 TEST(RunCommand, TimeoutEndsTheJobWithStatus124) {
     const Outcome outcome = run_job({"-n", "2", "--timeout", "0.3"}, client({"wait", "0"}));
-    EXPECT_EQ(outcome.status, 124);
-    EXPECT_NE(outcome.errors.find("weft run: the job did not end within 0.3 s\n"),
-              std::string::npos);
+    expect_end(outcome, 124, "weft run: the job did not end within 0.3 s\n");
     EXPECT_GE(outcome.seconds, 0.3);
     EXPECT_LT(outcome.seconds, 2.0) << "ranks that end at SIGTERM need no grace";
 }
@@ -237,9 +220,7 @@ TEST(RunCommand, ProgramThatCannotRunIsNamed) {
     for (const std::string program :
          {"no-such-program-anywhere", "/no/such/program", "/etc/passwd"}) {
         const Outcome outcome = run_job({"-n", "2"}, {program});
-        EXPECT_EQ(outcome.status, 3);
-        EXPECT_NE(outcome.errors.find("weft run: cannot run " + program), std::string::npos)
-            << outcome.errors;
+        expect_end(outcome, 3, "weft run: cannot run " + program);
     }
 }
 
@@ -321,8 +302,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RunCommand, MissingProgramIsRefused) {
     RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});
     const Outcome outcome = running.wait();
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_NE(outcome.errors.find("the program to run is missing"), std::string::npos);
+    expect_end(outcome, 2, "the program to run is missing");
 }
 
 TEST(Weft, WrongCommandsAreRefusedAndHelpIsNot) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a strategy is taken only where profile and grant both promise it, the profile's preference is
-// kept, and what is refused is refused in words. The table of the manual says what the profiles say.
+// Goal: a strategy is taken only where profile and grant both promise it, the profile's preference
+// is kept, and what is refused is refused in words. The table of the manual says what the profiles
+// say.
 // Method: profiles and grants written down attribute by attribute; the page is read and compared.
 #include "link/fabric/notify.hpp"
 

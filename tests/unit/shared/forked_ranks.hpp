@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forked_ranks.hpp - N real processes that exchange bytes over a board they share, for tests.
 //
-// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each one
-//          has to complain about. Ranks create their segments after the fork: they inherit nothing.
+// Idea     The parent makes an anonymous shared page range, forks the ranks and collects what each
+//          one reports. Ranks create their segments after the fork: they inherit
+//          nothing.
 // Holds    Every rank has an alarm as its deadline; a rank that fails sets a mark that ends the
 //          waits of the others.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -100,7 +102,6 @@ class ForkedRank {
         return clique(verdicts, rank_);
     }
 
-    /// create, exchange, open, decide, settle.
     Segment create(SegmentOptions options) {
         auto segment = Segment::create(options);
         require(segment.ok(), segment.ok() ? "" : segment.failure().text);
@@ -111,6 +112,25 @@ class ForkedRank {
         auto map = NodeMap::open(segment, cards, rank_, options);
         require(map.ok(), map.ok() ? "" : map.failure().text);
         return std::move(*map);
+    }
+
+    /// A segment, mapped with those of its group.
+    struct Node {
+        Segment segment;
+        std::vector<SegmentCard> cards;
+        NodeMap map;
+        NodeGroup group;
+    };
+    /// Creates, exchanges, opens, decides and settles. `before_open` may change the cards.
+    Node map_node(SegmentOptions of_segment, NodeMapOptions of_map = {},
+                  const std::function<void(std::vector<SegmentCard>&)>& before_open = nullptr) {
+        Segment segment = create(of_segment);
+        auto cards = exchange(segment.card());
+        if (before_open) before_open(cards);
+        NodeMap map = open(segment, cards, of_map);
+        NodeGroup group = decide(map);
+        map.settle(group);
+        return {std::move(segment), std::move(cards), std::move(map), std::move(group)};
     }
 
   private:
@@ -173,6 +193,10 @@ inline std::string run_ranks(int size, const RankBody& body) {
         }
     }
     return complaints;
+}
+
+inline void expect_ranks(int size, const RankBody& body) {
+    EXPECT_EQ(run_ranks(size, body), "");
 }
 
 }  // namespace weft::link::testing

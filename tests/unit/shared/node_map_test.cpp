@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: processes that share nothing but cards map each other's segments at equal addresses, or say
+// Goal: processes that share nothing but cards map each other's segments at equal addresses, or report
 // why not and still share them by offset. Method: forked ranks that follow raw pointers through
 // each other's memory, with addresses occupied, modes forced and owners killed.
 #include "link/shared/node_map.hpp"
@@ -17,15 +17,15 @@
 namespace weft::link {
 namespace {
 
+using testing::expect_ranks;
 using testing::ForkedRank;
-using testing::run_ranks;
 
 constexpr std::uint64_t kBytes = std::uint64_t{8} << 20;
 constexpr std::size_t kAt = 5 << 20;  // somewhere in the middle of a segment
 
 /// Equal addresses need ranges that the thread sanitizer keeps for itself.
 bool equal_addresses_possible() {
-    const auto segment = Segment::create({.bytes = kBytes, .node = 0});
+    const auto segment = Segment::create({.bytes = kBytes});
     return segment.ok() && segment.value().card().free_bases != 0;
 }
 
@@ -72,125 +72,88 @@ std::vector<Rank> all_ranks(int size) {
 TEST(NodeMap, RawPointersOfOneRankAreValidInTheOthers) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
     for (int size = 1; size <= 5; ++size) {
-        EXPECT_EQ(run_ranks(size,
-                            [](ForkedRank& self) {
-                                const Segment segment = self.create({.bytes = kBytes, .node = 0});
-                                const auto cards = self.exchange(segment.card());
-                                NodeMap map = self.open(segment, cards);
-                                self.require(map.problems().empty(), map.problems());
-                                const NodeGroup group = self.decide(map);
-                                map.settle(group);
-                                self.require(group.ranks == all_ranks(self.size()),
-                                             "not all are members");
-                                self.require(map.mode() == AddressMode::equal, map.problems());
-                                follow_ring(self, map);
-                                read_by_offset(self, map);
-                            }),
-                  "");
+        expect_ranks(size, [](ForkedRank& self) {
+            const auto node = self.map_node({.bytes = kBytes});
+            self.require(node.map.problems().empty(), node.map.problems());
+            self.require(node.group.ranks == all_ranks(self.size()), "not all are members");
+            self.require(node.map.mode() == AddressMode::equal, node.map.problems());
+            follow_ring(self, node.map);
+            read_by_offset(self, node.map);
+        });
     }
 }
 
 TEST(NodeMap, OneRankThatCannotShareAddressesLowersAllToOffsets) {
     for (int size = 2; size <= 4; ++size) {
-        EXPECT_EQ(
-            run_ranks(
-                size,
-                [](ForkedRank& self) {
-                    const Segment segment = self.create({.bytes = kBytes, .node = 0});
-                    const auto cards = self.exchange(segment.card());
-                    NodeMap map = self.open(segment, cards, {.force_offset = self.rank() == 1});
-                    const NodeGroup group = self.decide(map);
-                    map.settle(group);
-                    self.require(group.ranks == all_ranks(self.size()), "not all are members");
-                    self.require(map.mode() == AddressMode::offset, "mode is not offset");
-                    self.require(map.problems().find("addresses") != std::string::npos,
-                                 "nothing says why: " + map.problems());
-                    read_by_offset(self, map);
-                }),
-            "");
+        expect_ranks(size, [](ForkedRank& self) {
+            const auto node = self.map_node({.bytes = kBytes}, {.force_offset = self.rank() == 1});
+            self.require(node.group.ranks == all_ranks(self.size()), "not all are members");
+            self.require(node.map.mode() == AddressMode::offset, "mode is not offset");
+            self.require(node.map.problems().find("addresses") != std::string::npos,
+                         "no reason: " + node.map.problems());
+            read_by_offset(self, node.map);
+        });
     }
 }
 
 TEST(NodeMap, ABaseThatIsTakenInOneProcessIsUsedByNone) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
-    EXPECT_EQ(run_ranks(3,
-                        [](ForkedRank& self) {
-                            AddressRange taken;
-                            if (self.rank() == 2) taken = reserve_addresses(4096, common_base(0));
-                            const Segment segment = self.create({.bytes = kBytes, .node = 0});
-                            const auto cards = self.exchange(segment.card());
-                            NodeMap map = self.open(segment, cards);
-                            map.settle(self.decide(map));
-                            self.require(map.mode() == AddressMode::equal, map.problems());
-                            self.require(map.verdict().base != common_base(0), "base 0 was taken");
-                            follow_ring(self, map);
-                        }),
-              "");
+    expect_ranks(3, [](ForkedRank& self) {
+        AddressRange taken;
+        if (self.rank() == 2) taken = reserve_addresses(4096, common_base(0));
+        const auto node = self.map_node({.bytes = kBytes});
+        self.require(node.map.mode() == AddressMode::equal, node.map.problems());
+        self.require(node.map.verdict().base != common_base(0), "base 0 was taken");
+        follow_ring(self, node.map);
+    });
 }
 
 TEST(NodeMap, ABaseThatIsTakenTooLateLowersAllToOffsets) {
     if (!equal_addresses_possible()) GTEST_SKIP() << "no common range of addresses is free here";
-    EXPECT_EQ(run_ranks(3,
-                        [](ForkedRank& self) {
-                            const Segment segment = self.create({.bytes = kBytes, .node = 0});
-                            const auto cards = self.exchange(segment.card());
-                            std::vector<AddressRange> taken;
-                            if (self.rank() == 0)
-                                for (int k = 0; k < kCommonBases; ++k)
-                                    taken.push_back(reserve_addresses(4096, common_base(k)));
-                            NodeMap map = self.open(segment, cards);
-                            map.settle(self.decide(map));
-                            self.require(map.mode() == AddressMode::offset, "mode is not offset");
-                            read_by_offset(self, map);
-                        }),
-              "");
+    expect_ranks(3, [](ForkedRank& self) {
+        std::vector<AddressRange> taken;
+        const auto node = self.map_node({.bytes = kBytes}, {}, [&](auto&) {
+            for (int k = 0; self.rank() == 0 && k < kCommonBases; ++k)
+                taken.push_back(reserve_addresses(4096, common_base(k)));
+        });
+        self.require(node.map.mode() == AddressMode::offset, "mode is not offset");
+        read_by_offset(self, node.map);
+    });
 }
 
 TEST(NodeMap, VirtualNodesNeverMapEachOther) {
-    EXPECT_EQ(run_ranks(5,
-                        [](ForkedRank& self) {
-                            const auto node = static_cast<std::uint32_t>(self.rank() % 2);
-                            const Segment segment = self.create({.bytes = kBytes, .node = node});
-                            const auto cards = self.exchange(segment.card());
-                            NodeMap map = self.open(segment, cards);
-                            const NodeGroup group = self.decide(map);
-                            map.settle(group);
-                            std::vector<Rank> expected;
-                            for (Rank rank = 0; rank < self.size(); ++rank) {
-                                const bool mate = rank % 2 == self.rank() % 2;
-                                if (mate) expected.push_back(rank);
-                                self.require((map.base(rank) != nullptr) == mate,
-                                             "base() does not follow the nodes");
-                            }
-                            self.require(group.ranks == expected, "the group is not the node");
-                            self.require(map.base(-1) == nullptr && map.base(99) == nullptr,
-                                         "ranks that do not exist have a base");
-                            self.fence();
-                        }),
-              "");
+    expect_ranks(5, [](ForkedRank& self) {
+        const auto node =
+            self.map_node({.bytes = kBytes, .node = static_cast<std::uint32_t>(self.rank() % 2)});
+        std::vector<Rank> expected;
+        for (Rank rank = 0; rank < self.size(); ++rank) {
+            const bool same_node = rank % 2 == self.rank() % 2;
+            if (same_node) expected.push_back(rank);
+            self.require((node.map.base(rank) != nullptr) == same_node,
+                         "base() does not follow the nodes");
+        }
+        self.require(node.group.ranks == expected, "the group is not the node");
+        self.require(node.map.base(-1) == nullptr && node.map.base(99) == nullptr,
+                     "ranks that do not exist have a base");
+        self.fence();
+    });
 }
 
-TEST(NodeMap, ARankThatOneMateCannotMapIsNotAMemberForAnyone) {
-    EXPECT_EQ(run_ranks(3,
-                        [](ForkedRank& self) {
-                            const Segment segment = self.create({.bytes = kBytes, .node = 0});
-                            auto cards = self.exchange(segment.card());
-                            if (self.rank() == 0) cards[2].nonce ^= 1;
-                            NodeMap map = self.open(segment, cards);
-                            const NodeGroup group = self.decide(map);
-                            map.settle(group);
-                            const std::vector<Rank> expected =
-                                self.rank() == 2 ? std::vector<Rank>{2} : std::vector<Rank>{0, 1};
-                            self.require(group.ranks == expected,
-                                         "the groups are not {0,1} and {2}");
-                            for (Rank rank = 0; rank < 3; ++rank) {
-                                const bool member = (rank == 2) == (self.rank() == 2);
-                                self.require((map.base(rank) != nullptr) == member,
-                                             "what is mapped is not the group");
-                            }
-                            self.fence();
-                        }),
-              "");
+TEST(NodeMap, ARankThatOneOtherCannotMapIsNotAMemberForAnyone) {
+    expect_ranks(3, [](ForkedRank& self) {
+        const auto node = self.map_node({.bytes = kBytes}, {}, [&](auto& cards) {
+            if (self.rank() == 0) cards[2].nonce ^= 1;
+        });
+        const std::vector<Rank> expected =
+            self.rank() == 2 ? std::vector<Rank>{2} : std::vector<Rank>{0, 1};
+        self.require(node.group.ranks == expected, "the groups are not {0,1} and {2}");
+        for (Rank rank = 0; rank < 3; ++rank) {
+            const bool member = (rank == 2) == (self.rank() == 2);
+            self.require((node.map.base(rank) != nullptr) == member,
+                         "what is mapped is not the group");
+        }
+        self.fence();
+    });
 }
 
 /// Names under /dev/shm and the temporary folder that could be ours.
@@ -215,11 +178,11 @@ bool is_mapped_here(std::uint64_t inode) {
     return false;
 }
 
-TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftBehind) {
+TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftOver) {
     const testing::SharedBoard shared;
     testing::Board& board = shared.board();
     const pid_t owner = testing::start_rank(board, 0, 2, [](ForkedRank& self) {
-        const Segment segment = self.create({.bytes = kBytes, .node = 0});
+        const Segment segment = self.create({.bytes = kBytes});
         const auto cards = self.exchange(segment.card());
         const NodeMap map = self.open(segment, cards);
         std::strcpy(reinterpret_cast<char*>(map.base(0) + kAt), "still here");
@@ -227,7 +190,7 @@ TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftBehind) {
         self.wait_until([] { return false; });
     });
     const pid_t reader = testing::start_rank(board, 1, 2, [](ForkedRank& self) {
-        const Segment segment = self.create({.bytes = kBytes, .node = 0});
+        const Segment segment = self.create({.bytes = kBytes});
         const auto cards = self.exchange(segment.card());
         {
             const NodeMap map = self.open(segment, cards);
@@ -241,11 +204,11 @@ TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftBehind) {
                 "the dead owner's memory has changed");
             self.require(traces_on_disk().empty(), "something is left on disk");
         }
-        self.require(!is_mapped_here(cards[0].inode), "closing the map keeps mates mapped");
+        self.require(!is_mapped_here(cards[0].inode), "closing the map keeps segments mapped");
         const NodeMap again = self.open(segment, cards);
         self.require(again.base(0) == nullptr, "a dead rank was mapped");
-        self.require(again.problems().find("cannot see /proc/") != std::string::npos,
-                     "nothing says why: " + again.problems());
+        self.require(again.problems().find("cannot stat /proc/") != std::string::npos,
+                     "no reason: " + again.problems());
     });
     const std::uint64_t deadline =
         base::monotonic_ns() + std::uint64_t{testing::kDeadlineSeconds} * 1'000'000'000;
@@ -258,8 +221,8 @@ TEST(NodeMap, MemoryOfAKilledOwnerStaysReadableAndNothingIsLeftBehind) {
 }
 
 TEST(NodeMap, SeveralMapsInOneProcessShareByOffset) {
-    const Segment a = Segment::create({.bytes = kBytes, .node = 0}).value();
-    const Segment b = Segment::create({.bytes = kBytes, .node = 0}).value();
+    const Segment a = Segment::create({.bytes = kBytes}).value();
+    const Segment b = Segment::create({.bytes = kBytes}).value();
     const SegmentCard cards[] = {a.card(), b.card()};
     NodeMap first = NodeMap::open(a, cards, 0).value();
     NodeMap second = NodeMap::open(b, cards, 1).value();

@@ -130,7 +130,7 @@ TEST_F(ForgedCard, PidOfADeadProcessIsRefused) {
     if (pid == 0) ::_exit(0);
     ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
     card_.pid = pid;
-    EXPECT_SAYS(complaint(mine_, card_), "cannot see /proc/" + std::to_string(pid));
+    EXPECT_SAYS(complaint(mine_, card_), "cannot stat /proc/" + std::to_string(pid));
 }
 
 TEST_F(ForgedCard, PidOfAnotherProcessIsRefused) {

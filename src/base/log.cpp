@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::base {
+namespace {
+
+/// Text that cannot be written is lost; that is not an error of the program.
+void write_to(int file, std::string_view line) {
+    const std::string text = fmt::format("{}\n", line);
+    [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+}  // namespace
+
+void write_line(std::string_view line) {
+    write_to(STDERR_FILENO, line);
+}
+
+std::string log_file_name(std::string_view pattern, Rank rank, std::string_view host) {
+    std::string name;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const char next = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        if (next == 'r') {
+            name += fmt::to_string(rank);
+        } else if (next == 'h') {
+            name += host;
+        } else {
+            name += pattern[at];
+        }
+        if (next == 'r' || next == 'h' || next == '%') ++at;
+    }
+    return name;
+}
+
+Log::Log(const Settings& settings, Rank rank) : level_(settings.log), rank_(rank) {
+    if (settings.log_file.empty() || !wants(LogLevel::info)) return;
+    const std::string name = log_file_name(settings.log_file, rank, host_name());
+    file_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file_ < 0)
+        warn(fmt::format("WEFT_LOG_FILE: cannot open {}: {}", name, std::strerror(errno)));
+    else
+        own_file_ = name != log_file_name(settings.log_file, rank + 1, host_name());
+}
+
+Log::~Log() {
+    if (file_ >= 0) ::close(file_);
+}
+
+void Log::warn(std::string_view text) const {
+    const std::string line = fmt::format("weft: {}", text);
+    write_line(line);
+    if (file_ >= 0) write_to(file_, line);
+}
+
+void Log::info(std::string_view text) const {
+    write(fmt::format("weft: info: {}", text));
+}
+
+void Log::trace(std::string_view text) const {
+    write(fmt::format("weft: trace: rank {}: {}", rank_, text));
+}
+
+void Log::write(std::string_view text) const {
+    write_to(file_ >= 0 ? file_ : STDERR_FILENO, text);
+}
+
+}  // namespace weft::base

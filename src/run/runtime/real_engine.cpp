@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/real_engine.hpp"
+
+namespace weft::run {
+
+static_assert(Network<link::Wire> && Driver<RealEngine>);
+// Each request may close a batch, and one is open.
+static_assert(OneSidedArea::kSlots < link::Wire::kBatches);
+
+template class Engine<link::Wire>;
+template class OneSided<link::Wire, RealEngine>;
+template class ProgressThread<link::Wire>;
+
+}  // namespace weft::run

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// real_engine.hpp - the engine over the real wire, compiled in real_engine.cpp.
+//
+// Why      Sources that start and await calls know the engine by name only (runtime.hpp, team.hpp), so a
+//          change inside it recompiles this room and not the public interfaces.
+// Next     run/execute/engine.hpp.
+#pragma once
+
+#include "link/wire/wire.hpp"
+#include "run/execute/engine.hpp"
+#include "run/execute/progress_thread.hpp"
+#include "run/onesided/onesided.hpp"
+
+namespace weft::run {
+
+extern template class Engine<link::Wire>;
+class RealEngine final : public Engine<link::Wire> {
+    using Engine::Engine;
+};
+
+extern template class OneSided<link::Wire, RealEngine>;
+class RealOneSided final : public OneSided<link::Wire, RealEngine> {
+    using OneSided::OneSided;
+};
+
+extern template class ProgressThread<link::Wire>;
+class RealProgressThread final : public ProgressThread<link::Wire> {
+    using ProgressThread::ProgressThread;
+};
+
+}  // namespace weft::run

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/start_log.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "run/runtime/describe.hpp"
+
+namespace weft::run {
+
+namespace {
+
+std::string counted(std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+void log_job(const base::Log& log, const Description& job) {
+    const auto size = static_cast<std::size_t>(job.ranks);
+    log.info(fmt::format("weft {}, PMIx {}; reductions with {}", WEFT_LIBRARY_VERSION,
+                         job.pmix_version, job.isa));
+    log.info(fmt::format("{} on {} ({}); {} of this host may use {}, so waits {}",
+                         counted(size, "rank"), counted(job.ranks_per_node.size(), "node"),
+                         fmt::join(job.ranks_per_node, ", "),
+                         counted(static_cast<std::size_t>(job.host_ranks), "rank"),
+                         counted(static_cast<std::size_t>(job.host_cpus), "processor"),
+                         job.spins ? "spin" : "yield the processor"));
+    log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
+                         job.equal_addresses ? "equal" : "different"));
+    if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
+}
+
+void log_memory(const base::Log& log, const SegmentLayout& layout) {
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+    log.info(
+        fmt::format("memory of each rank: {} MiB, of which only touched pages cost anything: "
+                    "heap {} MiB, up to {} teams of {} MiB",
+                    layout.bytes / kMebibyte, (layout.bytes - layout.heap) / kMebibyte,
+                    SegmentLayout::kTeams, layout.region_bytes / kMebibyte));
+}
+
+void log_network(const base::Log& log, const Description& job) {
+    if (!job.port) return log.info("network: none, all ranks share memory");
+    if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
+    const link::FabricSurvey& found = *job.survey;
+    log.info(fmt::format("network: provider {} of libfabric {}, domain {}: {}", found.provider,
+                         found.version, found.domain, found.reason));
+    const link::NotifyPlan notify = job.port->notify;
+    if (notify.small != notify.large)
+        log.info(fmt::format("notify: payloads up to {} bytes by {}: {}", base::kCellPayload,
+                             link::name_of(notify.small), found.small_reason));
+    log.info(fmt::format("notify: {} payloads by {}: {}",
+                         notify.small != notify.large ? "larger" : "all",
+                         link::name_of(notify.large), found.large_reason));
+}
+
+void log_settings(const base::Log& log, const base::Settings& settings) {
+    std::string given;
+    for (const base::Variable& variable : base::variables()) {
+        if (variable.name != base::kNodeIdVariable &&
+            std::ranges::find(settings.given, variable.name) != settings.given.end())
+            given += fmt::format(" {}={}", variable.name, variable.print(settings));
+    }
+    for (const base::ForcedAlgorithm& forced : settings.algorithms)
+        given += fmt::format(" {}={}", base::algorithm_variable(forced.name), forced.spec);
+    log.info(fmt::format("settings:{}", given));
+}
+
+}  // namespace
+
+void log_start(const Runtime& runtime) {
+    const base::Log& log = runtime.log();
+    if (runtime.job().bootstrap->rank() == 0) {
+        for (const std::string& unknown : base::report_unknown(runtime.settings()))
+            log.warn(unknown);
+    }
+    if (!log.informs(runtime.job().bootstrap->rank() == 0)) return;
+    const Description job = describe(runtime, runtime.job().nodes_linked());
+    log_job(log, job);
+    log_network(log, job);
+    log_memory(log, runtime.layout());
+    log_settings(log, runtime.settings());
+}
+
+}  // namespace weft::run

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: names of log files. Method: by hand; what is written by whom is tested on real ranks
+// (tests/ranks/log_test.cpp).
+#include <gtest/gtest.h>
+
+#include "base/log.hpp"
+
+namespace weft::base {
+namespace {
+
+TEST(Log, FileNamesAreExpanded) {
+    EXPECT_EQ(log_file_name("plain", 3, "here"), "plain");
+    EXPECT_EQ(log_file_name("/tmp/%h/log.%r", 12, "here"), "/tmp/here/log.12");
+    EXPECT_EQ(log_file_name("%r%r%%r%x%", 1, "here"), "11%r%x%");
+}
+
+}  // namespace
+}  // namespace weft::base

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// disagreements.hpp - what tests of ranks that make different calls have in common.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "tests/support/ranks_in_threads.hpp"
+
+namespace weft::test {
+
+// A mailbox may be overwritten while it is read, which the checksum detects; the thread sanitizer
+// would call it a race, so there no inquiry is sent twice.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t kInquiryNs = 2'000'000'000;
+#else
+inline constexpr std::uint64_t kInquiryNs = 50'000'000;
+#endif
+inline constexpr std::uint64_t kDeadlineNs = 30'000'000'000;
+
+/// Four ranks: on one node, on four, on two.
+inline std::vector<std::vector<int>> four_rank_layouts() {
+    return {{0, 0, 0, 0}, {0, 1, 2, 3}, {0, 0, 1, 1}};
+}
+
+/// A network that refuses some puts, with one thread for each rank.
+inline VirtualOptions threaded(const std::vector<int>& nodes) {
+    return {.segment_bytes = 1 << 20,
+            .node_of_rank = nodes,
+            .seed = 5,
+            .profile = {.refuse_percent = 20, .refuse_half_percent = 20, .threads = true}};
+}
+
+/// How a call of one rank ended.
+struct Ending {
+    Status status = Status::ok;
+    std::string text;
+};
+
+/// Runs it on each layout: on all ranks the call must fail soon, with all of these texts in its
+/// failure.
+template <class Run>
+void expect_all_fail(Run run, const std::vector<std::string>& texts) {
+    for (const std::vector<int>& nodes : four_rank_layouts()) {
+        const std::uint64_t started = base::monotonic_ns();
+        const std::vector<Ending> endings = run(nodes);
+        EXPECT_LT(base::monotonic_ns() - started, kDeadlineNs / 2);
+        for (std::size_t rank = 0; rank < endings.size(); ++rank) {
+            SCOPED_TRACE(fmt::format("rank {} on {} nodes", rank, nodes[1] + nodes[3]));
+            EXPECT_EQ(endings[rank].status, Status::argument) << endings[rank].text;
+            for (const std::string& text : texts)
+                EXPECT_NE(endings[rank].text.find(text), std::string::npos) << endings[rank].text;
+        }
+    }
+}
+
+}  // namespace weft::test
