@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -72,7 +72,7 @@ class Bench {
             body();
             times.push_back(team_.allreduce(us_since(start), weft::Op::max));
         }
-        return weft::base::median(times);
+        return weft::lab::median(times);
     }
 
     weft::Team team_;

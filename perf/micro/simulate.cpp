@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/statistics.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/registry.hpp"
+#include "lab/measure/statistics.hpp"
 #include "plan/simulate/stream.hpp"
 
 namespace {
@@ -198,7 +198,7 @@ int main(int argument_count, char** arguments) {
             seconds.push_back(static_cast<double>(weft::base::monotonic_ns() - begin) * 1e-9);
         }
         const double least = std::ranges::min(seconds);
-        const double median = weft::base::median(seconds);
+        const double median = weft::lab::median(seconds);
         rows.push_back({{"case", each.name},
                         {"least_s", least},
                         {"median_s", median},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_calls.hpp - the calls that the peer times, made through MPI, each with inputs and expected results.
 //
-// Idea     Inputs and results are those of `weft bench`, from base/sample_elements.hpp; bytes are those of one
+// Idea     Inputs and results are those of `weft bench`, from lab/measure/sample_elements.hpp; bytes are those of one
 //          block (of the vector, where there are no blocks), as there.
 // Holds    One subject for all collectives: what differs is a switch over constants, a nanosecond or less.
 // Next     mpi_bench.cpp for the program.
@@ -20,7 +20,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "base/sample_elements.hpp"
+#include "lab/measure/sample_elements.hpp"
 #include "perf/peer/mpi_types.hpp"
 
 namespace weft::peer {
@@ -121,7 +121,7 @@ struct CallOptions {
 class Call : public Job {
   public:
     Call(std::size_t bytes, const CallOptions& options)
-        : elements_(base::sample_elements(options.type)),
+        : elements_(lab::sample_elements(options.type)),
           options_(options),
           type_(mpi_type(options.type)),
           op_(mpi_op(options.op)),
@@ -241,7 +241,7 @@ class Call : public Job {
         }
     }
     /// Over the first `count` ranks.
-    void fold(std::byte* to, int count, base::SampleRange range) const {
+    void fold(std::byte* to, int count, lab::SampleRange range) const {
         elements_.write(to, range);
         for (range.rank = 1; range.rank < count; ++range.rank) {
             std::byte other[kTile * kElementMax];
@@ -250,7 +250,7 @@ class Call : public Job {
         }
     }
 
-    const base::SampleElements& elements_;
+    const lab::SampleElements& elements_;
     CallOptions options_;
     MPI_Datatype type_;
     MPI_Op op_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     Every rank of a job runs this command; rank 0 prints. The loop is base/measuring.hpp, which
+// Idea     Every rank of a job runs this command; rank 0 prints. The loop is lab/measure/measuring.hpp, which
 //          the MPI peer of perf/ uses as well, over the public interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find alike is told by rank 0 alone.
@@ -20,8 +20,6 @@
 #include <vector>
 
 #include "base/element_types.hpp"
-#include "base/measuring.hpp"
-#include "base/ping_pong.hpp"
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
@@ -32,6 +30,8 @@
 #include "front/cli/bench_subjects.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
+#include "lab/measure/measuring.hpp"
+#include "lab/measure/ping_pong.hpp"
 #include "run/runtime/plans.hpp"
 
 namespace weft::front {
@@ -52,7 +52,7 @@ struct BenchOptions {
     bool json = false;
     bool osu = false;
     bool histogram = false;
-    base::MeasuringOptions measuring;
+    lab::MeasuringOptions measuring;
 
     // Read from the texts above.
     std::vector<std::uint64_t> bytes;
@@ -62,7 +62,7 @@ struct BenchOptions {
 
 /// What one subject gives.
 struct Measured {
-    base::Measurement batches;
+    lab::Measurement batches;
     std::vector<double> single_calls_us;
 };
 
@@ -161,8 +161,8 @@ base::Result<void> complete(BenchOptions& options) {
     if (!op) return op.failure().within("--op");
     options.element = *type;
     options.operation = *op;
-    options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
-                                                         : base::MeasuringLoop::back_to_back;
+    options.measuring.loop = options.loop == "separated" ? lab::MeasuringLoop::separated
+                                                         : lab::MeasuringLoop::back_to_back;
     if (auto completed = complete_counts(options); !completed) return completed;
     if (auto checked = check_specs(options); !checked) return checked;
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
@@ -247,10 +247,10 @@ std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
 
 template <class Subject>
 Measured measure_as_is(Subject& subject, const BenchOptions& options) {
-    Measured measured{base::measure(subject, options.measuring), {}};
+    Measured measured{lab::measure(subject, options.measuring), {}};
     if (options.histogram) {
         const std::uint64_t calls = std::min(measured.batches.iterations, kSingleCallsMax);
-        measured.single_calls_us = base::measure_singly(subject, options.measuring.loop, calls);
+        measured.single_calls_us = lab::measure_singly(subject, options.measuring.loop, calls);
     }
     return measured;
 }
@@ -310,7 +310,7 @@ base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std
                  static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts),
                  std::move(measured->single_calls_us)};
     row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
-    base::Summary& call = row.measurement.call_us;
+    lab::Summary& call = row.measurement.call_us;
     for (double* time : {&call.min, &call.median, &call.p99, &call.max}) *time /= row.puts_per_call;
     for (double& time : row.single_calls_us) time /= row.puts_per_call;
     return row;
@@ -346,7 +346,7 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
 double calibrate_first_rank() {
     if (!is_first_rank()) return 0;
-    const auto measured = base::measure_ping_pong({.seconds = 0.01});
+    const auto measured = lab::measure_ping_pong({.seconds = 0.01});
     return measured ? measured->median_ns : 0;
 }
 

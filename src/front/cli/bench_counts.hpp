@@ -2,7 +2,7 @@
 // bench_counts.hpp - the calls with a count for each member that `weft bench` times.
 //
 // Idea     Bytes are those of a block on average, so that a call moves as much as the one without counts
-//          does. Which sizes the blocks have is said by base/block_sizes.hpp. Of alltoallv the block from one rank to
+//          does. Which sizes the blocks have is said by lab/measure/block_sizes.hpp. Of alltoallv the block from one rank to
 //          another has the size whose number is the sum of both ranks, modulo the ranks: all send as
 //          much, and all get as much.
 // Holds    What an element must be follows from where its sender has it: block by block, a rank and a place.
@@ -13,8 +13,8 @@
 #include <numeric>
 #include <vector>
 
-#include "base/block_sizes.hpp"
 #include "front/cli/bench_subjects.hpp"
+#include "lab/measure/block_sizes.hpp"
 
 namespace weft::front {
 
@@ -120,7 +120,7 @@ class CountsSubject : public DataSubject {
         elements_.write(to, {sender, place, tile, batch});
     }
 
-    base::BlockSizes sizes_;
+    lab::BlockSizes sizes_;
     Counts in_counts_;
     Counts out_counts_;
     CallBuffer in_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_puts.hpp - the one-sided calls that `weft bench put-*` times, from rank 0 to the last rank.
 //
-// Idea     A subject fits base::MeasuringSubject. Latency: to and fro, each side waits for the other's
+// Idea     A subject fits lab::MeasuringSubject. Latency: to and fro, each side waits for the other's
 //          flag. Rate and bandwidth: a window of puts that nobody waits for, one quiet, and a signal that
 //          tells the target to look. Ranks between the two only align.
 // Holds    What lands differs from batch to batch, and both ends check it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_subjects.hpp - the calls that `weft bench` times, each with inputs and expected results.
 //
-// Idea     A subject fits base::MeasuringSubject. Expected values are folded rank by rank, a tile at a time, by
-//          what base/sample_elements.hpp says of the type.
+// Idea     A subject fits lab::MeasuringSubject. Expected values are folded rank by rank, a tile at a time, by
+//          what lab/measure/sample_elements.hpp says of the type.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/sample_elements.hpp"
+#include "lab/measure/sample_elements.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::front {
@@ -98,7 +98,7 @@ class DataSubject : public BenchJob {
   protected:
     DataSubject(Team world, const CallOptions& options)
         : BenchJob(world),
-          elements_(base::sample_elements(options.type)),
+          elements_(lab::sample_elements(options.type)),
           options_(options),
           ranks_(static_cast<std::size_t>(world.size())),
           rank_(static_cast<std::size_t>(world.rank())) {}
@@ -117,7 +117,7 @@ class DataSubject : public BenchJob {
         return true;
     }
     /// Over the first `ranks` ranks; none: nothing.
-    void fold(std::byte* to, Rank ranks, base::SampleRange range) const {
+    void fold(std::byte* to, Rank ranks, lab::SampleRange range) const {
         if (ranks == 0) return;
         elements_.write(to, range);
         for (range.rank = 1; range.rank < ranks; ++range.rank) {
@@ -127,7 +127,7 @@ class DataSubject : public BenchJob {
         }
     }
 
-    const base::SampleElements& elements_;
+    const lab::SampleElements& elements_;
     CallOptions options_;
     std::size_t ranks_;
     std::size_t rank_;

@@ -6,7 +6,7 @@
 //          size is a candidate, schedules of the notation among them; limits strike some out, and the
 //          objective or --pareto picks.
 // Holds    Status 1: no candidate keeps the limits.
-// Next     docs/cost.md; plan/cost/cost.hpp.
+// Next     docs/cost.md; lab/cost/cost.hpp.
 #include "front/cli/cost_command.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 namespace weft::front {
 

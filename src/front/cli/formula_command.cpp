@@ -11,7 +11,7 @@
 
 #include "front/cli/cost_command.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
 namespace weft::front {
 

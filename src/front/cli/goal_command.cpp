@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // goal_command.cpp - `weft goal`: what a schedule in GOAL, ours or another's, takes under a model of messages.
 //
-// Next     plan/simulate/goal.hpp; `weft simulate --goal` writes such files.
+// Next     lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +13,8 @@
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "front/cli/simulate_command.hpp"
+#include "lab/simulate/goal.hpp"
 #include "plan/simulate/duration.hpp"
-#include "plan/simulate/goal.hpp"
 
 namespace weft::front {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "plan/cost/parameters.hpp"
+#include "lab/cost/parameters.hpp"
 
 namespace weft::front {
 

@@ -26,11 +26,11 @@
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
+#include "lab/simulate/goal.hpp"
+#include "lab/simulate/timeline.hpp"
 #include "plan/simulate/duration.hpp"
-#include "plan/simulate/goal.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "plan/simulate/stream.hpp"
-#include "plan/simulate/timeline.hpp"
 
 namespace weft::front {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: what is counted from programs is what formulas say where they are exact; fronts and limits are
 // right; parameter files are read or refused with the line. Method: small cases, and brute force.
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
 namespace weft::plan {
 namespace {

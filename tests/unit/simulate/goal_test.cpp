@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs written as GOAL and read again take the time that the engines say and that a person
 // computes; what is no GOAL is refused with the line. Method: hand-computed times, and random schedules.
-#include "plan/simulate/goal.hpp"
+#include "lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
 

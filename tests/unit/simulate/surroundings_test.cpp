@@ -9,8 +9,8 @@
 
 #include "ask.hpp"
 #include "base/random.hpp"
-#include "plan/simulate/event_queue.hpp"
-#include "plan/simulate/timeline.hpp"
+#include "lab/simulate/event_queue.hpp"
+#include "lab/simulate/timeline.hpp"
 
 namespace weft::plan::test {
 namespace {

@@ -9,7 +9,7 @@
 //          Times are in microseconds, energies in microjoules, G in microseconds per byte.
 #include <cmath>
 
-#include "plan/cost/formulas_by_paper.hpp"
+#include "lab/cost/formulas_by_paper.hpp"
 
 namespace weft::plan {
 

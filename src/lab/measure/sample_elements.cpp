@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/sample_elements.hpp"
+#include "lab/measure/sample_elements.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "base/check.hpp"
 #include "weft/elements.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 
 namespace {
 
@@ -182,4 +182,4 @@ const SampleElements& sample_elements(Type type) {
     return kElements[at];
 }
 
-}  // namespace weft::base
+}  // namespace weft::lab

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/cost/formulas_by_paper.hpp"
+#include "lab/cost/formulas_by_paper.hpp"
 
 namespace weft::plan {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace weft::base {
+namespace weft::lab {
 
 /// The middle sample; between two middle ones, their mean.
 [[nodiscard]] double median(std::span<const double> samples);
@@ -40,4 +40,4 @@ struct Bin {
 /// root of two, so that a bin means the same in every histogram. Samples of 0 or less are our own bug.
 [[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
 
-}  // namespace weft::base
+}  // namespace weft::lab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: elements to measure with tell a wrong result from a right one, for every type. Method: inputs of
 // several ranks, folded in both directions; one changed element; spoilt padding.
-#include "base/sample_elements.hpp"
+#include "lab/measure/sample_elements.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/element_types.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 constexpr std::size_t kCount = 50;
@@ -109,4 +109,4 @@ TEST(SampleElements, PaddingDoesNotCount) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::lab

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the calibrator gives a believable time, leaves this process as it was, and says why it
 // cannot run. Method: run it; take processors away; name one that does not exist.
-#include "base/ping_pong.hpp"
+#include "lab/measure/ping_pong.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 cpu_set_t affinity() {
@@ -51,4 +51,4 @@ TEST(PingPong, AProcessorThatDoesNotExistIsReported) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::lab

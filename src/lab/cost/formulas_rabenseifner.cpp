@@ -7,7 +7,7 @@
 //          is given as printed (one message more) and as MPICH does it (two, and one reduction).
 #include <cmath>
 
-#include "plan/cost/formulas_by_paper.hpp"
+#include "lab/cost/formulas_by_paper.hpp"
 
 namespace weft::plan {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the loop counts calls, samples and wrong results as its description says. Method: a subject
 // whose clock advances by what each action is made to cost, and which records what it was asked.
-#include "base/measuring.hpp"
+#include "lab/measure/measuring.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 /// One rank of a job whose other rank needs `slower` times as long for everything timed.
@@ -143,4 +143,4 @@ TEST(Measuring, ACallTakesTimeEvenIfTheClockStandsStill) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::lab

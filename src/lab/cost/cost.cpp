@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 // Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
 #include <unordered_map>
 
-#include "plan/simulate/event_queue.hpp"
+#include "lab/simulate/event_queue.hpp"
 #include "plan/simulate/lanes.hpp"
 
 namespace weft::plan {

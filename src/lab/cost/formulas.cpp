@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
 #include <algorithm>
 #include <boost/math/special_functions/lambert_w.hpp>
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <queue>
 
-#include "plan/cost/formulas_by_paper.hpp"
+#include "lab/cost/formulas_by_paper.hpp"
 
 namespace weft::plan {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/cost/parameters.hpp"
+#include "lab/cost/parameters.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::plan {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "base/check.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 std::vector<double> sorted(std::span<const double> samples) {
@@ -75,4 +75,4 @@ std::vector<Bin> histogram(std::span<const double> samples) {
     return bins;
 }
 
-}  // namespace weft::base
+}  // namespace weft::lab

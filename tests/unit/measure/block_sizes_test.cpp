@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the blocks that calls are measured with hold all elements and have the sizes that the manual says.
 // Method: known sizes; sums for many numbers of elements and blocks.
-#include "base/block_sizes.hpp"
+#include "lab/measure/block_sizes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 std::vector<std::uint64_t> sizes_of(const BlockSizes& sizes) {
@@ -39,4 +39,4 @@ TEST(BlockSizes, HoldAllElementsAndGrow) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::lab

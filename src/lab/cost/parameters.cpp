@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/cost/parameters.hpp"
+#include "lab/cost/parameters.hpp"
 
 #include <array>
 #include <charconv>

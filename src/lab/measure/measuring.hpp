@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 
 /// What is measured, and how the ranks that measure it talk to each other.
 template <class S>
@@ -147,4 +147,4 @@ template <MeasuringSubject S>
     return times_us;
 }
 
-}  // namespace weft::base
+}  // namespace weft::lab

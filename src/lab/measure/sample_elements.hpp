@@ -13,7 +13,7 @@
 
 #include "weft/types.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 
 /// Where inputs are: elements `first` and following of what `rank` contributes to batch `batch`.
 struct SampleRange {
@@ -37,4 +37,4 @@ struct SampleElements {
 /// Of a built-in type.
 [[nodiscard]] const SampleElements& sample_elements(Type type);
 
-}  // namespace weft::base
+}  // namespace weft::lab

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
 namespace weft::plan {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/ping_pong.hpp"
+#include "lab/measure/ping_pong.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 constexpr std::uint32_t kTripsPerBatch = 1000;
@@ -46,7 +46,7 @@ bool await_turn(Shared& shared, std::uint64_t expected) {
         // Acquire: pairs with the release of the other side's turn.
         if (shared.turn.load(std::memory_order_acquire) == expected) return true;
         if (polls % (1U << 10) == 0 &&
-            (shared.stopped.load() || monotonic_ns() > shared.deadline_ns))
+            (shared.stopped.load() || base::monotonic_ns() > shared.deadline_ns))
             return false;
         relax();
     }
@@ -64,12 +64,12 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
     std::uint64_t turn = 0;
     std::uint64_t end_ns = 0;
     for (std::uint32_t batch = 0; batch <= kBatchesMax; ++batch) {
-        const std::uint64_t begin = monotonic_ns();
+        const std::uint64_t begin = base::monotonic_ns();
         for (std::uint32_t trip = 0; trip < kTripsPerBatch; ++trip, turn += 2) {
             shared.turn.store(turn + 1, std::memory_order_release);
             if (!await_turn(shared, turn + 2)) return false;
         }
-        const std::uint64_t now = monotonic_ns();
+        const std::uint64_t now = base::monotonic_ns();
         // The first batch waits for the other child to start and counts for nothing.
         if (batch == 0) {
             end_ns = now + duration_ns;
@@ -105,7 +105,7 @@ bool ended_well(pid_t child) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-Result<void> choose_processors(PingPong& result, const PingPongOptions& options) {
+base::Result<void> choose_processors(PingPong& result, const PingPongOptions& options) {
     std::vector<int> usable;
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -114,23 +114,24 @@ Result<void> choose_processors(PingPong& result, const PingPongOptions& options)
             if (CPU_ISSET(i, &set)) usable.push_back(static_cast<int>(i));
     result.first_processor = options.first_processor;
     result.second_processor = options.second_processor;
-    if (result.first_processor >= 0 && result.second_processor >= 0) return Done{};
+    if (result.first_processor >= 0 && result.second_processor >= 0) return base::Done{};
     if (usable.size() < 2)
-        return fail(Status::environment,
-                    "the ping-pong calibrator needs two processors; this process may use {}",
-                    usable.size());
+        return base::fail(Status::environment,
+                          "the ping-pong calibrator needs two processors; this process may use {}",
+                          usable.size());
     result.first_processor = usable[0];
     result.second_processor = usable[1];
-    return Done{};
+    return base::Done{};
 }
 
-Result<void> run_children(Shared& shared, const PingPong& place, std::uint64_t duration_ns) {
-    shared.deadline_ns = monotonic_ns() + duration_ns + kDeadlineNs;
+base::Result<void> run_children(Shared& shared, const PingPong& place, std::uint64_t duration_ns) {
+    shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
     const pid_t second =
         start_child(shared, place.second_processor, [&] { return answer(shared); });
     const int second_error = errno;
     if (second < 0)
-        return fail(Status::environment, "cannot start a process: {}", std::strerror(second_error));
+        return base::fail(Status::environment, "cannot start a process: {}",
+                          std::strerror(second_error));
     const pid_t first =
         start_child(shared, place.first_processor, [&] { return serve(shared, duration_ns); });
     const int first_error = errno;
@@ -138,29 +139,31 @@ Result<void> run_children(Shared& shared, const PingPong& place, std::uint64_t d
     const bool first_well = first > 0 && ended_well(first);
     const bool second_well = ended_well(second);
     if (first < 0)
-        return fail(Status::environment, "cannot start a process: {}", std::strerror(first_error));
+        return base::fail(Status::environment, "cannot start a process: {}",
+                          std::strerror(first_error));
     if (!first_well || !second_well || shared.batches == 0)
-        return fail(Status::environment,
-                    "the ping-pong calibrator did not finish on processors {} and {}: they cannot "
-                    "be used, or were taken by others for seconds",
-                    place.first_processor, place.second_processor);
-    return Done{};
+        return base::fail(
+            Status::environment,
+            "the ping-pong calibrator did not finish on processors {} and {}: they cannot "
+            "be used, or were taken by others for seconds",
+            place.first_processor, place.second_processor);
+    return base::Done{};
 }
 
 }  // namespace
 
-Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
+base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
     PingPong result;
-    if (const Result<void> chosen = choose_processors(result, options); !chosen)
+    if (const base::Result<void> chosen = choose_processors(result, options); !chosen)
         return chosen.failure();
     void* page =
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
-        return fail(Status::memory, "no shared page for the ping-pong calibrator: {}",
-                    std::strerror(errno));
+        return base::fail(Status::memory, "no shared page for the ping-pong calibrator: {}",
+                          std::strerror(errno));
     auto* shared = new (page) Shared;
     const auto duration_ns = static_cast<std::uint64_t>(std::max(options.seconds, 0.0) * 1e9);
-    const Result<void> ran = run_children(*shared, result, duration_ns);
+    const base::Result<void> ran = run_children(*shared, result, duration_ns);
     if (ran) {
         const Summary summary = summarize(std::span(shared->half_trip_ns, shared->batches));
         result.median_ns = summary.median;
@@ -171,4 +174,4 @@ Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
     return result;
 }
 
-}  // namespace weft::base
+}  // namespace weft::lab

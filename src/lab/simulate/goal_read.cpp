@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plan/simulate/goal.hpp"
+#include "lab/simulate/goal.hpp"
 
 namespace weft::plan {
 

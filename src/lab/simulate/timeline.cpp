@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/simulate/timeline.hpp"
+#include "lab/simulate/timeline.hpp"
 
 #include <fmt/format.h>
 

@@ -13,7 +13,7 @@
 
 #include "base/result.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 
 struct PingPongOptions {
     double seconds = 0.03;     ///< how long to measure
@@ -30,6 +30,6 @@ struct PingPong {
 
 /// Environment failures: fewer than two usable processors, refused system calls, a child that was
 /// held up for seconds.
-[[nodiscard]] Result<PingPong> measure_ping_pong(const PingPongOptions& options = {});
+[[nodiscard]] base::Result<PingPong> measure_ping_pong(const PingPongOptions& options = {});
 
-}  // namespace weft::base
+}  // namespace weft::lab

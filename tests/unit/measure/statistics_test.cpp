@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: medians and percentiles are those of the definition. Method: small cases by hand, larger
 // ones against the definition by counting.
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/random.hpp"
 
-namespace weft::base {
+namespace weft::lab {
 namespace {
 
 TEST(Statistics, MedianIsTheMiddleOrTheMeanOfTwo) {
@@ -27,7 +27,7 @@ TEST(Statistics, SamplesKeepTheirOrder) {
 }
 
 TEST(Statistics, PercentileIsTheSmallestSampleWithEnoughBelow) {
-    Random random(11);
+    base::Random random(11);
     for (std::size_t count = 1; count < 60; ++count) {
         std::vector<double> samples;
         for (std::size_t i = 0; i < count; ++i)
@@ -96,4 +96,4 @@ TEST(Statistics, ASampleOnABorderBelongsAbove) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::lab

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace weft::base {
+namespace weft::lab {
 
 struct BlockSizes {
     std::uint64_t elements = 0;  ///< of all blocks together
@@ -28,4 +28,4 @@ struct BlockSizes {
     }
 };
 
-}  // namespace weft::base
+}  // namespace weft::lab
