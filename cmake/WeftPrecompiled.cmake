@@ -30,6 +30,7 @@ function(weft_precompile target name)
       find_package(GTest REQUIRED)
       weft_precompiled(tests ${WEFT_COMMON_HEADERS} <gtest/gtest.h> <fstream> <sstream>)
       target_link_libraries(weft_precompiled_tests PRIVATE GTest::gtest)
+      target_compile_options(weft_precompiled_tests PRIVATE -fPIE)  # as the programs that reuse it
     endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})

@@ -29,7 +29,7 @@ TEST(SampleElements, DifferByRankAndBatchAndTellAChangedElement) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const SampleElements& elements = sample_elements(static_cast<Type>(i));
         SCOPED_TRACE(name_of(elements.type));
-        EXPECT_EQ(elements.bytes, size_of(elements.type));
+        EXPECT_EQ(elements.bytes, base::size_of(elements.type));
         const auto mine = inputs(elements, 3, 7);
         EXPECT_TRUE(elements.equal(mine.data(), inputs(elements, 3, 7).data(), kCount));
         EXPECT_FALSE(elements.equal(mine.data(), inputs(elements, 4, 7).data(), kCount));
