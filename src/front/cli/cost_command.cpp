@@ -43,7 +43,7 @@ struct CostArguments {
 
 struct Candidate {
     std::string algorithm;
-    plan::Cost cost;
+    lab::Cost cost;
     std::optional<Figures> formula;
 };
 
@@ -53,18 +53,18 @@ constexpr std::size_t kSchedulesMax = 10'000;
 constexpr Rank kRanksMax = 1 << 22;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
-                                const plan::CostParameters& parameters) {
+                                const lab::CostParameters& parameters) {
     const auto stages =
         collectives::generate_stages(question.collective, question.spec, question.request);
     if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
-    plan::Programs programs{.size = question.request.size};
+    lab::Programs programs{.size = question.request.size};
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
         if (stages) return plan::program_of(*stages, rank);
         return generate_one(question, rank);
     };
     const plan::VectorSize size{question.request.elements, question.request.element_bytes};
-    const auto cost = plan::cost_of(programs, size, parameters);
+    const auto cost = lab::cost_of(programs, size, parameters);
     if (!cost) return cost.failure();
     return Candidate{collectives::print(question.spec), *cost, paper_formula(question, parameters)};
 }
@@ -81,7 +81,7 @@ Json to_json(const Figures& figures) {
 
 Json to_json(const Candidate& candidate, const ProgramQuestion& question,
              const std::string& params) {
-    const plan::Cost& cost = candidate.cost;
+    const lab::Cost& cost = candidate.cost;
     Json object{{"algorithm", candidate.algorithm},
                 {"ranks", question.request.size},
                 {"bytes", question.request.elements * question.request.element_bytes},
@@ -122,7 +122,7 @@ class Question {
             return 0;
         }
         const auto best = std::ranges::min_element(*candidates, {}, [this](const Candidate& c) {
-            return std::tuple(plan::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
+            return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
                               c.cost.descriptor_bytes);
         });
         print_one(to_json(*best, *question_, parameters_.name));
@@ -138,7 +138,7 @@ class Question {
         auto parameters = read_parameters(arguments_.params);
         if (!parameters) return parameters.failure();
         parameters_ = *std::move(parameters);
-        const auto objective = plan::parse_objective(arguments_.objective);
+        const auto objective = lab::parse_objective(arguments_.objective);
         if (!objective) return objective.failure().within("--objective");
         objective_ = *objective;
         if (arguments_.descriptor_bytes_max) {
@@ -198,7 +198,7 @@ class Question {
     }
 
     [[nodiscard]] collectives::StageCost stage_cost() const {
-        const plan::MessageModel model(parameters_.wire);
+        const plan::MessageModel model = lab::message_model(parameters_.wire);
         const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
         return {.latency = model.latency + model.receive,
                 .message = model.busy(bytes) + model.combine(bytes, 2)};
@@ -222,16 +222,16 @@ class Question {
         }
     }
 
-    [[nodiscard]] bool keeps_limits(const plan::Cost& cost) const {
+    [[nodiscard]] bool keeps_limits(const lab::Cost& cost) const {
         if (descriptor_bytes_max_ && cost.descriptor_bytes > *descriptor_bytes_max_) return false;
         return !arguments_.energy_uj_max || cost.total_uj <= *arguments_.energy_uj_max;
     }
 
     void print_front(const std::vector<Candidate>& candidates) {
-        std::vector<plan::Cost> costs;
+        std::vector<lab::Cost> costs;
         for (const Candidate& candidate : candidates) costs.push_back(candidate.cost);
         Json front = Json::array();
-        for (const std::size_t i : plan::pareto_front(costs))
+        for (const std::size_t i : lab::pareto_front(costs))
             front.push_back(to_json(candidates[i], *question_, parameters_.name));
         if (arguments_.json) {
             fmt::print("{}\n", Json{{"front", std::move(front)}}.dump());
@@ -257,8 +257,8 @@ class Question {
     }
 
     const CostArguments& arguments_;
-    plan::CostParameters parameters_;
-    plan::Objective objective_ = plan::Objective::time;
+    lab::CostParameters parameters_;
+    lab::Objective objective_ = lab::Objective::time;
     std::optional<std::uint64_t> descriptor_bytes_max_;
     std::optional<ProgramQuestion> question_;
 };

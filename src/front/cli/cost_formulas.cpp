@@ -10,10 +10,10 @@ namespace {
 /// Formulas by shape: stages of so many messages, or a tree.
 class Formulas {
   public:
-    Formulas(const ProgramQuestion& question, const plan::CostParameters& parameters)
+    Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
         : question_(question),
           parameters_(parameters),
-          model_(parameters.wire),
+          model_(lab::message_model(parameters.wire)),
           size_(question.request.size),
           bytes_(question.request.elements * question.request.element_bytes) {}
 
@@ -142,7 +142,7 @@ class Formulas {
     }
 
     const ProgramQuestion& question_;
-    const plan::CostParameters& parameters_;
+    const lab::CostParameters& parameters_;
     plan::MessageModel model_;
     Rank size_;
     std::uint64_t bytes_;
@@ -151,7 +151,7 @@ class Formulas {
 }  // namespace
 
 std::optional<Figures> paper_formula(const ProgramQuestion& question,
-                                     const plan::CostParameters& parameters) {
+                                     const lab::CostParameters& parameters) {
     return Formulas(question, parameters).find();
 }
 

@@ -23,6 +23,6 @@ struct Figures {
 
 /// Nothing if no paper has one for such an algorithm.
 [[nodiscard]] std::optional<Figures> paper_formula(const ProgramQuestion& question,
-                                                   const plan::CostParameters& parameters);
+                                                   const lab::CostParameters& parameters);
 
 }  // namespace weft::front

@@ -20,7 +20,6 @@
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/simulate/duration.hpp"
 #include "run/runtime/plans.hpp"
 
 namespace weft::front {

@@ -25,9 +25,9 @@ struct FormulaArguments {
     bool json = false;
 };
 
-base::Result<plan::FormulaValue> read_value(const std::string& text) {
+base::Result<lab::FormulaValue> read_value(const std::string& text) {
     const std::size_t equals = text.find('=');
-    plan::FormulaValue value{.name = text.substr(0, equals)};
+    lab::FormulaValue value{.name = text.substr(0, equals)};
     const char* const end = text.data() + text.size();
     if (equals == std::string::npos)
         return base::fail(Status::argument, "'{}': expected name=number", text);
@@ -39,10 +39,10 @@ base::Result<plan::FormulaValue> read_value(const std::string& text) {
 
 void list(bool json) {
     Json all = Json::array();
-    for (const plan::Formula& formula : plan::formulas()) {
+    for (const lab::Formula& formula : lab::formulas()) {
         Json arguments = Json::object();
         std::string text;
-        for (const plan::FormulaArgument& argument : formula.arguments) {
+        for (const lab::FormulaArgument& argument : formula.arguments) {
             arguments[std::string(argument.name)] = argument.usual;
             text += fmt::format(" {}={}", argument.name, argument.usual);
         }
@@ -64,13 +64,13 @@ int formula(const FormulaArguments& arguments) {
         list(arguments.json);
         return 0;
     }
-    std::vector<plan::FormulaValue> given;
+    std::vector<lab::FormulaValue> given;
     for (const std::string& text : arguments.values) {
         auto value = read_value(text);
         if (!value) return report_failure(value.failure());
         given.push_back(*std::move(value));
     }
-    const auto results = plan::evaluate_formula(arguments.name, given);
+    const auto results = lab::evaluate_formula(arguments.name, given);
     if (!results) return report_failure(results.failure());
     Json object{{"formula", arguments.name}};
     for (const auto& [name, value] : *results) {

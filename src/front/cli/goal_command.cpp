@@ -14,7 +14,6 @@
 #include "front/cli/program_options.hpp"
 #include "front/cli/simulate_command.hpp"
 #include "lab/simulate/goal.hpp"
-#include "plan/simulate/duration.hpp"
 
 namespace weft::front {
 
@@ -34,11 +33,11 @@ int simulate_file(const GoalArguments& arguments) {
         return report_failure(
             base::fail(Status::argument, "file: {} cannot be read", arguments.file));
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto outcome = plan::simulate_goal(text, plan::MessageModel(*model));
+    const auto outcome = lab::simulate_goal(text, lab::message_model(*model));
     if (!outcome) return report_failure(outcome.failure().within(arguments.file));
     const nlohmann::ordered_json object{
         {"file", arguments.file},
-        {"model", plan::name_of(model->model)},
+        {"model", lab::name_of(model->model)},
         {"makespan_ns", plan::nanoseconds(outcome->makespan)},
         {"earliest_finish_ns", plan::nanoseconds(outcome->earliest_finish)},
         {"messages", outcome->messages},

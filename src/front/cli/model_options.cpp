@@ -7,36 +7,36 @@
 #include <fstream>
 #include <iterator>
 
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
 namespace weft::front {
 
-base::Result<plan::CostParameters> read_parameters(const std::string& name) {
-    for (const plan::CostParameters& named : plan::named_parameters())
+base::Result<lab::CostParameters> read_parameters(const std::string& name) {
+    for (const lab::CostParameters& named : lab::named_parameters())
         if (named.name == name) return named;
     std::ifstream file(name);
     if (!file) {
         std::string known;
-        for (const plan::CostParameters& named : plan::named_parameters())
+        for (const lab::CostParameters& named : lab::named_parameters())
             known += fmt::format("{}{}", known.empty() ? "" : ", ", named.name);
         return base::fail(Status::argument,
                           "--params: '{}' is neither a file that can be read nor one of {}", name,
                           known);
     }
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    auto parameters = plan::parse_parameters(name, text);
+    auto parameters = lab::parse_parameters(name, text);
     if (!parameters) return parameters.failure().within("--params");
     return parameters;
 }
 
-base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) {
+base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {
     if (!arguments.params.empty()) {
         auto set = read_parameters(arguments.params);
         if (!set) return set.failure();
         return set->wire;
     }
-    plan::ModelParameters parameters;
-    const auto model = plan::parse_wire_model(arguments.model);
+    lab::ModelParameters parameters;
+    const auto model = lab::parse_wire_model(arguments.model);
     if (!model) return model.failure().within("--model");
     parameters.model = *model;
     struct Field {
@@ -53,8 +53,8 @@ base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) 
           Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
           Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
           Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
-        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
-                                          : plan::parse_nanoseconds(field.text);
+        const auto value = field.per_byte ? lab::parse_nanoseconds_per_byte(field.text)
+                                          : lab::parse_nanoseconds(field.text);
         if (!value) return value.failure().within(field.name);
         field.value = *value;
     }

@@ -4,7 +4,7 @@
 // Idea     The engine is chosen by what the question has in it; generate_s is the time to make what the
 //          engine reads, simulate_s the time of the engine. Programs of many ranks are generated on
 //          all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work tells
+// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work tells
 //          its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
 #include "front/cli/simulate_command.hpp"
@@ -26,11 +26,13 @@
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
+#include "lab/simulate/duration.hpp"
+#include "lab/simulate/events.hpp"
 #include "lab/simulate/goal.hpp"
+#include "lab/simulate/noise_distributions.hpp"
+#include "lab/simulate/stream.hpp"
 #include "lab/simulate/timeline.hpp"
-#include "plan/simulate/duration.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "plan/simulate/stream.hpp"
 
 namespace weft::front {
 
@@ -66,7 +68,7 @@ base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::stri
         const auto rank =
             base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1});
         if (!rank) return rank.failure();
-        const auto start = plan::parse_nanoseconds(part.substr(colon + 1));
+        const auto start = lab::parse_nanoseconds(part.substr(colon + 1));
         if (!start) return start.failure();
         starts.emplace_back(static_cast<Rank>(*rank), *start);
     }
@@ -88,29 +90,36 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& arguments,
-                                                   const plan::ModelParameters& model, Rank size) {
+/// What is asked, besides the programs.
+struct Conditions {
     plan::Surroundings around;
-    around.model = plan::MessageModel(model);
-    around.network = plan::Network(model.latency);
+    lab::Queueing queueing;
+};
+
+base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
+                                         const lab::ModelParameters& model, Rank size) {
+    Conditions conditions;
+    auto& [around, queueing] = conditions;
+    around.model = lab::message_model(model);
+    queueing.topology = lab::Topology(model.latency);
     if (!arguments.topology.empty()) {
-        auto network = plan::Network::parse(arguments.topology, model.latency, size);
-        if (!network) return network.failure().within("--topology");
-        around.network = *std::move(network);
+        auto topology = lab::Topology::parse(arguments.topology, model.latency, size);
+        if (!topology) return topology.failure().within("--topology");
+        queueing.topology = *std::move(topology);
+        around.network = std::make_shared<lab::Topology>(queueing.topology);
     }
     if (!arguments.noise.empty()) {
-        auto noise = plan::parse_noise(arguments.noise);
+        const auto noise = lab::parse_noise(arguments.noise, arguments.seed);
         if (!noise) return noise.failure().within("--noise");
-        noise->seed = arguments.seed;
-        around.noise = plan::Noise(*noise);
+        around.noise = *noise;
     }
     auto starts = read_skew(arguments.skew, size);
     if (!starts) return starts.failure().within("--skew");
     around.starts = *std::move(starts);
-    around.contention = arguments.contention == "ports"   ? plan::Contention::ports
-                        : arguments.contention == "links" ? plan::Contention::links
-                                                          : plan::Contention::none;
-    return around;
+    queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
+                          : arguments.contention == "links" ? lab::Contention::links
+                                                            : lab::Contention::none;
+    return conditions;
 }
 
 /// Whether `chain` messages one after the other still are a 64-bit number of picoseconds.
@@ -149,8 +158,11 @@ struct Run {
 class Simulation {
   public:
     Simulation(const SimulateArguments& arguments, const ProgramQuestion& question,
-               plan::Surroundings around)
-        : arguments_(arguments), question_(question), around_(std::move(around)) {
+               Conditions conditions)
+        : arguments_(arguments),
+          question_(question),
+          around_(std::move(conditions.around)),
+          queueing_(std::move(conditions.queueing)) {
         size_ = {question.request.elements, question.request.element_bytes};
         around_.progress = [this](double done) { progress_("simulated", done); };
     }
@@ -173,7 +185,10 @@ class Simulation {
         if (by_stages && !stages_)
             return base::fail(Status::unsupported, "--engine {}: {}", engine,
                               stages.failure().text);
-        const bool contended = around_.contention != plan::Contention::none;
+        const bool contended = queueing_.contention != lab::Contention::none;
+        if (contended && engine != "auto" && engine != "events")
+            return base::fail(Status::unsupported,
+                              "--engine {}: only the events engine simulates contention", engine);
         if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
             const auto fits = check_range(around_.model, size_, chain_of(*stages_));
             if (!fits) return fits.failure();
@@ -225,14 +240,14 @@ class Simulation {
         if (!arguments_.timeline.empty())
             trace = [this](const plan::Span& span) { spans_.push_back(span); };
         return timed(by_time ? "events" : "generic", [&] {
-            return by_time ? plan::simulate_events(*parts, around_, trace)
+            return by_time ? lab::simulate_events(*parts, around_, queueing_, trace)
                            : plan::simulate_generic(*parts, around_, trace);
         });
     }
 
     base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool tells) {
         if (stages_)
-            return plan::add_programs(part, *stages_, first, last, [&](Rank rank) {
+            return lab::add_programs(part, *stages_, first, last, [&](Rank rank) {
                 if (tells)
                     progress_("generated", static_cast<double>(rank - first) / (last - first));
             });
@@ -275,6 +290,7 @@ class Simulation {
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
     plan::Surroundings around_;
+    lab::Queueing queueing_;
     plan::VectorSize size_;
     std::optional<plan::Stages> stages_;
     std::vector<plan::Span> spans_;
@@ -282,12 +298,12 @@ class Simulation {
     Progress progress_;
 };
 
-Json to_json(plan::WireModel model, const ProgramQuestion& question, const Run& run) {
+Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
     const plan::Outcome& outcome = run.outcome;
     return {{"algorithm", collectives::print(question.spec)},
             {"ranks", question.request.size},
             {"bytes", question.request.elements * question.request.element_bytes},
-            {"model", plan::name_of(model)},
+            {"model", lab::name_of(model)},
             {"engine", run.engine},
             {"makespan_ns", plan::nanoseconds(outcome.makespan)},
             {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
@@ -302,7 +318,7 @@ base::Result<void> write_timeline(const std::string& path, Rank size,
                                   const std::vector<plan::Span>& spans) {
     const bool json = path.ends_with(".json");
     std::ofstream file(path);
-    file << (json ? plan::timeline_json(size, spans) : plan::timeline_svg(size, spans));
+    file << (json ? lab::timeline_json(size, spans) : lab::timeline_svg(size, spans));
     file.flush();
     if (!file) return base::fail(Status::environment, "--timeline: cannot write {}", path);
     return base::Done{};
@@ -312,8 +328,8 @@ base::Result<void> write_goal(const SimulateArguments& arguments, const ProgramQ
                               const plan::MessageModel& model) {
     const auto programs = generate_all(question);
     if (!programs) return programs.failure();
-    const auto text = plan::to_goal(
-        *programs, {question.request.elements, question.request.element_bytes}, model);
+    const auto text =
+        lab::to_goal(*programs, {question.request.elements, question.request.element_bytes}, model);
     if (!text) return text.failure().within("--goal");
     std::ofstream file(arguments.goal);
     file << *text;
@@ -332,9 +348,9 @@ int simulate(const SimulateArguments& arguments) {
     if (!question) return report_failure(question.failure());
     const auto model = read_model(arguments.model);
     if (!model) return report_failure(model.failure());
-    const auto around = read_surroundings(arguments, *model, question->request.size);
-    if (!around) return report_failure(around.failure());
-    Simulation simulation(arguments, *question, *around);
+    const auto conditions = read_conditions(arguments, *model, question->request.size);
+    if (!conditions) return report_failure(conditions.failure());
+    Simulation simulation(arguments, *question, *conditions);
     const auto run = simulation.run();
     if (!run) return report_failure(run.failure());
     if (!arguments.timeline.empty()) {
@@ -343,7 +359,7 @@ int simulate(const SimulateArguments& arguments) {
         if (!written) return report_failure(written.failure());
     }
     if (!arguments.goal.empty()) {
-        const auto written = write_goal(arguments, *question, around->model);
+        const auto written = write_goal(arguments, *question, conditions->around.model);
         if (!written) return report_failure(written.failure());
     }
     const Json object = to_json(model->model, *question, *run);

@@ -9,7 +9,7 @@
 
 #include "plan/schedule/stage_steps.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -28,7 +28,7 @@ class CountSink {
         cost.bytes = bytes_;
     }
 
-    void payload(const Block& block) {
+    void payload(const plan::Block& block) {
         payload_bytes_ =
             partition_.size(block.first + block.advance * segment_, block.count) * element_bytes_;
     }
@@ -44,10 +44,10 @@ class CountSink {
     void wait(Rank /*count*/, const auto& /*peer_of*/, std::uint32_t /*number*/,
               std::uint8_t /*flags*/) {}
     void flush() {}
-    void operand(const Block& /*block*/) {}
-    void slots(const Block& /*block*/, Rank /*count*/) {}
-    void combine(const Block& /*target*/) {}
-    void copy(const Block& /*target*/, const Block& /*source*/) {}
+    void operand(const plan::Block& /*block*/) {}
+    void slots(const plan::Block& /*block*/, Rank /*count*/) {}
+    void combine(const plan::Block& /*target*/) {}
+    void copy(const plan::Block& /*target*/, const plan::Block& /*source*/) {}
     void begin_loop() { segment_ = 0; }
     bool next_segment() {
         segment_ = segment_ + 1 < segments_ ? segment_ + 1 : 0;
@@ -55,7 +55,7 @@ class CountSink {
     }
 
   private:
-    Partition partition_;
+    plan::Partition partition_;
     std::uint64_t element_bytes_;
     std::uint32_t segments_;
     std::uint32_t segment_ = 0;
@@ -65,13 +65,14 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< of the rank
 };
 
-base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Surroundings& around) {
-    auto outcome = simulate_folded(stages, size, around);
-    if (!outcome) outcome = simulate_structured(stages, size, around);
+base::Result<Cost> count(const Stages& stages, const VectorSize& size,
+                         const plan::Surroundings& around) {
+    auto outcome = plan::simulate_folded(stages, size, around);
+    if (!outcome) outcome = plan::simulate_structured(stages, size, around);
     if (!outcome) return outcome.failure();
     Cost cost{.time = outcome->makespan};
     CountSink sink(stages, size);
-    StageSteps steps(stages, sink);
+    plan::StageSteps steps(stages, sink);
     for (Rank rank = 0; rank < stages.size(); ++rank) {
         sink.begin();
         steps.write(rank);
@@ -82,20 +83,20 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size, const Sur
 }
 
 base::Result<Cost> count(const Programs& programs, const VectorSize& size,
-                         const Surroundings& around) {
+                         const plan::Surroundings& around) {
     Cost cost;
-    ImagePart part(around.model, size);
+    plan::ImagePart part(around.model, size);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
         if (auto added = part.add(*program); !added) return added.failure();
         cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
-        for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
+        plan::for_each_message(*program, size, [&](Rank, std::uint64_t bytes) {
             ++cost.messages;
             cost.bytes += bytes;
         });
     }
-    const auto outcome = simulate_generic({&part, 1}, around);
+    const auto outcome = plan::simulate_generic({&part, 1}, around);
     if (!outcome) return outcome.failure();
     cost.time = outcome->makespan;
     return cost;
@@ -105,9 +106,8 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
 
 base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                            const CostParameters& parameters) {
-    Surroundings around;
-    around.model = MessageModel(parameters.wire);
-    around.network = Network(parameters.wire.latency);
+    plan::Surroundings around;
+    around.model = message_model(parameters.wire);
     auto counted = programs.stages != nullptr ? count(*programs.stages, size, around)
                                               : count(programs, size, around);
     if (!counted) return counted;
@@ -162,4 +162,4 @@ std::vector<std::size_t> pareto_front(std::span<const Cost> costs) {
     return front;
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

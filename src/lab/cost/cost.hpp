@@ -14,7 +14,12 @@
 #include "lab/cost/parameters.hpp"
 #include "plan/simulate/simulate.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
+
+using plan::Program;
+using plan::Stages;
+using plan::Time;
+using plan::VectorSize;
 
 /// The programs of a call, however they come.
 struct Programs {
@@ -48,4 +53,4 @@ enum class Objective : std::uint8_t { time, energy, memory, edp };
 /// index. Of equal ones the first.
 [[nodiscard]] std::vector<std::size_t> pareto_front(std::span<const Cost> costs);
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -10,7 +10,7 @@
 
 #include "lab/cost/formulas_by_paper.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -103,4 +103,4 @@ base::Result<FormulaResults> evaluate_formula(std::string_view name,
     return formula->evaluate(values);
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

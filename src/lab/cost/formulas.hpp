@@ -17,7 +17,7 @@
 
 #include "base/result.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 struct FormulaArgument {
     std::string_view name;
@@ -53,4 +53,4 @@ struct FormulaValue {
 /// it is not a number for small ratios.
 [[nodiscard]] double messages_optimal(double ratio, double scale);
 
-}  // namespace weft::plan
+}  // namespace weft::lab

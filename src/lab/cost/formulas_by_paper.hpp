@@ -6,7 +6,7 @@
 
 #include "lab/cost/formulas.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 void add_rabenseifner(std::vector<Formula>& table);
 void add_kolmakov(std::vector<Formula>& table);
@@ -24,4 +24,4 @@ void add_hoefler(std::vector<Formula>& table);
     return steps;
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

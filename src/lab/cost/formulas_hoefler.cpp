@@ -11,7 +11,7 @@
 
 #include "lab/cost/formulas_by_paper.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -157,4 +157,4 @@ void add_hoefler(std::vector<Formula>& table) {
                      &butterfly_personalised});
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -11,7 +11,7 @@
 
 #include "lab/cost/formulas_by_paper.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -87,4 +87,4 @@ void add_kolmakov(std::vector<Formula>& table) {
          &cyclic});
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

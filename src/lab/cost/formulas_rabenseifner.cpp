@@ -9,7 +9,7 @@
 
 #include "lab/cost/formulas_by_paper.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -77,4 +77,4 @@ void add_rabenseifner(std::vector<Formula>& table) {
     table.push_back({"ring", "pairwise exchange, then a ring", source, arguments, &ring});
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

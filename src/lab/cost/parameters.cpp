@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/units.hpp"
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -98,4 +98,4 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
     return parameters;
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "plan/simulate/model.hpp"
+#include "lab/simulate/wire_model.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 struct CostParameters {
     std::string name;
@@ -35,4 +35,4 @@ struct CostParameters {
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 
-}  // namespace weft::plan
+}  // namespace weft::lab

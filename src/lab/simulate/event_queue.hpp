@@ -16,7 +16,9 @@
 
 #include "plan/simulate/model.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
+
+using plan::Time;
 
 struct Event {
     Time time = 0;
@@ -63,4 +65,4 @@ class EventQueue {
     std::size_t size_ = 0;
 };
 
-}  // namespace weft::plan
+}  // namespace weft::lab

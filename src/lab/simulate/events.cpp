@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// events.cpp - the engine that goes by time: arrivals, and messages that queue for ports and links.
+// events.cpp - a queue of arrivals, and of messages that enter ports and links.
 //
 // Idea     A lane runs ahead until it misses something; its messages become events. Without contention
 //          an event is an arrival. With it, a message takes its links one after the other: it enters a
 //          link when the link is free and holds it for as long as its bytes take there; the latency
-//          is added at the end (cut-through). Links are named by the network and numbered as they
+//          is added at the end (cut-through). Links are named by the topology and numbered as they
 //          come into use.
 // Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
+#include "lab/simulate/events.hpp"
+
 #include <unordered_map>
 
 #include "lab/simulate/event_queue.hpp"
 #include "plan/simulate/lanes.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
+
+using plan::Departure;
 
 /// Messages under way, and when each link is free again.
 class Traffic {
   public:
-    Traffic(const Surroundings& surroundings) : around_(surroundings) {}
+    explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
 
     /// A message that leaves; its first event.
     [[nodiscard]] Event enter(const Departure& departure) {
@@ -34,11 +38,11 @@ class Traffic {
         Flight& flight = flights_[id];
         flight.departure = departure;
         flight.links.clear();
-        if (around_.contention == Contention::links) {
-            around_.network.route(departure.source, departure.target, flight.links);
+        if (queueing_.contention == Contention::links) {
+            queueing_.topology.route(departure.source, departure.target, flight.links);
         } else {
-            const std::uint64_t out = around_.network.port(departure.source, true);
-            const std::uint64_t in = around_.network.port(departure.target, false);
+            const std::uint64_t out = queueing_.topology.port(departure.source, true);
+            const std::uint64_t in = queueing_.topology.port(departure.target, false);
             flight.links = {out, in};
         }
         return {departure.left, id, 0};
@@ -71,7 +75,7 @@ class Traffic {
         Departure departure;
         std::vector<std::uint64_t> links;
     };
-    const Surroundings& around_;
+    const Queueing& queueing_;
     std::vector<Flight> flights_;
     std::vector<std::uint32_t> free_;
     std::unordered_map<std::uint64_t, Time> links_;
@@ -79,15 +83,16 @@ class Traffic {
 
 }  // namespace
 
-base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
-                                      const Surroundings& surroundings, const Trace& trace) {
-    const bool contended = surroundings.contention != Contention::none;
+base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
+                                            const plan::Surroundings& surroundings,
+                                            const Queueing& queueing, const plan::Trace& trace) {
+    const bool contended = queueing.contention != Contention::none;
     if (contended && surroundings.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
-    Lanes lanes(parts, surroundings, trace);
+    plan::Lanes lanes(parts, surroundings, trace);
     lanes.watch();
-    Traffic traffic(surroundings);
+    Traffic traffic(queueing);
     EventQueue queue;
     std::vector<std::uint32_t> ready;
     const auto run = [&](std::uint32_t lane) {
@@ -132,9 +137,9 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
         else
             queue.push(step.next);
     }
-    base::Result<Outcome> outcome = lanes.outcome();
+    base::Result<plan::Outcome> outcome = lanes.outcome();
     if (outcome) outcome->events = events;
     return outcome;
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

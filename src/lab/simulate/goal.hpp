@@ -20,7 +20,13 @@
 #include "plan/simulate/image.hpp"
 #include "plan/simulate/simulate.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
+
+using plan::MessageModel;
+using plan::Outcome;
+using plan::Program;
+using plan::Time;
+using plan::VectorSize;
 
 /// The programs of all ranks, in order, for vectors of that size. The model says what reductions take.
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
@@ -30,4 +36,4 @@ namespace weft::plan {
 /// 0) and simulates it. A failure names the line, or the rank that waits for ever.
 [[nodiscard]] base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model);
 
-}  // namespace weft::plan
+}  // namespace weft::lab

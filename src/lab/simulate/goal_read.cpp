@@ -17,14 +17,14 @@
 
 #include "lab/simulate/goal.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
 struct GoalOperation {
     enum class Kind : std::uint8_t { calc, send, receive } kind = Kind::calc;
     Rank rank = 0;
-    Rank peer = kNoRank;
+    Rank peer = plan::kNoRank;
     std::uint64_t amount = 0;  ///< nanoseconds or bytes
     std::uint64_t tag = 0;
     std::uint32_t requires_left = 0;
@@ -50,7 +50,7 @@ class Reader {
                 return done.failure().within(fmt::format("line {}", line_));
         }
         if (goal_.ranks == 0) return base::fail(Status::argument, "num_ranks is missing");
-        if (rank_ != kNoRank)
+        if (rank_ != plan::kNoRank)
             return base::fail(Status::argument, "line {}: rank {} is not closed", line_, rank_);
         return std::move(goal_);
     }
@@ -86,17 +86,18 @@ class Reader {
             const auto rank =
                 number(1, static_cast<std::uint64_t>(std::max<std::int64_t>(goal_.ranks - 1, 0)));
             if (!rank) return rank.failure();
-            if (words_.size() != 3 || words_[2] != "{" || goal_.ranks == 0 || rank_ != kNoRank)
+            if (words_.size() != 3 || words_[2] != "{" || goal_.ranks == 0 ||
+                rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' behind num_ranks");
             rank_ = static_cast<Rank>(*rank);
             labels_.clear();
             return {};
         }
         if (words_[0] == "}") {
-            rank_ = kNoRank;
+            rank_ = plan::kNoRank;
             return {};
         }
-        if (rank_ == kNoRank)
+        if (rank_ == plan::kNoRank)
             return base::fail(Status::argument, "'{}' stands outside of ranks", words_[0]);
         if (words_.size() == 3 && words_[1] == "requires") return read_requires();
         return read_operation();
@@ -175,7 +176,7 @@ class Reader {
     std::string_view text_;
     std::vector<std::string_view> words_;
     std::size_t line_ = 0;
-    Rank rank_ = kNoRank;
+    Rank rank_ = plan::kNoRank;
     std::map<std::string_view, std::uint32_t> labels_;  ///< of the open rank
     GoalText goal_;
 };
@@ -200,7 +201,7 @@ class GoalRun {
                 return base::fail(Status::argument, "rank {} waits for what nobody sends",
                                   operation.rank);
         }
-        for (const Clock& clock : clocks_) {
+        for (const plan::Clock& clock : clocks_) {
             outcome.makespan = std::max(outcome.makespan, clock.now);
             outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
         }
@@ -243,10 +244,10 @@ class GoalRun {
     }
 
     void execute(GoalOperation& operation, Time possible) {
-        Clock& clock = clocks_[static_cast<std::size_t>(operation.rank)];
+        plan::Clock& clock = clocks_[static_cast<std::size_t>(operation.rank)];
         clock.now = std::max(clock.now, possible);
         if (operation.kind == GoalOperation::Kind::calc)
-            clock.now += static_cast<Time>(operation.amount) * kPicosecondsPerNanosecond;
+            clock.now += static_cast<Time>(operation.amount) * plan::kPicosecondsPerNanosecond;
         else if (operation.kind == GoalOperation::Kind::send)
             arrive(operation, clock.send(model_, model_.busy(operation.amount), model_.latency));
         else
@@ -261,7 +262,7 @@ class GoalRun {
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<Clock> clocks_;
+    std::vector<plan::Clock> clocks_;
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     std::map<Edge, std::deque<Time>> arrived_;
     std::map<Edge, std::deque<std::uint32_t>> waiting_;
@@ -276,4 +277,4 @@ base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& m
     return GoalRun(*std::move(goal), model).run();
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -13,7 +13,7 @@
 
 #include "lab/simulate/goal.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -29,12 +29,12 @@ class RankWriter {
 
     base::Result<void> write() {
         fmt::format_to(std::back_inserter(text_), "rank {} {{\n", program_.rank);
-        for (const Lane& lane : program_.lanes) {
+        for (const plan::Lane& lane : program_.lanes) {
             last_.clear();
             next_.clear();
-            for_each_happening(program_, lane, size_, [&](const Happening& happening) {
+            plan::for_each_happening(program_, lane, size_, [&](const plan::Happening& happening) {
                 if (failure_) return;
-                if (happening.kind == StepKind::publish || happening.published)
+                if (happening.kind == plan::StepKind::publish || happening.published)
                     failure_ = base::fail(Status::unsupported,
                                           "rank {}: GOAL has no published cells", program_.rank);
                 else
@@ -47,18 +47,18 @@ class RankWriter {
     }
 
   private:
-    void add(const Happening& happening) {
+    void add(const plan::Happening& happening) {
         // Receptions that stand next to each other require the same, so the first one settles.
-        const bool receives = happening.kind == StepKind::wait;
+        const bool receives = happening.kind == plan::StepKind::wait;
         if (!receives || !receiving_) settle();
         receiving_ = receives;
-        if (!receives && !happening.message && happening.kind != StepKind::reduce) return;
+        if (!receives && !happening.message && happening.kind != plan::StepKind::reduce) return;
         const auto out = std::back_inserter(text_);
         fmt::format_to(out, "  l{}: ", ++label_);
         if (receives)
             fmt::format_to(out, "recv {}b from {} tag {}\n", bytes_for(happening), happening.peer,
                            happening.key);
-        else if (happening.kind == StepKind::reduce)
+        else if (happening.kind == plan::StepKind::reduce)
             fmt::format_to(out, "calc {}\n", nanoseconds_of(happening));
         else
             fmt::format_to(out, "send {}b to {} tag {}\n", happening.bytes, happening.peer,
@@ -69,13 +69,13 @@ class RankWriter {
     }
 
     /// Nothing if nobody sends it: the text is written, and whoever reads it will tell.
-    [[nodiscard]] std::uint64_t bytes_for(const Happening& wait) const {
+    [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
         const auto sent = sizes_.find({wait.peer, program_.rank, wait.key});
         return sent == sizes_.end() ? 0 : sent->second;
     }
-    [[nodiscard]] Time nanoseconds_of(const Happening& reduction) const {
+    [[nodiscard]] Time nanoseconds_of(const plan::Happening& reduction) const {
         const Time time = model_.combine(reduction.bytes, reduction.operands);
-        return (time + kPicosecondsPerNanosecond / 2) / kPicosecondsPerNanosecond;
+        return (time + plan::kPicosecondsPerNanosecond / 2) / plan::kPicosecondsPerNanosecond;
     }
 
     /// What comes now requires what was written since the last call.
@@ -103,8 +103,8 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Vecto
                                   const MessageModel& model) {
     Sizes sizes;
     for (const Program& program : programs) {
-        for (const Lane& lane : program.lanes)
-            for_each_happening(program, lane, size, [&](const Happening& happening) {
+        for (const plan::Lane& lane : program.lanes)
+            plan::for_each_happening(program, lane, size, [&](const plan::Happening& happening) {
                 if (happening.message)
                     sizes[{program.rank, happening.peer, happening.key}] = happening.bytes;
             });
@@ -118,4 +118,4 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Vecto
     return text;
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

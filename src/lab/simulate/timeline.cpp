@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "plan/simulate/duration.hpp"
+#include "plan/simulate/model.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -64,7 +64,7 @@ class Picture {
                 "stroke=\"#88aa66\" stroke-width=\"0.7\"><title>{} to {}: {} to {} ns</title>"
                 "</line>\n",
                 x(span.begin), y(span.rank), x(span.end), y(span.peer), span.rank, span.peer,
-                nanoseconds(span.begin), nanoseconds(span.end));
+                plan::nanoseconds(span.begin), plan::nanoseconds(span.end));
             return;
         }
         const double height = span.kind == Span::Kind::receive ? 2 : 10;
@@ -72,8 +72,8 @@ class Picture {
             "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\">"
             "<title>rank {} {}: {} to {} ns</title></rect>\n",
             x(span.begin), y(span.rank) - height / 2, x(span.end) - x(span.begin), height,
-            colour_of(span.kind), span.rank, name_of(span.kind), nanoseconds(span.begin),
-            nanoseconds(span.end));
+            colour_of(span.kind), span.rank, name_of(span.kind), plan::nanoseconds(span.begin),
+            plan::nanoseconds(span.end));
     }
 
     std::string finish() && {
@@ -82,7 +82,7 @@ class Picture {
               base, kLeft + kWidth);
         for (int tick = 0; tick <= 10; ++tick)
             print("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.1f}</text>\n",
-                  kLeft + kWidth * tick / 10, base + 14, nanoseconds(end_) * tick / 10);
+                  kLeft + kWidth * tick / 10, base + 14, plan::nanoseconds(end_) * tick / 10);
         print("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">ns</text>\n</svg>\n",
               kLeft + kWidth / 2, base + 28);
         return std::move(text_);
@@ -124,11 +124,11 @@ std::string timeline_json(Rank ranks, std::span<const Span> spans) {
         fmt::format_to(
             std::back_inserter(text),
             "{}{{\"rank\":{},\"kind\":\"{}\",\"peer\":{},\"begin_ns\":{},\"end_ns\":{}}}",
-            separator, span.rank, name_of(span.kind), span.peer, nanoseconds(span.begin),
-            nanoseconds(span.end));
+            separator, span.rank, name_of(span.kind), span.peer, plan::nanoseconds(span.begin),
+            plan::nanoseconds(span.end));
         separator = ",\n";
     }
     return text + "\n]}\n";
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -10,10 +10,13 @@
 
 #include "plan/simulate/simulate.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
+
+using plan::Span;
+using plan::Time;
 
 [[nodiscard]] std::string timeline_svg(Rank ranks, std::span<const Span> spans);
 /// {"ranks":N,"spans":[{"rank","kind","peer","begin_ns","end_ns"}]}; peer is -1 where there is none.
 [[nodiscard]] std::string timeline_json(Rank ranks, std::span<const Span> spans);
 
-}  // namespace weft::plan
+}  // namespace weft::lab

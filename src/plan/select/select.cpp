@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "plan/simulate/duration.hpp"
+#include "plan/simulate/model.hpp"
 
 namespace weft::plan {
 

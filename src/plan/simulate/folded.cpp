@@ -420,10 +420,7 @@ class Folded {
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the folded engine knows no contention");
-    if (!surroundings.noise.silent() || !surroundings.starts.empty() ||
-        !surroundings.network.uniform())
+    if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology make ranks differ: they do not fold");
     return Folded(stages, size, surroundings).run();

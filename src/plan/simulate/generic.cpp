@@ -49,8 +49,6 @@ class Sweeps {
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                        const Surroundings& surroundings, const Trace& trace) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the generic engine knows no contention");
     Lanes lanes(parts, surroundings, trace);
     std::uint64_t receptions = 0;
     for (const ImagePart& part : parts) receptions += part.pieces().rows().size();

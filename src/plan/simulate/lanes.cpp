@@ -29,7 +29,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
       ranks_(ranks_of(parts)),
       arrivals_(ranks_, keys_of(parts)),
       plain_(!surroundings.model.blocking && surroundings.model.takes_no_time_to_receive() &&
-             surroundings.network.uniform() && !trace && arrivals_.dense()) {
+             surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     const bool several = lanes != static_cast<std::size_t>(ranks_);

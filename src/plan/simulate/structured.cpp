@@ -27,7 +27,7 @@ class Structured {
             send_free_.resize(ranks, 0);
             receive_free_.resize(ranks, 0);
         }
-        if (!around_.noise.silent()) waits_.resize(ranks, 0);
+        if (!around_.noise.is_none()) waits_.resize(ranks, 0);
         ranks_of_.resize(stages.numberings.size());
     }
 
@@ -91,7 +91,7 @@ class Structured {
         const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
         const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
                            exchange.remainders == kNoRemainders;
-        if (!whole || !around_.network.uniform() || !around_.model.takes_no_time_to_receive()) {
+        if (!whole || !around_.uniform() || !around_.model.takes_no_time_to_receive()) {
             pass_groups(exchange, costs, ranks);
             return;
         }
@@ -163,12 +163,12 @@ class Structured {
                     rider_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             meet.clocks.clear();
             for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
-            if (around_.network.uniform()) {
+            if (around_.uniform()) {
                 meet.run(costs, [&](Rank, Rank) { return costs.latency; });
             } else {
                 meet.run(costs, [&](Rank from, Rank to) {
-                    return around_.network.latency(group_ranks[static_cast<std::size_t>(from)],
-                                                   group_ranks[static_cast<std::size_t>(to)]);
+                    return around_.network->latency(group_ranks[static_cast<std::size_t>(from)],
+                                                    group_ranks[static_cast<std::size_t>(to)]);
                 });
             }
             for (std::size_t i = 0; i < group_ranks.size(); ++i) {
@@ -194,7 +194,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i)
             row_[static_cast<std::size_t>(i)] = StageCosts::start(clock_of(rank_of(i)));
         const bool simple =
-            around_.network.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
+            around_.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
             turn(shift, costs, ahead);
         } else {
@@ -203,9 +203,9 @@ class Structured {
                 arrivals.clear();
                 for (Rank j = 1; j <= ahead; ++j) {
                     const std::int64_t from = (i - j * shift.reach + size) % size;
-                    const Time latency = around_.network.uniform()
+                    const Time latency = around_.uniform()
                                              ? costs.latency
-                                             : around_.network.latency(rank_of(from), rank_of(i));
+                                             : around_.network->latency(rank_of(from), rank_of(i));
                     arrivals.push_back(costs.left(row_[static_cast<std::size_t>(from)], j) +
                                        latency);
                 }
@@ -260,9 +260,7 @@ class Structured {
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the structured engine knows no contention");
-    if (surroundings.model.blocking && !surroundings.network.uniform())
+    if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");
     return Structured(stages, size, surroundings).run();

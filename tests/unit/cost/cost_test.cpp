@@ -15,8 +15,10 @@
 #include "collectives/registry.hpp"
 #include "lab/cost/formulas.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 namespace {
+
+using plan::VectorSize;
 
 CostParameters infiniband() {
     return named_parameters().front();
@@ -196,7 +198,7 @@ TEST(Parameters, AreReadFromLines) {
              {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: stands twice"},
              {"speed 3", "line 1: speed: there is no such key"},
              {"\n\nbyte_pj -1", "line 3: byte_pj: '-1'"},
-             {"model quick", "not a model"},
+             {"model quick", "unknown model"},
              {"static_w", "static_w: ''"}}) {
         const auto refused = parse_parameters("mine", text);
         ASSERT_FALSE(refused.ok()) << text;
@@ -222,4 +224,4 @@ TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::lab

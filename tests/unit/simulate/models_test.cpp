@@ -4,15 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
 Surroundings with(const ModelParameters& parameters) {
     Surroundings around;
-    around.model = MessageModel(parameters);
-    around.network = Network(parameters.latency);
+    around.model = message_model(parameters);
     return around;
 }
 
@@ -162,4 +161,4 @@ TEST(Duration, ReadsDigitsAsTheyStand) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/simulate/network.hpp"
+#include "lab/simulate/topology.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 
 #include "base/units.hpp"
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -32,45 +32,37 @@ base::Result<std::vector<Rank>> parse_dims(std::string_view text) {
 
 }  // namespace
 
-base::Result<Network> Network::parse(std::string_view text, Time latency, Rank ranks) {
-    Network network(latency);
+base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank ranks) {
+    Topology topology(latency);
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     if (name == "two-level")
-        network.kind_ = Kind::two_level;
+        topology.kind_ = Kind::two_level;
     else if (name == "fat-tree")
-        network.kind_ = Kind::fat_tree;
+        topology.kind_ = Kind::fat_tree;
     else if (name == "dragonfly")
-        network.kind_ = Kind::dragonfly;
+        topology.kind_ = Kind::dragonfly;
     else if (name == "torus")
-        network.kind_ = Kind::torus;
+        topology.kind_ = Kind::torus;
     else
-        return base::fail(
-            Status::argument,
-            "'{}' is not a topology; expected two-level, fat-tree, dragonfly or torus", name);
+        return base::fail(Status::argument,
+                          "unknown topology '{}'; expected two-level, fat-tree, dragonfly or torus",
+                          name);
     if (colon != std::string_view::npos) {
         for (const std::string_view part : base::split_list(text.substr(colon + 1))) {
             const std::size_t equals = part.find('=');
             if (equals == std::string_view::npos)
                 return base::fail(Status::argument, "'{}': expected key=value", part);
             const std::string_view key = part.substr(0, equals);
-            if (auto set = network.set(key, part.substr(equals + 1)); !set)
+            if (auto set = topology.set(key, part.substr(equals + 1)); !set)
                 return set.failure().within(key);
         }
     }
-    if (auto complete = network.complete(ranks); !complete) return complete.failure().within(name);
-    return network;
+    if (auto complete = topology.complete(ranks); !complete) return complete.failure().within(name);
+    return topology;
 }
 
-Network Network::of_nodes(std::vector<Rank> node_of, Time near, Time far) {
-    Network network(far);
-    network.kind_ = Kind::nodes;
-    network.near_ = near;
-    network.node_of_ = std::move(node_of);
-    return network;
-}
-
-base::Result<void> Network::set(std::string_view key, std::string_view value) {
+base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     const auto keep_count = [value](Rank& field) -> base::Result<void> {
         const auto count = parse_rank_count(value);
         if (!count) return count.failure();
@@ -96,19 +88,19 @@ base::Result<void> Network::set(std::string_view key, std::string_view value) {
         dims_ = *std::move(dims);
         return base::Done{};
     }
-    return base::fail(Status::argument, "this topology has no such parameter");
+    return base::fail(Status::argument, "no such parameter of this topology");
 }
 
-base::Result<void> Network::complete(Rank ranks) {
+base::Result<void> Topology::complete(Rank ranks) {
     const Rank nodes = (ranks - 1) / ranks_per_node_ + 1;
     if (kind_ == Kind::fat_tree && radix_ < 2)
-        return base::fail(Status::argument, "radix=K of at least 2 is needed");
+        return base::fail(Status::argument, "requires radix=K, at least 2");
     if (kind_ == Kind::dragonfly && routers_ < 1)
-        return base::fail(Status::argument, "routers=A is needed");
+        return base::fail(Status::argument, "requires routers=A");
     if (kind_ == Kind::two_level && ranks_per_node_ == 1 && near_ == latency_)
-        return base::fail(Status::argument, "ranks=R is needed");
+        return base::fail(Status::argument, "requires ranks=R");
     if (kind_ != Kind::torus) return base::Done{};
-    if (dims_.empty()) return base::fail(Status::argument, "dims, as in 4x4x2, are needed");
+    if (dims_.empty()) return base::fail(Status::argument, "requires dims, as in 4x4x2");
     std::int64_t places = 1;
     for (const Rank dim : dims_)
         places = std::min<std::int64_t>(places * dim, std::numeric_limits<Rank>::max());
@@ -119,7 +111,7 @@ base::Result<void> Network::complete(Rank ranks) {
 }
 
 /// Levels to climb until both are below one switch.
-int Network::tree_levels(Rank a, Rank b) const {
+int Topology::tree_levels(Rank a, Rank b) const {
     int levels = 0;
     while (a != b) {
         a /= radix_;
@@ -129,11 +121,10 @@ int Network::tree_levels(Rank a, Rank b) const {
     return levels;
 }
 
-Time Network::between_nodes(Rank a, Rank b) const {
+Time Topology::between_nodes(Rank a, Rank b) const {
     switch (kind_) {
         case Kind::uniform:
         case Kind::two_level:
-        case Kind::nodes:
             return 0;
         case Kind::fat_tree:
             return 2 * tree_levels(a, b) * hop_;
@@ -153,8 +144,8 @@ Time Network::between_nodes(Rank a, Rank b) const {
         case Kind::torus: {
             Time hops = 0;
             for (const Rank dim : dims_) {
-                const Rank apart = std::abs(a % dim - b % dim);
-                hops += std::min(apart, dim - apart);
+                const Rank distance = std::abs(a % dim - b % dim);
+                hops += std::min(distance, dim - distance);
                 a /= dim;
                 b /= dim;
             }
@@ -164,14 +155,14 @@ Time Network::between_nodes(Rank a, Rank b) const {
     return 0;
 }
 
-Time Network::latency(Rank source, Rank target) const {
+Time Topology::latency(Rank source, Rank target) const {
     if (kind_ == Kind::uniform) return latency_;
     const Rank a = node(source);
     const Rank b = node(target);
     return a == b ? near_ : latency_ + between_nodes(a, b);
 }
 
-void Network::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const {
+void Topology::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const {
     std::int64_t unit = 1;
     for (std::size_t d = 0; d < dims_.size(); ++d) {
         const Rank dim = dims_[d];
@@ -189,10 +180,10 @@ void Network::torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) con
     }
 }
 
-void Network::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
+void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links) const {
     const Rank a = node(source);
     const Rank b = node(target);
-    if (a == b && !uniform()) return;  // over the node's memory
+    if (a == b && kind_ != Kind::uniform) return;  // over the node's memory
     links.push_back(port(source, true));
     const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
     if (kind_ == Kind::fat_tree) {
@@ -230,4 +221,4 @@ void Network::route(Rank source, Rank target, std::vector<std::uint64_t>& links)
     links.push_back(port(target, false));
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

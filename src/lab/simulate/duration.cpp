@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
 namespace {
 
@@ -13,33 +13,33 @@ base::Result<std::int64_t> parse_decimal(std::string_view text, int digits,
                           text);
     };
     std::int64_t value = 0;
-    int behind = -1;  // digits behind the point so far
+    int fraction = -1;  // digits after the point so far
     bool any = false;
     for (const char c : text) {
         if (c == '.') {
-            if (behind >= 0) return refuse();
-            behind = 0;
+            if (fraction >= 0) return refuse();
+            fraction = 0;
             continue;
         }
         if (c < '0' || c > '9') return refuse();
         any = true;
-        if (behind >= 0 && ++behind > digits) {
+        if (fraction >= 0 && ++fraction > digits) {
             if (c == '0') continue;
-            return base::fail(Status::argument, "'{}' has more than {} digits behind the point",
+            return base::fail(Status::argument, "'{}' has more than {} digits after the point",
                               text, digits);
         }
         value = value * 10 + (c - '0');
-        if (behind < 0 && value > whole_max)
+        if (fraction < 0 && value > whole_max)
             return base::fail(Status::argument, "'{}' is more than {}", text, whole_max);
     }
     if (!any) return refuse();
-    for (int i = behind < 0 ? 0 : behind; i < digits; ++i) value *= 10;
+    for (int i = fraction < 0 ? 0 : fraction; i < digits; ++i) value *= 10;
     return value;
 }
 
 }  // namespace
 
-base::Result<Time> parse_nanoseconds(std::string_view text) {
+base::Result<plan::Time> parse_nanoseconds(std::string_view text) {
     return parse_decimal(text, 3, 1'000'000'000);
 }
 
@@ -47,4 +47,4 @@ base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text) {
     return parse_decimal(text, 6, 1'000'000);
 }
 
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -11,11 +11,11 @@
 #include "plan/schedule/stages.hpp"
 #include "plan/simulate/image.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 
-/// The ranks first .. last-1. Tells now and then which rank it is at.
-[[nodiscard]] base::Result<void> add_programs(ImagePart& part, const Stages& stages, Rank first,
-                                              Rank last,
+/// The ranks first .. last-1. Reports now and then which rank it is at.
+[[nodiscard]] base::Result<void> add_programs(plan::ImagePart& part, const plan::Stages& stages,
+                                              Rank first, Rank last,
                                               const std::function<void(Rank)>& progress = {});
 
-}  // namespace weft::plan
+}  // namespace weft::lab
