@@ -94,7 +94,7 @@ class Formulas {
         for (const collectives::PlacedStage& placed : shape->stages) {
             const collectives::Stage& stage = placed.stage;
             const double base = stage.base;
-            const double riders = stage.remainders;
+            const double remainders = stage.remainders;
             double sent = base - 1;
             double combined = base - 1;
             switch (stage.kind) {
@@ -111,12 +111,12 @@ class Formulas {
                     break;
                 case collectives::StageKind::merge:
                     sent = base;
-                    combined += std::ceil(riders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + riders * base;
+                    combined += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
                     break;
                 case collectives::StageKind::release:
-                    sent += std::ceil(riders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + riders * base;
+                    sent += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
                     break;
             }
             time += sent * busy_us() + after_us() + combined * us(model_.combine(bytes_, 2));

@@ -2,7 +2,7 @@
 // enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many ranks.
 //
 // Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest, by a search
-//          that makes none of the others.
+//          that does not build the others.
 // Holds    Schedules are printed as they are found; --count counts without making them.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
 #include "front/cli/enumerate_command.hpp"
@@ -55,7 +55,7 @@ class Output {
         std::fflush(stdout);
         buffer_.clear();
     }
-    /// Whether somebody still reads.
+    /// Whether stdout can still be written.
     [[nodiscard]] static bool open() { return std::ferror(stdout) == 0; }
 
   private:

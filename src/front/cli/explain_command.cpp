@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others would take.
 //
-// Idea     The runtime's own choice, asked for a team that is described by options. Unless told otherwise
+// Idea     The runtime's own choice, asked for a team that is described by options. Unless options say otherwise
 //          that is a job of `weft run` on this machine: all nodes share its processors.
 // Next     docs/selection.md; run/runtime/choice.hpp.
 #include "front/cli/explain_command.hpp"
@@ -53,7 +53,7 @@ int processors_here() {
 base::Result<const collectives::CollectiveTraits*> traits_named(const std::string& name) {
     const auto* const found = collectives::find_collective(name);
     if (found == nullptr)
-        return base::fail(Status::argument, "collective '{}' is not known; there are {}", name,
+        return base::fail(Status::argument, "unknown collective '{}'; there are {}", name,
                           fmt::join(collectives::kCollectiveNames, ", "));
     return found;
 }

@@ -38,7 +38,7 @@ int tell_environment(bool json) {
 }
 
 /// All ranks; the first one prints.
-base::Result<void> tell(run::Runtime& runtime, bool json) {
+base::Result<void> report(run::Runtime& runtime, bool json) {
     if (runtime.world().rank() != 0) return runtime.finalize();
     auto machine = topology::read_machine();
     if (!machine) return machine.failure();
@@ -52,8 +52,8 @@ int info(const InfoArguments& arguments) {
     if (arguments.environment) return tell_environment(arguments.json);
     auto runtime = run::Runtime::create(environ);
     if (!runtime) return refuse("info", runtime.failure());
-    const auto told = tell(**runtime, arguments.json);
-    return told ? 0 : refuse("info", told.failure());
+    const auto reported = report(**runtime, arguments.json);
+    return reported ? 0 : refuse("info", reported.failure());
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ void add_info_command(CLI::App& app, int& exit_status) {
                       "the table of WEFT_* settings alone");
     command->add_flag("--json", arguments->json, "one JSON object on stdout");
     command->footer(
-        "Alone it tells about this machine. Started with weft run -n N -- weft info, the first\n"
-        "rank tells what that job got.");
+        "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"
+        "rank describes that job.");
     command->callback([arguments, &exit_status] { exit_status = info(*arguments); });
 }
 

@@ -53,10 +53,10 @@ std::string names_of_commands(const CLI::App& app) {
 
 struct CommandLine {
     std::vector<std::string> arguments;  ///< last one first, as the parser wants them
-    std::vector<std::string> program;    ///< what stands behind the first --
+    std::vector<std::string> program;    ///< what stands after the first --
 };
 
-/// The words behind -- belong to another program and are taken as they are: the parser would look for
+/// The words after -- belong to another program and are taken as they are: the parser would look for
 /// options and lists in them.
 CommandLine split_at_program(int argc, char** argv) {
     char** const end = argv + argc;

@@ -20,7 +20,7 @@
 namespace weft::front {
 namespace {
 
-/// More ranks than this on one machine are taken for a slip of the pen.
+/// More ranks than this on one machine are taken for a typing error.
 constexpr Rank kRanksMax = 4096;
 
 struct RunArguments {
@@ -96,7 +96,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
 base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) {
         return base::fail(Status::argument,
-                          "{} is no option of weft run; the program goes behind --: -- PROGRAM "
+                          "unknown option {} of weft run; the program stands after --: -- PROGRAM "
                           "ARGUMENTS...",
                           arguments.unknown.front());
     }
@@ -104,7 +104,7 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
     // A timeout of centuries would overflow the clock.
     if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9)) {
-        return base::fail(Status::argument, "--timeout {}: expected seconds, more than 0",
+        return base::fail(Status::argument, "--timeout {}: expected seconds greater than 0",
                           *arguments.timeout_s);
     }
     job.timeout_s = arguments.timeout_s;
@@ -157,7 +157,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                         "none, or core: rank i on core i modulo the usable cores");
     command->allow_extras();  // They are refused below, with a hint.
     command->footer(
-        "Write the program and its arguments behind --. With --nodes or --layout each rank finds\n"
+        "Write the program and its arguments after --. With --nodes or --layout each rank finds\n"
         "the index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a\n"
         "terminal. Exit status: that of the first rank that failed (128 + signal if killed), 124\n"
         "after the timeout, 2 for unusable arguments, 3 if the job could not be started.");

@@ -8,7 +8,7 @@
 
 namespace weft::front {
 
-/// `program`: the words behind --, which the parser does not see.
+/// `program`: the words after --, which the parser does not see.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 
 }  // namespace weft::front

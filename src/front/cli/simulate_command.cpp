@@ -4,7 +4,7 @@
 // Idea     The engine is chosen by what the question has in it; generate_s is the time to make what the
 //          engine reads, simulate_s the time of the engine. Programs of many ranks are generated on
 //          all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work tells
+// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work reports
 //          its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
 #include "front/cli/simulate_command.hpp"
@@ -245,10 +245,10 @@ class Simulation {
         });
     }
 
-    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool tells) {
+    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool reports) {
         if (stages_)
             return lab::add_programs(part, *stages_, first, last, [&](Rank rank) {
-                if (tells)
+                if (reports)
                     progress_("generated", static_cast<double>(rank - first) / (last - first));
             });
         for (Rank rank = first; rank < last; ++rank) {
@@ -256,7 +256,7 @@ class Simulation {
             if (!program) return program.failure();
             if (auto added = part.add(*program); !added) return added;
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
-            if (tells && (rank & 0xfff) == 0)
+            if (reports && (rank & 0xfff) == 0)
                 progress_("generated", static_cast<double>(rank - first) / (last - first));
         }
         return base::Done{};
@@ -341,9 +341,8 @@ base::Result<void> write_goal(const SimulateArguments& arguments, const ProgramQ
 int simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
-        return report_failure(base::fail(Status::argument,
-                                         "--timeline: {} ends neither in .svg nor in .json",
-                                         arguments.timeline));
+        return report_failure(base::fail(
+            Status::argument, "--timeline: {} must end in .svg or .json", arguments.timeline));
     const auto question = read_question(arguments.programs);
     if (!question) return report_failure(question.failure());
     const auto model = read_model(arguments.model);

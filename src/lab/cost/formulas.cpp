@@ -82,7 +82,7 @@ base::Result<FormulaResults> evaluate_formula(std::string_view name,
         std::string known;
         for (const Formula& each : formulas())
             known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-        return base::fail(Status::argument, "there is no formula '{}'; there are {}", name, known);
+        return base::fail(Status::argument, "unknown formula '{}'; there are {}", name, known);
     }
     std::vector<double> values;
     for (const FormulaArgument& argument : formula->arguments) values.push_back(argument.usual);

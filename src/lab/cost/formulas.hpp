@@ -2,9 +2,9 @@
 // formulas.hpp - what papers say that algorithms cost, beside what is counted from programs.
 //
 // Idea     A formula is an entry of a table: a name, where it is from, the numbers it needs with their
-//          usual values, and a function to named results. So commands and tests ask all alike.
+//          usual values, and a function to named results. So commands and tests evaluate all in one way.
 // Why      Papers' formulas have errors; each entry has the right form, and where the printed one is
-//          known to be wrong both, told apart by name.
+//          known to be wrong both, under two names.
 // Holds    Times are in the unit of the times that go in; p is the number of ranks. Nothing here is used
 //          to simulate or to choose.
 #pragma once

@@ -62,7 +62,7 @@ base::Result<void> set(CostParameters& parameters, std::string_view key, std::st
     if (key == "static_w") return keep(parse_amount(value), parameters.static_w);
     if (key == "descriptor_bytes")
         return keep(base::parse_bytes(value), parameters.descriptor_bytes);
-    return base::fail(Status::argument, "there is no such key");
+    return base::fail(Status::argument, "unknown key");
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -91,7 +91,7 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
         const std::string_view key = line.substr(0, blank);
         const auto where = fmt::format("{} line {}: {}", name, number, key);
         if (!seen.emplace(key).second)
-            return base::fail(Status::argument, "{}: stands twice", where);
+            return base::fail(Status::argument, "{}: is given twice", where);
         const base::Result<void> done = set(parameters, key, trimmed(line.substr(blank)));
         if (!done) return done.failure().within(where);
     }

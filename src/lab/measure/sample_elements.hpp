@@ -2,9 +2,9 @@
 // sample_elements.hpp - elements of any type to measure calls with: inputs, and what they reduce to.
 //
 // Idea     Who measures works on bytes; what an element is it learns from three functions over ranges.
-// Why      `weft bench` and its peers in perf/ call with the same elements, and check them alike.
+// Why      `weft bench` and its peers in perf/ call with the same elements, and check them the same way.
 // Holds    Inputs differ by rank, element and batch. They are chosen so that every type holds every
-//          intermediate result exactly (whole types wrap, alike on both sides): then any order of the operands
+//          intermediate result exactly (whole types wrap, on both sides): then any order of the operands
 //          gives the same. The folds share nothing with the library's kernels.
 #pragma once
 

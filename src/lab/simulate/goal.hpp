@@ -33,7 +33,7 @@ using plan::VectorSize;
                                                 const VectorSize& size, const MessageModel& model);
 
 /// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; clauses cpu and nic are read and must be
-/// 0) and simulates it. A failure names the line, or the rank that waits for ever.
+/// 0) and simulates it. A failure names the line, or the rank that waits forever.
 [[nodiscard]] base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model);
 
 }  // namespace weft::lab

@@ -88,7 +88,7 @@ class Reader {
             if (!rank) return rank.failure();
             if (words_.size() != 3 || words_[2] != "{" || goal_.ranks == 0 ||
                 rank_ != plan::kNoRank)
-                return base::fail(Status::argument, "expected 'rank R {{' behind num_ranks");
+                return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
             rank_ = static_cast<Rank>(*rank);
             labels_.clear();
             return {};
@@ -139,7 +139,7 @@ class Reader {
             return base::fail(Status::argument, "'{}' is too much", words_[at]);
         if (!label.empty() &&
             !labels_.emplace(label, static_cast<std::uint32_t>(goal_.operations.size())).second)
-            return base::fail(Status::argument, "{} stands twice", label);
+            return base::fail(Status::argument, "{} is given twice", label);
         goal_.operations.push_back(std::move(operation));
         return {};
     }
@@ -198,7 +198,7 @@ class GoalRun {
         Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(), .messages = messages_};
         for (const GoalOperation& operation : goal_.operations) {
             if (!operation.done)
-                return base::fail(Status::argument, "rank {} waits for what nobody sends",
+                return base::fail(Status::argument, "rank {} waits for what is never sent",
                                   operation.rank);
         }
         for (const plan::Clock& clock : clocks_) {

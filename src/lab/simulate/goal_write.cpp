@@ -68,7 +68,7 @@ class RankWriter {
         next_.push_back(label_);
     }
 
-    /// Nothing if nobody sends it: the text is written, and whoever reads it will tell.
+    /// 0 if it is never sent: the text is written all the same, and its reader reports it.
     [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
         const auto sent = sizes_.find({wait.peer, program_.rank, wait.key});
         return sent == sizes_.end() ? 0 : sent->second;

@@ -4,7 +4,7 @@
 // Idea     All lanes are tried in order, again and again, as long as a good part of them gets on: then
 //          memory is read and written in streams, and a delivery is a store. Where few lanes get on (a
 //          chain against the order of ranks), those that wait are watched from there on: a lane that
-//          misses something is taken up again when it has come, behind all that were ready before.
+//          misses something is taken up again when it has come, after all that were ready before.
 // Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched lane
 //          is run once more than it is stopped: time follows the number of messages.
 #include "plan/simulate/lanes.hpp"

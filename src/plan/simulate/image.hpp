@@ -2,7 +2,7 @@
 // image.hpp - programs boiled down to what takes time: sends, receptions and computations.
 //
 // Idea     Each lane becomes a row of pieces (pieces.hpp), loops unrolled, with bytes already turned into
-//          times. A part holds the lanes of consecutive ranks; parts can be made apart from each other
+//          times. A part holds the lanes of consecutive ranks; parts can be made independently
 //          and the programs be forgotten, so a million ranks fit. Lanes come from programs, or
 //          are written piece by piece.
 // Holds    A flag is named by (rank, key): key = number * segments + segment. What was raised under a

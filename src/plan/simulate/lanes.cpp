@@ -240,7 +240,7 @@ base::Result<Outcome> Lanes::outcome() const {
         for (std::uint32_t i = first_lane(rank); i < first_lane(rank + 1); ++i) {
             if (!is_done(i))
                 return base::fail(
-                    Status::argument, "rank {} lane {} waits for what nobody sends{}", rank,
+                    Status::argument, "rank {} lane {} waits for what is never sent{}", rank,
                     i - first_lane(rank),
                     missing_[i] == kCell
                         ? std::string(" (a published cell)")

@@ -2,8 +2,8 @@
 // structured.cpp - the engine for algorithms that go stage by stage: one pass over all ranks a stage.
 //
 // Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency is
-//          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; whatever
-//          else a stage may be is done group by group (exchange_stage.hpp).
+//          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; any other
+//          stage is done group by group (exchange_stage.hpp).
 // Why      A million ranks are simulated in the time that their messages take to be added up, without
 //          a program or a message in memory.
 // Holds    The same times as the generic engine for the programs of these stages.
@@ -43,7 +43,7 @@ class Structured {
                 const StageCosts costs(around_.model, bytes, stages_.carries);
                 std::visit([&](const auto& kind) { pass(kind, costs); }, stage);
                 outcome.messages += raises_of(stages_, stage);
-                tell(segment, i);
+                report(segment, i);
             }
         }
         outcome.events = 2 * outcome.messages;  // each is awaited once
@@ -146,9 +146,9 @@ class Structured {
     void pass_groups(const ExchangeStage& exchange, const StageCosts& costs,
                      const std::vector<Rank>& ranks) {
         const Remainders remainders = stages_.remainders_of(exchange);
-        static const std::vector<Rank> nobody;
-        const std::vector<Rank>& rider_ranks =
-            exchange.remainders == kNoRemainders ? nobody : ranks_of(exchange.remainders);
+        static const std::vector<Rank> none;
+        const std::vector<Rank>& remainder_ranks =
+            exchange.remainders == kNoRemainders ? none : ranks_of(exchange.remainders);
         Meet meet(exchange);
         std::vector<Rank> group_ranks;
         for (Rank group = 0; group < exchange.groups; ++group) {
@@ -160,7 +160,7 @@ class Structured {
             }
             for (Rank k = 0; k < remainders.of(group); ++k)
                 group_ranks.push_back(
-                    rider_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
+                    remainder_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             meet.clocks.clear();
             for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
             if (around_.uniform()) {
@@ -235,7 +235,7 @@ class Structured {
         }
     }
 
-    void tell(std::uint32_t segment, std::size_t stage) const {
+    void report(std::uint32_t segment, std::size_t stage) const {
         if (!around_.progress) return;
         const auto stages = static_cast<double>(stages_.stages.size());
         around_.progress((static_cast<double>(segment) * stages + static_cast<double>(stage) + 1) /

@@ -126,7 +126,7 @@ bool Execution::deadlock() {
         there = "meanwhile " + position(lane) + " waits too";
         break;
     }
-    return reason_.no(fmt::format("{} waits for ever: what it waits for is not raised; {}",
+    return reason_.no(fmt::format("{} waits forever: what it waits for is not raised; {}",
                                   position(stuck), there));
 }
 

@@ -317,8 +317,7 @@ class Run {
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
                    std::uint64_t place, Print& value) {
         if (place >= header_->room(number))
-            return no(
-                fmt::format("reads unit {} of slot {}, where there is no room", place, number));
+            return no(fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
         const std::uint32_t use = state.flags[copy_of(number, segment)].use;
         if (use == 0 || use % 2 != 0 || !state.slots.is_made())
             return no(fmt::format("reads slot {}, which it has not awaited", number));
@@ -388,7 +387,7 @@ class Run {
             if (state.ended) continue;
             for (const LaneState& lane : state.lanes)
                 if (lane.waits)
-                    return no(fmt::format("rank {} step {} waits for ever for slot {}", rank,
+                    return no(fmt::format("rank {} step {} waits forever for slot {}", rank,
                                           lane.cursor.at, lane.awaits));
         }
         return true;

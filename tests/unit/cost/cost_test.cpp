@@ -195,8 +195,8 @@ TEST(Parameters, AreReadFromLines) {
     EXPECT_EQ(read->byte_pj, named.byte_pj);
     EXPECT_EQ(read->static_w, named.static_w);
     for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
-             {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: stands twice"},
-             {"speed 3", "line 1: speed: there is no such key"},
+             {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: is given twice"},
+             {"speed 3", "line 1: speed: unknown key"},
              {"\n\nbyte_pj -1", "line 3: byte_pj: '-1'"},
              {"model quick", "unknown model"},
              {"static_w", "static_w: ''"}}) {

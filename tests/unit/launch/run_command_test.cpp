@@ -316,7 +316,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-n", "1", "-x", "NOT_SET_ANYWHERE"}, "-x NOT_SET_ANYWHERE: there is no such"},
         Refusal{{"-n", "1", "--bind", "socket"}, "--bind socket: expected none or core"},
         Refusal{{"-n", "1", "--lable"}, "--lable is no option"},
-        Refusal{{"-n", "1", "true"}, "true is no option of weft run; the program goes behind --"}));
+        Refusal{{"-n", "1", "true"}, "unknown option true of weft run; the program stands after --"}));
 
 TEST(RunCommand, MissingProgramIsRefused) {
     RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});

@@ -201,7 +201,7 @@ TEST(Engines, SayWhoWaitsForWhatNobodySends) {
     for (const auto& outcome :
          {simulate_generic({&part, 1}, around), simulate_events({&part, 1}, around)}) {
         ASSERT_FALSE(outcome.ok());
-        EXPECT_NE(outcome.failure().text.find("waits for what nobody sends"), std::string::npos);
+        EXPECT_NE(outcome.failure().text.find("waits for what is never sent"), std::string::npos);
     }
 }
 

@@ -101,9 +101,9 @@ TEST(Goal, TextThatIsNoneIsRefusedWithTheLine) {
              {"num_ranks 1\nrank 0 {\ncalc 5 cpu 1\n}", "only cpu 0"},
              {"num_ranks 1\nrank 0 {\nsend 5 to 0 tag 1\n}", "expected send Nb to R tag T"},
              {"num_ranks 1\nrank 0 {\nl1 requires l2\n}", "line 3: no operation has that label"},
-             {"num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 1\n}", "line 4: l1 stands twice"},
+             {"num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 1\n}", "line 4: l1 is given twice"},
              {"num_ranks 2\nrank 0 {\nrecv 1b from 1 tag 0\n}\nrank 1 {\n}",
-              "rank 0 waits for what nobody sends"}}) {
+              "rank 0 waits for what is never sent"}}) {
         const auto refused = simulate_goal(text, model);
         ASSERT_FALSE(refused.ok()) << text;
         EXPECT_NE(refused.failure().text.find(words), std::string::npos) << refused.failure().text;
