@@ -6,12 +6,11 @@
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find alike is told by rank 0 alone.
 // Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for the calls.
-#include "front/cli/bench_command.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
 #include "lab/measure/measuring.hpp"

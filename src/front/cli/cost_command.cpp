@@ -7,18 +7,16 @@
 //          objective or --pareto picks.
 // Holds    Status 1: no candidate keeps the limits.
 // Next     docs/cost.md; lab/cost/cost.hpp.
-#include "front/cli/cost_command.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/units.hpp"
 #include "collectives/candidates.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
@@ -28,8 +26,6 @@
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CostArguments {
     ProgramArguments programs;
@@ -108,10 +104,10 @@ class Question {
   public:
     explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
 
-    int run() {
-        if (auto read = read_all(); !read) return report_failure(read.failure());
+    base::Result<int> run() {
+        if (auto read = read_all(); !read) return read.failure();
         auto candidates = find_candidates();
-        if (!candidates) return report_failure(candidates.failure());
+        if (!candidates) return candidates.failure();
         std::erase_if(*candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
         if (candidates->empty()) {
             fmt::print(stderr, "weft: no algorithm keeps the limits\n");
@@ -125,7 +121,7 @@ class Question {
             return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
                               c.cost.descriptor_bytes);
         });
-        print_one(to_json(*best, *question_, parameters_.name));
+        print_answer(to_json(*best, *question_, parameters_.name), arguments_.json);
         return 0;
     }
 
@@ -246,16 +242,6 @@ class Question {
                        row["algorithm"].get<std::string>());
     }
 
-    void print_one(const Json& object) const {
-        if (arguments_.json) {
-            fmt::print("{}\n", object.dump());
-            return;
-        }
-        for (const auto& [name, value] : object.items())
-            fmt::print("{:18} {}\n", name,
-                       value.is_string() ? value.get<std::string>() : value.dump());
-    }
-
     const CostArguments& arguments_;
     lab::CostParameters parameters_;
     lab::Objective objective_ = lab::Objective::time;
@@ -263,11 +249,15 @@ class Question {
     std::optional<ProgramQuestion> question_;
 };
 
+base::Result<int> cost(const CostArguments& arguments) {
+    return Question(arguments).run();
+}
+
 }  // namespace
 
 void add_cost_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<CostArguments>();
-    CLI::App* command = app.add_subcommand("cost", "time, energy and memory of a call");
+    const auto [command, arguments] = add_command<CostArguments>(
+        app, exit_status, "cost", "time, energy and memory of a call", &cost);
     add_program_arguments(*command, arguments->programs);
     command
         ->add_option("--params", arguments->params,
@@ -283,8 +273,7 @@ void add_cost_command(CLI::App& app, int& exit_status) {
                         "only algorithms that take no more in all");
     command->add_flag("--pareto", arguments->pareto,
                       "all algorithms that no other one beats in time, energy and memory");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = Question(*arguments).run(); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -5,17 +5,15 @@
 //          that does not build the others.
 // Holds    Schedules are printed as they are found; --count counts without making them.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
-#include "front/cli/enumerate_command.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "collectives/notation/optimum.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
 #include "lab/simulate/duration.hpp"
@@ -92,7 +90,7 @@ std::uint64_t count_unordered(Rank ranks) {
     return count;
 }
 
-int print_counts(const EnumerateArguments& arguments) {
+base::Result<int> print_counts(const EnumerateArguments& arguments) {
     std::uint64_t sum = 0;
     std::uint64_t most = 0;
     for (Rank ranks = arguments.up_to ? 2 : arguments.ranks; ranks <= arguments.ranks; ++ranks) {
@@ -102,8 +100,7 @@ int print_counts(const EnumerateArguments& arguments) {
         sum += count;
         most = std::max(most, count);
     }
-    nlohmann::ordered_json object{
-        {"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
+    Json object{{"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
     if (arguments.unordered) object["unordered"] = true;
     if (arguments.up_to) object["count_max"] = most;
     fmt::print("{}\n", arguments.json ? object.dump() : fmt::to_string(sum));
@@ -111,33 +108,32 @@ int print_counts(const EnumerateArguments& arguments) {
 }
 
 /// For how many numbers of ranks a split or a merge beats all factored schedules.
-int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
+base::Result<int> print_improved(const EnumerateArguments& arguments,
+                                 const collectives::StageCost& cost) {
     constexpr Rank kMost = 100'000;
     if (arguments.ranks > kMost)
-        return report_failure(
-            base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost));
+        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost);
     const collectives::OptimumSearch search(arguments.ranks, cost);
     Rank improved = 0;
     for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {
         const collectives::Optimum best = search.find(ranks);
         if (best.cost < best.factored) ++improved;
     }
-    const nlohmann::ordered_json object{
+    const Json object{
         {"ranks", arguments.ranks}, {"sizes", arguments.ranks - 1}, {"improved", improved}};
     fmt::print("{}\n", arguments.json ? object.dump()
                                       : fmt::format("{} of {}", improved, arguments.ranks - 1));
     return 0;
 }
 
-int print_best(const EnumerateArguments& arguments) {
+base::Result<int> print_best(const EnumerateArguments& arguments) {
     if (!arguments.kind.empty() || arguments.count)
-        return report_failure(
-            base::fail(Status::argument, "--best looks at all kinds: no --kind, no --count"));
+        return base::fail(Status::argument, "--best looks at all kinds: no --kind, no --count");
     if (arguments.ranks > kBestRanksMax)
-        return report_failure(base::fail(Status::argument, "--ranks: {} is more than {}",
-                                         arguments.ranks, kBestRanksMax));
+        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
+                          kBestRanksMax);
     const auto cost = read_cost(arguments);
-    if (!cost) return report_failure(cost.failure());
+    if (!cost) return cost.failure();
     if (arguments.up_to) return print_improved(arguments, *cost);
     const auto best = collectives::OptimumSearch(arguments.ranks, *cost).find(arguments.ranks);
     const auto nanoseconds = [](std::int64_t picoseconds) {
@@ -154,32 +150,28 @@ int print_best(const EnumerateArguments& arguments) {
         fmt::print("{}\n", schedule);
         return 0;
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"ranks", arguments.ranks},
-                                              {"kind", name_of(best.family)},
-                                              {"schedule", schedule},
-                                              {"model_ns", nanoseconds(best.cost)},
-                                              {"factored_ns", nanoseconds(best.factored)},
-                                              {"cover", cover},
-                                              {"cover_ns", nanoseconds(cover_cost)}}
+    fmt::print("{}\n", Json{{"ranks", arguments.ranks},
+                            {"kind", name_of(best.family)},
+                            {"schedule", schedule},
+                            {"model_ns", nanoseconds(best.cost)},
+                            {"factored_ns", nanoseconds(best.factored)},
+                            {"cover", cover},
+                            {"cover_ns", nanoseconds(cover_cost)}}
                            .dump());
     return 0;
 }
 
-int enumerate(const EnumerateArguments& arguments) {
+base::Result<int> enumerate(const EnumerateArguments& arguments) {
     if (arguments.ranks < 1)
-        return report_failure(
-            base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks));
+        return base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks);
     if (arguments.best) return print_best(arguments);
     if (arguments.kind.empty())
-        return report_failure(
-            base::fail(Status::argument, "--kind is missing: factored, split or merged"));
+        return base::fail(Status::argument, "--kind is missing: factored, split or merged");
     const ScheduleFamily family = family_of(arguments.kind);
     if (!arguments.count && (arguments.unordered || arguments.up_to))
-        return report_failure(
-            base::fail(Status::argument, "--unordered and --up-to go with --count or --best"));
+        return base::fail(Status::argument, "--unordered and --up-to go with --count or --best");
     if (arguments.unordered && family != ScheduleFamily::factored)
-        return report_failure(
-            base::fail(Status::argument, "--unordered is for factored schedules"));
+        return base::fail(Status::argument, "--unordered is for factored schedules");
     if (arguments.count) return print_counts(arguments);
     Output output;
     // The schedule without stages, of one rank, has no text: it is counted, not named.
@@ -209,9 +201,9 @@ int enumerate(const EnumerateArguments& arguments) {
 }  // namespace
 
 void add_enumerate_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<EnumerateArguments>();
-    CLI::App* command = app.add_subcommand(
-        "enumerate", "all schedules of recursive multiplying for a number of ranks");
+    const auto [command, arguments] = add_command<EnumerateArguments>(
+        app, exit_status, "enumerate",
+        "all schedules of recursive multiplying for a number of ranks", &enumerate);
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
     command->add_option("--kind", arguments->kind, "factored, split or merged")
         ->check(CLI::IsMember({"factored", "split", "merged"}));
@@ -227,8 +219,7 @@ void add_enumerate_command(CLI::App& app, int& exit_status) {
     command->add_flag("--up-to", arguments->up_to,
                       "of all numbers of ranks from 2: the sum of counts, or with --best for how "
                       "many a split or merge is the cheapest");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = enumerate(*arguments); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

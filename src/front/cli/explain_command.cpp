@@ -4,8 +4,6 @@
 // Idea     The runtime's own choice, asked for a team that is described by options. Unless options say otherwise
 //          that is a job of `weft run` on this machine: all nodes share its processors.
 // Next     docs/selection.md; run/runtime/choice.hpp.
-#include "front/cli/explain_command.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
@@ -13,20 +11,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/element_types.hpp"
-#include "base/units.hpp"
 #include "collectives/registry.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 #include "run/runtime/plans.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ExplainArguments {
     std::string collective;
@@ -97,18 +92,12 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
 
 base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
     if (!collectives::traits_of(even).has_data()) return run::class_of({.kind = even});
-    const auto type = base::parse_type(arguments.type);
-    if (!type) return type.failure().within("--type");
+    const auto elements = read_elements(arguments.bytes, arguments.type);
+    if (!elements) return elements.failure();
     const auto op = base::parse_op(arguments.op);
     if (!op) return op.failure().within("--op");
-    const auto bytes = base::parse_bytes(arguments.bytes);
-    if (!bytes) return bytes.failure().within("--bytes");
-    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
-    if (*bytes % element_bytes != 0)
-        return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
-                          *bytes, element_bytes, arguments.type);
     return run::class_of(
-        {.kind = even, .type = *type, .op = *op, .elements = *bytes / element_bytes});
+        {.kind = even, .type = elements->type, .op = *op, .elements = elements->count});
 }
 
 /// What is left to choose where counts differ.
@@ -153,14 +142,14 @@ void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
                            .dump());
 }
 
-int explain(const ExplainArguments& arguments) {
+base::Result<int> explain(const ExplainArguments& arguments) {
     const auto traits = traits_named(arguments.collective);
-    if (!traits) return report_failure(traits.failure());
-    if (auto checked = check(arguments); !checked) return report_failure(checked.failure());
+    if (!traits) return traits.failure();
+    if (auto checked = check(arguments); !checked) return checked.failure();
     const auto call = call_of(arguments, (*traits)->even);
-    if (!call) return report_failure(call.failure());
+    if (!call) return call.failure();
     auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
-    if (!choice) return report_failure(choice.failure());
+    if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
         print_json(*choice, arguments);
@@ -172,9 +161,8 @@ int explain(const ExplainArguments& arguments) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<ExplainArguments>();
-    CLI::App* command =
-        app.add_subcommand("explain", "the algorithm that a call would use, and why");
+    const auto [command, arguments] = add_command<ExplainArguments>(
+        app, exit_status, "explain", "the algorithm that a call would use, and why", &explain);
     command->add_option("collective", arguments->collective, "which one")->required();
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
     command
@@ -193,8 +181,7 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                         "of each host; unless given, as many as may be used here");
     command->add_option("--provider", arguments->provider,
                         "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = explain(*arguments); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -6,18 +6,15 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <memory>
-#include <nlohmann/json.hpp>
 
-#include "front/cli/cost_command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 #include "lab/cost/formulas.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct FormulaArguments {
     std::string name;
@@ -59,7 +56,7 @@ void list(bool json) {
     if (json) fmt::print("{}\n", Json{{"formulas", std::move(all)}}.dump());
 }
 
-int formula(const FormulaArguments& arguments) {
+base::Result<int> formula(const FormulaArguments& arguments) {
     if (arguments.name.empty()) {
         list(arguments.json);
         return 0;
@@ -67,11 +64,11 @@ int formula(const FormulaArguments& arguments) {
     std::vector<lab::FormulaValue> given;
     for (const std::string& text : arguments.values) {
         auto value = read_value(text);
-        if (!value) return report_failure(value.failure());
+        if (!value) return value.failure();
         given.push_back(*std::move(value));
     }
     const auto results = lab::evaluate_formula(arguments.name, given);
-    if (!results) return report_failure(results.failure());
+    if (!results) return results.failure();
     Json object{{"formula", arguments.name}};
     for (const auto& [name, value] : *results) {
         object[std::string(name)] = value;
@@ -84,12 +81,11 @@ int formula(const FormulaArguments& arguments) {
 }  // namespace
 
 void add_formula_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<FormulaArguments>();
-    CLI::App* command = app.add_subcommand("formula", "what the formulas of papers give");
+    const auto [command, arguments] = add_command<FormulaArguments>(
+        app, exit_status, "formula", "what the formulas of papers give", &formula);
     command->add_option("name", arguments->name, "which one; without it, all are listed");
     command->add_option("values", arguments->values, "name=number of its arguments");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = formula(*arguments); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -6,14 +6,13 @@
 // Holds    A network that cannot be used is an answer here and no failure, as long as the job does
 //          without it.
 // Next     info_report.hpp for what is said; run/runtime/describe.hpp for where it comes from.
-#include "front/cli/info_command.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/info_report.hpp"
 #include "front/cli/job_command.hpp"

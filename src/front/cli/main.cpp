@@ -17,18 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "front/cli/bench_command.hpp"
-#include "front/cli/cost_command.hpp"
-#include "front/cli/enumerate_command.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
-#include "front/cli/explain_command.hpp"
-#include "front/cli/help_command.hpp"
-#include "front/cli/info_command.hpp"
-#include "front/cli/list_command.hpp"
-#include "front/cli/run_command.hpp"
-#include "front/cli/show_command.hpp"
-#include "front/cli/simulate_command.hpp"
-#include "front/cli/verify_command.hpp"
 
 namespace {
 

@@ -2,29 +2,30 @@
 #include "front/cli/model_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <iterator>
+#include <algorithm>
+#include <vector>
 
+#include "front/cli/answer.hpp"
 #include "lab/simulate/duration.hpp"
 
 namespace weft::front {
 
 base::Result<lab::CostParameters> read_parameters(const std::string& name) {
-    for (const lab::CostParameters& named : lab::named_parameters())
-        if (named.name == name) return named;
-    std::ifstream file(name);
-    if (!file) {
-        std::string known;
-        for (const lab::CostParameters& named : lab::named_parameters())
-            known += fmt::format("{}{}", known.empty() ? "" : ", ", named.name);
+    const auto sets = lab::named_parameters();
+    const auto named = std::ranges::find(sets, name, &lab::CostParameters::name);
+    if (named != sets.end()) return *named;
+    const auto text = read_file(name);
+    if (!text) {
+        std::vector<std::string_view> known;
+        for (const lab::CostParameters& set : sets) known.push_back(set.name);
         return base::fail(Status::argument,
                           "--params: '{}' is neither a file that can be read nor one of {}", name,
-                          known);
+                          fmt::join(known, ", "));
     }
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    auto parameters = lab::parse_parameters(name, text);
+    auto parameters = lab::parse_parameters(name, *text);
     if (!parameters) return parameters.failure().within("--params");
     return parameters;
 }

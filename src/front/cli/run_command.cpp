@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command.cpp - the arguments of `weft run`; the work is done in front/launch.
-#include "front/cli/run_command.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/launch.hpp"
 #include "front/launch/layout.hpp"

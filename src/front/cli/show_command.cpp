@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_command.cpp - `weft show`: the programs of a collective in their text form.
-#include "front/cli/show_command.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <optional>
 
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/schedule/text.hpp"
 
@@ -20,7 +19,7 @@ struct ShowArguments {
     std::optional<Rank> rank;
 };
 
-base::Result<std::string> show(const ShowArguments& arguments) {
+base::Result<std::string> text_of(const ShowArguments& arguments) {
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     if (arguments.rank) {
@@ -37,22 +36,20 @@ base::Result<std::string> show(const ShowArguments& arguments) {
     return plan::to_text(*programs);
 }
 
+base::Result<int> show(const ShowArguments& arguments) {
+    const auto text = text_of(arguments);
+    if (!text) return text.failure();
+    fmt::print("{}", *text);
+    return 0;
+}
+
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<ShowArguments>();
-    CLI::App* command =
-        app.add_subcommand("show", "print the programs that an algorithm generates");
+    const auto [command, arguments] = add_command<ShowArguments>(
+        app, exit_status, "show", "print the programs that an algorithm generates", &show);
     add_program_arguments(*command, arguments->programs);
     command->add_option("--rank", arguments->rank, "of this rank only");
-    command->callback([arguments, &exit_status] {
-        const auto text = show(*arguments);
-        if (!text) {
-            exit_status = report_failure(text.failure());
-            return;
-        }
-        fmt::print("{}", *text);
-    });
 }
 
 }  // namespace weft::front

@@ -7,22 +7,20 @@
 // Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work reports
 //          its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
-#include "front/cli/simulate_command.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
@@ -37,8 +35,6 @@
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SimulateArguments {
     ProgramArguments programs;
@@ -317,67 +313,53 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& r
 base::Result<void> write_timeline(const std::string& path, Rank size,
                                   const std::vector<plan::Span>& spans) {
     const bool json = path.ends_with(".json");
-    std::ofstream file(path);
-    file << (json ? lab::timeline_json(size, spans) : lab::timeline_svg(size, spans));
-    file.flush();
-    if (!file) return base::fail(Status::environment, "--timeline: cannot write {}", path);
-    return base::Done{};
+    return write_file("--timeline", path,
+                      json ? lab::timeline_json(size, spans) : lab::timeline_svg(size, spans));
 }
 
-base::Result<void> write_goal(const SimulateArguments& arguments, const ProgramQuestion& question,
+base::Result<void> write_goal(const std::string& path, const ProgramQuestion& question,
                               const plan::MessageModel& model) {
     const auto programs = generate_all(question);
     if (!programs) return programs.failure();
     const auto text =
         lab::to_goal(*programs, {question.request.elements, question.request.element_bytes}, model);
     if (!text) return text.failure().within("--goal");
-    std::ofstream file(arguments.goal);
-    file << *text;
-    file.flush();
-    if (!file) return base::fail(Status::environment, "--goal: cannot write {}", arguments.goal);
-    return base::Done{};
+    return write_file("--goal", path, *text);
 }
 
-int simulate(const SimulateArguments& arguments) {
+base::Result<int> simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
-        return report_failure(base::fail(
-            Status::argument, "--timeline: {} must end in .svg or .json", arguments.timeline));
+        return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
+                          arguments.timeline);
     const auto question = read_question(arguments.programs);
-    if (!question) return report_failure(question.failure());
+    if (!question) return question.failure();
     const auto model = read_model(arguments.model);
-    if (!model) return report_failure(model.failure());
+    if (!model) return model.failure();
     const auto conditions = read_conditions(arguments, *model, question->request.size);
-    if (!conditions) return report_failure(conditions.failure());
+    if (!conditions) return conditions.failure();
     Simulation simulation(arguments, *question, *conditions);
     const auto run = simulation.run();
-    if (!run) return report_failure(run.failure());
+    if (!run) return run.failure();
     if (!arguments.timeline.empty()) {
         const auto written =
             write_timeline(arguments.timeline, question->request.size, simulation.spans());
-        if (!written) return report_failure(written.failure());
+        if (!written) return written.failure();
     }
     if (!arguments.goal.empty()) {
-        const auto written = write_goal(arguments, *question, conditions->around.model);
-        if (!written) return report_failure(written.failure());
+        const auto written = write_goal(arguments.goal, *question, conditions->around.model);
+        if (!written) return written.failure();
     }
-    const Json object = to_json(model->model, *question, *run);
-    if (arguments.json) {
-        fmt::print("{}\n", object.dump());
-    } else {
-        for (const auto& [name, value] : object.items())
-            fmt::print("{:20} {}\n", name,
-                       value.is_string() ? value.get<std::string>() : value.dump());
-    }
+    print_answer(to_json(model->model, *question, *run), arguments.json);
     return 0;
 }
 
 }  // namespace
 
 void add_simulate_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<SimulateArguments>();
-    CLI::App* command =
-        app.add_subcommand("simulate", "when ranks would be done under a model of messages");
+    const auto [command, arguments] = add_command<SimulateArguments>(
+        app, exit_status, "simulate", "when ranks would be done under a model of messages",
+        &simulate);
     add_program_arguments(*command, arguments->programs);
     add_model_arguments(*command, arguments->model);
     const auto add = [&](const char* name, std::string& value, const char* help) {
@@ -399,8 +381,7 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         ->capture_default_str();
     add("--timeline", arguments->timeline, "draw who did what when: FILE.svg or FILE.json");
     add("--goal", arguments->goal, "write the programs to this file, too, as GOAL for LogGOPSim");
-    command->add_flag("--json", arguments->json, "as one JSON object");
-    command->callback([arguments, &exit_status] { exit_status = simulate(*arguments); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front
