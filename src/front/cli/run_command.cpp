@@ -52,11 +52,10 @@ base::Result<Variable> parse_variable(const std::string& text) {
 
 /// Settles how many ranks there are and on which virtual nodes.
 base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
-    if (arguments.nodes && !arguments.layout.empty()) {
+    if (arguments.nodes && !arguments.layout.empty())
         return base::fail(
             Status::argument,
             "--nodes and --layout exclude each other: both say how many nodes there are");
-    }
     if (!arguments.layout.empty()) {
         auto ranks_per_node = parse_layout(arguments.layout);
         if (!ranks_per_node) return ranks_per_node.failure();
@@ -118,10 +117,9 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     }
     job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
     job.command = arguments.command;
-    if (job.command.empty() || job.command.front().empty()) {
+    if (job.command.empty() || job.command.front().empty())
         return base::fail(Status::argument,
                           "the program to run is missing: -- PROGRAM ARGUMENTS...");
-    }
     return job;
 }
 

@@ -40,13 +40,6 @@ double percentile(std::span<const double> samples, double percent) {
     return percentile_of_sorted(sorted(samples), percent);
 }
 
-double relative_spread(std::span<const double> samples) {
-    const std::vector<double> ascending = sorted(samples);
-    const double middle = median_of_sorted(ascending);
-    if (middle == 0) return 0;
-    return (percentile_of_sorted(ascending, 75) - percentile_of_sorted(ascending, 25)) / 2 / middle;
-}
-
 Summary summarize(std::span<const double> samples) {
     const std::vector<double> ascending = sorted(samples);
     return {.count = ascending.size(),

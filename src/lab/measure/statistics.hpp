@@ -18,9 +18,6 @@ namespace weft::lab {
 /// rank): always one of the samples. 0 <= percent <= 100.
 [[nodiscard]] double percentile(std::span<const double> samples, double percent);
 
-/// Half the distance between the quartiles, relative to the median: how far rounds disagree.
-[[nodiscard]] double relative_spread(std::span<const double> samples);
-
 struct Summary {
     std::size_t count = 0;
     double min = 0;
