@@ -265,14 +265,14 @@ void add_cost_command(CLI::App& app, int& exit_status) {
         ->capture_default_str();
     command
         ->add_option("--objective", arguments->objective,
-                     "which of several algorithms: least time, energy, memory or edp")
+                     "what to minimise over the algorithms: time, energy, memory or edp")
         ->capture_default_str();
     command->add_option("--max-descriptor-bytes", arguments->descriptor_bytes_max,
-                        "only algorithms that need no more at any rank");
+                        "consider only algorithms that need at most this much at any rank");
     command->add_option("--max-energy-uj", arguments->energy_uj_max,
-                        "only algorithms that take no more in all");
+                        "consider only algorithms that take at most this much in total");
     command->add_flag("--pareto", arguments->pareto,
-                      "all algorithms that no other one beats in time, energy and memory");
+                      "print the Pareto front over time, energy and memory");
     add_json_flag(*command, arguments->json);
 }
 

@@ -128,7 +128,7 @@ base::Result<int> print_improved(const EnumerateArguments& arguments,
 
 base::Result<int> print_best(const EnumerateArguments& arguments) {
     if (!arguments.kind.empty() || arguments.count)
-        return base::fail(Status::argument, "--best looks at all kinds: no --kind, no --count");
+        return base::fail(Status::argument, "--best excludes --kind and --count");
     if (arguments.ranks > kBestRanksMax)
         return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
                           kBestRanksMax);
@@ -203,22 +203,23 @@ base::Result<int> enumerate(const EnumerateArguments& arguments) {
 void add_enumerate_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<EnumerateArguments>(
         app, exit_status, "enumerate",
-        "all schedules of recursive multiplying for a number of ranks", &enumerate);
+        "enumerate the schedules of recursive multiplying for a number of ranks", &enumerate);
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
     command->add_option("--kind", arguments->kind, "factored, split or merged")
         ->check(CLI::IsMember({"factored", "split", "merged"}));
-    command->add_flag("--best", arguments->best,
-                      "only the cheapest of all kinds in the pipelining postal model");
-    command->add_option("--latency-ns", arguments->latency, "of the model, for each stage")
+    command->add_flag(
+        "--best", arguments->best,
+        "print only the cheapest schedule of all kinds under the pipelined postal model");
+    command->add_option("--latency-ns", arguments->latency, "latency of the model, per stage")
         ->capture_default_str();
-    command->add_option("--issue-ns", arguments->issue, "of the model, for each message")
+    command->add_option("--issue-ns", arguments->issue, "sender time of the model, per message")
         ->capture_default_str();
-    command->add_flag("--count", arguments->count, "only how many there are");
+    command->add_flag("--count", arguments->count, "print only the number of schedules");
     command->add_flag("--unordered", arguments->unordered,
-                      "with --count: orders of the same factors count once");
+                      "with --count: count each set of factors once, whatever the order");
     command->add_flag("--up-to", arguments->up_to,
-                      "of all numbers of ranks from 2: the sum of counts, or with --best for how "
-                      "many a split or merge is the cheapest");
+                      "for all numbers of ranks from 2: the sum of counts, or with --best how many "
+                      "have a split or a merge as their cheapest schedule");
     add_json_flag(*command, arguments->json);
 }
 

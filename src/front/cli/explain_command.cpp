@@ -163,24 +163,24 @@ base::Result<int> explain(const ExplainArguments& arguments) {
 void add_explain_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<ExplainArguments>(
         app, exit_status, "explain", "the algorithm that a call would use, and why", &explain);
-    command->add_option("collective", arguments->collective, "which one")->required();
+    command->add_option("collective", arguments->collective, "barrier, broadcast, allreduce, ...")
+        ->required();
     command->add_option("--ranks", arguments->ranks, "number of ranks")->required();
     command
         ->add_option("--bytes", arguments->bytes,
-                     "of each rank's vector, or of a block; with counts, of a block in the mean")
+                     "bytes of each rank's vector, or of a block; for v-collectives the mean block")
         ->capture_default_str();
     command->add_option("--type", arguments->type, "element type")->capture_default_str();
-    command->add_option("--op", arguments->op, "reduction")->capture_default_str();
-    command->add_option("--nodes", arguments->nodes, "nodes that the ranks are spread over")
-        ->capture_default_str();
+    command->add_option("--op", arguments->op, "reduction operation")->capture_default_str();
+    command->add_option("--nodes", arguments->nodes, "number of nodes")->capture_default_str();
     command
         ->add_option("--hosts", arguments->hosts,
-                     "machines that the nodes are spread over; `weft run --nodes` has one")
+                     "number of machines that the nodes share; 1 for `weft run --nodes`")
         ->capture_default_str();
     command->add_option("--processors", arguments->processors,
-                        "of each host; unless given, as many as may be used here");
+                        "processors of each host; default: those usable here");
     command->add_option("--provider", arguments->provider,
-                        "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
+                        "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
     add_json_flag(*command, arguments->json);
 }
 

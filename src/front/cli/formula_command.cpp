@@ -83,8 +83,8 @@ base::Result<int> formula(const FormulaArguments& arguments) {
 void add_formula_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<FormulaArguments>(
         app, exit_status, "formula", "what the formulas of papers give", &formula);
-    command->add_option("name", arguments->name, "which one; without it, all are listed");
-    command->add_option("values", arguments->values, "name=number of its arguments");
+    command->add_option("name", arguments->name, "name of a formula; without it, all are listed");
+    command->add_option("values", arguments->values, "name=number for its arguments");
     add_json_flag(*command, arguments->json);
 }
 

@@ -43,9 +43,11 @@ base::Result<int> simulate_file(const GoalArguments& arguments) {
 
 void add_goal_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<GoalArguments>(
-        app, exit_status, "goal", "what a schedule in GOAL takes under a model of messages",
+        app, exit_status, "goal", "simulate a GOAL schedule under a model of message costs",
         &simulate_file);
-    command->add_option("file", arguments->file, "as `weft simulate --goal` writes it")->required();
+    command
+        ->add_option("file", arguments->file, "a GOAL file, such as `weft simulate --goal` writes")
+        ->required();
     add_model_arguments(*command, arguments->model);
     add_json_flag(*command, arguments->json);
 }

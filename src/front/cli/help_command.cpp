@@ -82,12 +82,13 @@ base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
 void add_help_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<HelpArguments>();
     CLI::App* command = app.add_subcommand("help", "what a command does and which options it has");
-    command->add_option("command", arguments->command, "of this command; unless given, of weft");
-    command->add_flag("--man", arguments->man, "as a man page: weft help --man run | man -l -");
+    command->add_option("command", arguments->command,
+                        "the command to describe; default: weft itself");
+    command->add_flag("--man", arguments->man, "print a man page: weft help --man run | man -l -");
     command->add_flag("--completion", arguments->completion,
-                      "the completion for bash: source <(weft help --completion)");
+                      "print the completion for bash: source <(weft help --completion)");
     command->add_option("--write", arguments->write,
-                        "writes all man pages and the completion below this folder");
+                        "write all man pages and the completion below this folder");
     command->add_flag("--json", arguments->json, "all commands as one JSON object on stdout");
     command->callback(
         [&app, arguments, &exit_status] { exit_status = status_of(help(app, *arguments)); });

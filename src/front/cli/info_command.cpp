@@ -62,7 +62,7 @@ void add_info_command(CLI::App& app, int& exit_status) {
     CLI::App* command = app.add_subcommand(
         "info", "what this machine, or this job, has: versions, network, memory, settings");
     command->add_flag("--environment", arguments->environment,
-                      "the table of WEFT_* settings alone");
+                      "print only the table of WEFT_* variables");
     command->add_flag("--json", arguments->json, "one JSON object on stdout");
     command->footer(
         "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"

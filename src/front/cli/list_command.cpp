@@ -91,7 +91,7 @@ void add_list_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<ListArguments>(
         app, exit_status, "list", "the algorithms with their parameters, properties and sources",
         &list);
-    command->add_option("collective", arguments->collective, "of this collective only");
+    command->add_option("collective", arguments->collective, "show only this collective");
     add_json_flag(*command, arguments->json);
 }
 

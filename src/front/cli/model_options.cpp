@@ -69,15 +69,15 @@ void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
     CLI::Option* params = command.add_option(
         "--params", arguments.params,
         "a named set (infiniband-2007, archer-xc30-min, archer-xc30-median) or a file of lines "
-        "`key value`, in place of the numbers that follow");
+        "`key value`; replaces the options of the model");
     add("--model", arguments.model, "postal, pipelined-postal, logp or loggp");
-    add("--latency-ns", arguments.latency, "from the end of a send to the arrival");
-    add("--issue-ns", arguments.issue, "pipelined-postal: of the sender for each message");
-    add("--ns-per-byte", arguments.per_byte, "of the sender for each byte");
-    add("--reduce-ns", arguments.reduce, "for each received message that is combined");
-    add("--reduce-ns-per-byte", arguments.reduce_per_byte, "for each byte that is combined");
-    add("--overhead-ns", arguments.overhead, "logp, loggp: of both ends for each message");
-    add("--gap-ns", arguments.gap, "logp, loggp: between two sends, or two receptions");
+    add("--latency-ns", arguments.latency, "time from the end of a send to its arrival");
+    add("--issue-ns", arguments.issue, "pipelined-postal: sender time per message");
+    add("--ns-per-byte", arguments.per_byte, "sender time per byte");
+    add("--reduce-ns", arguments.reduce, "time per received message that is combined");
+    add("--reduce-ns-per-byte", arguments.reduce_per_byte, "time per byte that is combined");
+    add("--overhead-ns", arguments.overhead, "logp, loggp: time at both ends per message");
+    add("--gap-ns", arguments.gap, "logp, loggp: least time between two sends, or two receptions");
     for (const char* name : {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
                              "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"})
         params->excludes(command.get_option(name));

@@ -40,7 +40,7 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     command.add_option("--type", arguments.type, "element type")->capture_default_str();
     command
         .add_option("--placement", arguments.placement,
-                    "where the remainders of merges stand: ordered or paper")
+                    "placement of the remainders of merges: ordered or paper")
         ->capture_default_str();
     command.add_option("--layout", arguments.layout,
                        "ranks of each node, as in 3,1,4 (one node unless given)");
@@ -52,8 +52,7 @@ base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank r
     if (!ranks_per_node) return ranks_per_node.failure();
     const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
     if (static_cast<Rank>(node_of.size()) != ranks)
-        return base::fail(Status::argument,
-                          "--layout {} has {} ranks, but there are programs of {}",
+        return base::fail(Status::argument, "--layout {} has {} ranks, expected {}",
                           arguments.layout, node_of.size(), ranks);
     return plan::Layout::of(node_of);
 }

@@ -53,9 +53,7 @@ base::Result<Variable> parse_variable(const std::string& text) {
 /// Settles how many ranks there are and on which virtual nodes.
 base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
     if (arguments.nodes && !arguments.layout.empty())
-        return base::fail(
-            Status::argument,
-            "--nodes and --layout exclude each other: both say how many nodes there are");
+        return base::fail(Status::argument, "--nodes and --layout exclude each other");
     if (!arguments.layout.empty()) {
         auto ranks_per_node = parse_layout(arguments.layout);
         if (!ranks_per_node) return ranks_per_node.failure();
@@ -66,8 +64,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
                               arguments.layout, sum, *arguments.ranks);
         }
         if (sum > kRanksMax) {
-            return base::fail(Status::argument,
-                              "--layout {}: {} ranks, at most {} are started here",
+            return base::fail(Status::argument, "--layout {}: {} ranks, at most {} can be started",
                               arguments.layout, sum, kRanksMax);
         }
         job.ranks = static_cast<Rank>(sum);
@@ -75,8 +72,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
         return {};
     }
     if (!arguments.ranks) {
-        return base::fail(Status::argument,
-                          "-n N (how many ranks) is missing; --layout would do too");
+        return base::fail(Status::argument, "-n N (the number of ranks) or --layout is required");
     }
     if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax) {
         return base::fail(Status::argument, "-n {}: expected 1 to {} ranks", *arguments.ranks,
@@ -143,13 +139,12 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
         "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
     command->add_option("--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
     command->add_option("--timeout", arguments->timeout_s,
-                        "seconds after which the job is ended (status 124)");
+                        "end the job after this many seconds (status 124)");
     command
-        ->add_option(
-            "-x", arguments->variables,
-            "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
+        ->add_option("-x", arguments->variables,
+                     "NAME or NAME=VALUE, added to the environment of the ranks")
         ->allow_extra_args(false);
-    command->add_flag("--label", arguments->label, "start every line of output with [rank]");
+    command->add_flag("--label", arguments->label, "prefix every line of output with [rank]");
     command->add_option("--bind", arguments->bind,
                         "none, or core: rank i on core i modulo the usable cores");
     command->allow_extras();  // They are refused below, with a hint.

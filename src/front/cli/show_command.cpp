@@ -49,7 +49,7 @@ void add_show_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<ShowArguments>(
         app, exit_status, "show", "print the programs that an algorithm generates", &show);
     add_program_arguments(*command, arguments->programs);
-    command->add_option("--rank", arguments->rank, "of this rank only");
+    command->add_option("--rank", arguments->rank, "show only this rank");
 }
 
 }  // namespace weft::front

@@ -127,8 +127,8 @@ base::Result<void> check_range(const plan::MessageModel& model, const plan::Vect
                         bytes * 1e-3 * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
     if (each * chain < 4e18) return base::Done{};
     return base::fail(Status::argument,
-                      "{:.3g} messages of up to {:.3g} ns one after the other are more than the "
-                      "simulator's clock holds (100 days)",
+                      "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
+                      "simulator's clock (100 days)",
                       chain, each * 1e-3);
 }
 
@@ -173,10 +173,11 @@ class Simulation {
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty();
         if (traced && (engine == "structured" || engine == "folded"))
-            return base::fail(Status::argument,
-                              "--timeline: the {} engine has no messages to show; generic and "
-                              "events have",
-                              engine);
+            return base::fail(
+                Status::argument,
+                "--timeline: the {} engine simulates no single messages; use generic or "
+                "events",
+                engine);
         const bool by_stages = engine == "structured" || engine == "folded";
         if (by_stages && !stages_)
             return base::fail(Status::unsupported, "--engine {}: {}", engine,
@@ -358,7 +359,7 @@ base::Result<int> simulate(const SimulateArguments& arguments) {
 
 void add_simulate_command(CLI::App& app, int& exit_status) {
     const auto [command, arguments] = add_command<SimulateArguments>(
-        app, exit_status, "simulate", "when ranks would be done under a model of messages",
+        app, exit_status, "simulate", "simulate a collective under a model of message costs",
         &simulate);
     add_program_arguments(*command, arguments->programs);
     add_model_arguments(*command, arguments->model);
@@ -366,10 +367,10 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         command->add_option(name, value, help)->capture_default_str();
     };
     add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
-    command->add_option("--seed", arguments->seed, "of the noise")->capture_default_str();
-    add("--skew", arguments->skew, "RANK:NS,...: ranks that enter late");
+    command->add_option("--seed", arguments->seed, "seed of the noise")->capture_default_str();
+    add("--skew", arguments->skew, "RANK:NS,...: ranks that start late, and by how much");
     add("--topology", arguments->topology,
-        "as in two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
+        "such as two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
     command
         ->add_option("--contention", arguments->contention,
                      "what messages queue for: none, ports or links")
@@ -379,8 +380,8 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         ->add_option("--engine", arguments->engine, "auto, structured, generic, folded or events")
         ->check(CLI::IsMember({"auto", "structured", "generic", "folded", "events"}))
         ->capture_default_str();
-    add("--timeline", arguments->timeline, "draw who did what when: FILE.svg or FILE.json");
-    add("--goal", arguments->goal, "write the programs to this file, too, as GOAL for LogGOPSim");
+    add("--timeline", arguments->timeline, "write a timeline of all ranks: FILE.svg or FILE.json");
+    add("--goal", arguments->goal, "also write the programs to this file, in GOAL for LogGOPSim");
     add_json_flag(*command, arguments->json);
 }
 
