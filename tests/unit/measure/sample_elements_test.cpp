@@ -28,7 +28,7 @@ Op an_operation_of(Type type) {
 TEST(SampleElements, DifferByRankAndBatchAndTellAChangedElement) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const SampleElements& elements = sample_elements(static_cast<Type>(i));
-        SCOPED_TRACE(name_of(elements.type));
+        SCOPED_TRACE(base::name_of(elements.type));
         EXPECT_EQ(elements.bytes, base::size_of(elements.type));
         const auto mine = inputs(elements, 3, 7);
         EXPECT_TRUE(elements.equal(mine.data(), inputs(elements, 3, 7).data(), kCount));
@@ -54,7 +54,7 @@ TEST(SampleElements, AreTheSameInAnyRange) {
 TEST(SampleElements, FoldToTheSameInAnyOrder) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const SampleElements& elements = sample_elements(static_cast<Type>(i));
-        SCOPED_TRACE(name_of(elements.type));
+        SCOPED_TRACE(base::name_of(elements.type));
         const Op op = an_operation_of(elements.type);
         auto forward = inputs(elements, 0, 1);
         auto backward = inputs(elements, 8, 1);
@@ -77,7 +77,7 @@ TEST(SampleElements, ProductsOfThousandsOfRanksAreExact) {
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const SampleElements& elements = sample_elements(static_cast<Type>(i));
         if (!is_wide_floating(elements.type)) continue;
-        SCOPED_TRACE(name_of(elements.type));
+        SCOPED_TRACE(base::name_of(elements.type));
         ++tried;
         constexpr Rank kRanks = 4097;
         auto forward = inputs(elements, 0, 1);
