@@ -3,8 +3,6 @@
 // Method: small sets of programs written out as text, each sound but for one thing.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/sample_programs.hpp"
@@ -20,15 +18,9 @@ std::string error_of(const std::vector<Program>& programs, const Contract* contr
     return verdict.error;
 }
 
-/// Programs in the text form, with `;` between lines.
-std::vector<Program> programs_of(std::string text) {
-    std::ranges::replace(text, ';', '\n');
-    return test::programs_of(text);
-}
-
-std::string error_of(const std::string& text, const Contract* contract = nullptr,
+std::string error_of(const char* text, const Contract* contract = nullptr,
                      std::uint64_t elements = 60) {
-    return error_of(programs_of(text), contract, elements);
+    return error_of(test::programs_of(text), contract, elements);
 }
 
 struct Fault {
@@ -279,9 +271,9 @@ TEST(VerifyFaults, SynchronizationThatIsDeclaredOrDemandedButAbsent) {
               "rank 0 may end before rank 2 has started, but the programs are declared "
               "synchronizing");
     Contract contract = test::barrier_contract();
-    EXPECT_EQ(
-        error_of(programs_of("rank 0; signal to 1 slot 0; rank 1; wait from 0 slot 0"), &contract),
-        "rank 0 may end before rank 1 has started, but the contract is synchronizing");
+    EXPECT_EQ(error_of(test::programs_of("rank 0; signal to 1 slot 0; rank 1; wait from 0 slot 0"),
+                       &contract),
+              "rank 0 may end before rank 1 has started, but the contract is synchronizing");
 }
 
 TEST(VerifyFaults, HeadersThatDiffer) {
