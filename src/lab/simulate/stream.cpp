@@ -29,7 +29,7 @@ class ImageSteps {
     void payload(const plan::Block& block) { busy_for(bytes_of(block)); }
     template <class PeerOf>
     void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {
-        part_->pieces().send(key(number), busy_, count, peer_of);
+        part_->pieces().send(key(number), busy(), count, peer_of);
     }
     template <class PeerOf>
     void signal(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t flags) {
@@ -81,9 +81,13 @@ class ImageSteps {
         return bytes_;
     }
     void busy_for(std::uint64_t bytes) {
-        if (bytes == busy_bytes_ && busy_ != kUnknown) return;
+        if (bytes == busy_bytes_) return;
         busy_bytes_ = bytes;
-        busy_ = part_->index_of(part_->model().busy(bytes));
+        busy_ = kUnknown;
+    }
+    [[nodiscard]] std::uint32_t busy() {
+        if (busy_ == kUnknown) busy_ = part_->index_of(part_->model().busy(busy_bytes_));
+        return busy_;
     }
     [[nodiscard]] std::uint32_t combine_for(std::uint64_t bytes, std::uint32_t operands) {
         if (bytes != combine_bytes_ || operands >= combines_.size() ||
