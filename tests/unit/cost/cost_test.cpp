@@ -210,8 +210,8 @@ TEST(Formulas, RefuseWhatTheyDoNotKnow) {
     EXPECT_FALSE(evaluate_formula("none", {}).ok());
     const FormulaValue strange{"q", 1};
     EXPECT_FALSE(evaluate_formula("butterfly", {&strange, 1}).ok());
-    const FormulaValue nobody{"p", 0};
-    EXPECT_FALSE(evaluate_formula("butterfly", {&nobody, 1}).ok());
+    const FormulaValue none{"p", 0};
+    EXPECT_FALSE(evaluate_formula("butterfly", {&none, 1}).ok());
 }
 
 TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {

@@ -111,7 +111,7 @@ TEST(Engines, AgreeOnEverySmallScheduleWithoutNesting) {
     EXPECT_GT(schedules, 500);
 }
 
-TEST(Engines, AgreeOnCirclesOfAnySizeAndReach) {
+TEST(Engines, AgreeOnShiftsOfAnySizeAndReach) {
     Random random(7);
     for (int trial = 0; trial < 60; ++trial) {
         Question question{.collective = "barrier",
