@@ -47,7 +47,8 @@ function(weft_precompile target name)
     weft_precompiled_set(${name})
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})
-  if(NOT name STREQUAL "rooms") # the set's headers are seen by all that read it
+  target_link_libraries(${target} PRIVATE fmt::fmt) # whose definitions belong to the set
+  if(NOT name STREQUAL "rooms")
     target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json)
   endif()
 endfunction()

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/statistics.hpp"
+#include "lab/measure/statistics.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -73,7 +73,7 @@ class Bench {
             body();
             times.push_back(team_.allreduce(us_since(start), weft::Op::max));
         }
-        return weft::base::median(times);
+        return weft::lab::median(times);
     }
 
     weft::Team team_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ping_pong.cpp - prints the calibrator: the time of one cache line between two processors.
-#include "base/ping_pong.hpp"
+#include "lab/measure/ping_pong.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 int main(int argument_count, char** arguments) {
-    weft::base::PingPongOptions options;
+    weft::lab::PingPongOptions options;
     std::pair<int, int> processors{-1, -1};
     bool json = false;
     CLI::App app{"Half a round trip of one cache line between two pinned processes."};
@@ -28,7 +28,7 @@ int main(int argument_count, char** arguments) {
     options.first_processor = processors.first;
     options.second_processor = processors.second;
 
-    const auto measured = weft::base::measure_ping_pong(options);
+    const auto measured = weft::lab::measure_ping_pong(options);
     if (!measured) {
         fmt::print(stderr, "ping_pong: {}\n", measured.failure().text);
         return 3;

@@ -20,10 +20,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/statistics.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "collectives/registry.hpp"
-#include "plan/simulate/stream.hpp"
+#include "lab/measure/statistics.hpp"
+#include "lab/simulate/events.hpp"
+#include "lab/simulate/noise_distributions.hpp"
+#include "lab/simulate/stream.hpp"
+#include "lab/simulate/wire_model.hpp"
 
 namespace {
 
@@ -41,10 +44,9 @@ const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";
 
 plan::Surroundings surroundings(plan::Time noise) {
     plan::Surroundings around;
-    around.model = plan::MessageModel(
+    around.model = weft::lab::message_model(
         {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
-    around.network = plan::Network(500'000);
-    around.noise = plan::Noise({.distribution = plan::Distribution::uniform, .scale = noise});
+    around.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
     return around;
 }
 
@@ -59,7 +61,7 @@ const plan::VectorSize kEightBytes{8, 1};
 /// The image of all programs, made here: the goals are for one core.
 plan::ImagePart image_of(const plan::Stages& stages, const plan::MessageModel& model) {
     plan::ImagePart part(model, kEightBytes);
-    (void)plan::add_programs(part, stages, 0, stages.size());
+    (void)weft::lab::add_programs(part, stages, 0, stages.size());
     return part;
 }
 
@@ -83,7 +85,7 @@ Done structured(const Question& question, plan::Time noise) {
 Done by_programs(const Question& question, plan::Time noise, bool by_time) {
     const plan::Surroundings around = surroundings(noise);
     const plan::ImagePart part = image_of(stages_of(question), around.model);
-    return done(by_time ? plan::simulate_events({&part, 1}, around)
+    return done(by_time ? weft::lab::simulate_events({&part, 1}, around)
                         : plan::simulate_generic({&part, 1}, around),
                 part.waits());
 }
@@ -199,7 +201,7 @@ int main(int argument_count, char** arguments) {
             seconds.push_back(static_cast<double>(weft::base::monotonic_ns() - begin) * 1e-9);
         }
         const double least = std::ranges::min(seconds);
-        const double median = weft::base::median(seconds);
+        const double median = weft::lab::median(seconds);
         rows.push_back({{"case", each.name},
                         {"least_s", least},
                         {"median_s", median},

@@ -2,7 +2,7 @@
 // region.hpp - where put targets lie: the memory that every rank sets aside for one team.
 //
 // Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and a
-//          landing behind them), *published cells* (written by the owner, read in place by its
+//          landing after them), *published cells* (written by the owner, read in place by its
 //          node-mates) and *bulk banks* (payloads that fit no cell). Cells and published cells exist once
 //          per bank, W banks in turn; bulk banks are many small ones and few large ones. Offsets are
 //          the same on all members, so a writer computes them.
@@ -22,7 +22,7 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. On a node the writer stores payload, then flag (release). Over a
-/// network the payload and `delivered` are written remotely, or both arrive in the landing behind the
+/// network the payload and `delivered` are written remotely, or both arrive in the landing after the
 /// cell, and the owner raises `flag` when the notify strategy has proven that all of it is there.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
@@ -33,7 +33,7 @@ static_assert(sizeof(Cell) == 64);
 inline constexpr std::size_t kCellDelivered = 8;       ///< offset of Cell::delivered
 inline constexpr std::size_t kCellPayloadOffset = 16;  ///< offset of Cell::payload
 
-/// Two lines behind a cell, for far writers only. Word-tagged puts land in `words`: each has four
+/// Two lines after a cell, for far writers only. Word-tagged puts land in `words`: each has four
 /// bytes of data below and a tag above; the owner clears what it has read.
 struct alignas(64) Landing {
     static constexpr std::size_t kWords = (sizeof(std::uint64_t) + kCellPayload) / 4;

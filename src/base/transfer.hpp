@@ -12,7 +12,7 @@
 
 namespace weft::base {
 
-/// Bytes into a peer's segment. Nothing at the peer says that they are there, unless it is told.
+/// Bytes into a peer's segment. Nothing at the peer says that they are there, unless it is notified.
 struct Write {
     Rank peer = 0;  ///< rank in the job
     const std::byte* data = nullptr;
@@ -21,7 +21,7 @@ struct Write {
     /// Raised by one for each transfer that still reads `data`, lowered on its local completion; under
     /// RemoteCompletion::delivered that is when the bytes have landed, and each transfer counts.
     std::uint32_t* pending = nullptr;
-    /// What the peer is told once the bytes are there, by what it has set for that; 0: nothing. Below
+    /// What notifies the peer once the bytes are there, by what it has set for that; 0: nothing. Below
     /// 2^63, and only on wires with signals. `bytes` may then be 0.
     std::uint64_t payload = 0;
 };
@@ -39,7 +39,7 @@ struct Read {
 /// By what a rank learns that all it has written to a peer has landed there.
 enum class RemoteCompletion : std::uint8_t {
     ordered,    ///< a request that is put after the writes lands after them
-    counted,    ///< the peer counts what has landed, and is told what to count to
+    counted,    ///< the peer counts what has landed, and is sent what to count to
     delivered,  ///< local completion says so
 };
 [[nodiscard]] constexpr std::string_view name_of(RemoteCompletion completion) {

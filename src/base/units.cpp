@@ -41,24 +41,6 @@ std::optional<unsigned> suffix_shift(char c) {
     }
 }
 
-template <class Parse>
-Result<std::vector<std::uint64_t>> parse_list(std::string_view text, const char* what,
-                                              const Parse& parse) {
-    const auto parts = split_list(text);
-    if (parts.empty())
-        return fail(Status::argument, "the list is empty; expected {} separated by commas", what);
-    std::vector<std::uint64_t> values;
-    values.reserve(parts.size());
-    for (const auto part : parts) {
-        Result<std::uint64_t> value = parse(part);
-        if (!value)
-            return value.failure().within(
-                fmt::format("entry {} of \"{}\"", values.size() + 1, text));
-        values.push_back(*value);
-    }
-    return values;
-}
-
 }  // namespace
 
 std::vector<std::string_view> split_list(std::string_view text) {
@@ -91,7 +73,20 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 Result<std::vector<std::uint64_t>> parse_bytes_list(std::string_view text) {
-    return parse_list(text, "sizes such as 8,64K,1M", parse_bytes);
+    const auto parts = split_list(text);
+    if (parts.empty())
+        return fail(Status::argument,
+                    "the list is empty; expected sizes such as 8,64K,1M separated by commas");
+    std::vector<std::uint64_t> values;
+    values.reserve(parts.size());
+    for (const auto part : parts) {
+        const Result<std::uint64_t> value = parse_bytes(part);
+        if (!value)
+            return value.failure().within(
+                fmt::format("entry {} of \"{}\"", values.size() + 1, text));
+        values.push_back(*value);
+    }
+    return values;
 }
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -111,11 +106,6 @@ Result<std::uint64_t> parse_count(std::string_view text, CountRange range) {
                     range.min);
     return fail(Status::argument, "\"{}\" is not a whole number from {} to {}", text, range.min,
                 range.max);
-}
-
-Result<std::vector<std::uint64_t>> parse_count_list(std::string_view text, CountRange range) {
-    return parse_list(text, "whole numbers such as 2,4,8",
-                      [range](std::string_view part) { return parse_count(part, range); });
 }
 
 Result<std::uint64_t> parse_seconds(std::string_view text) {

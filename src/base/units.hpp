@@ -30,8 +30,6 @@ struct CountRange {
 };
 /// Decimal digits only, within the range.
 [[nodiscard]] Result<std::uint64_t> parse_count(std::string_view text, CountRange range = {});
-[[nodiscard]] Result<std::vector<std::uint64_t>> parse_count_list(std::string_view text,
-                                                                  CountRange range = {});
 
 /// Seconds, "30" or "0.25", as nanoseconds.
 [[nodiscard]] Result<std::uint64_t> parse_seconds(std::string_view text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model.hpp - what is known of a machine, as values.
 //
-// Next     hwloc_reader.cpp fills them in; whoever decides from them needs no machine.
+// Next     hwloc_reader.cpp fills them in; decisions from them need no machine.
 #pragma once
 
 #include <string>

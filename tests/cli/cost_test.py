@@ -118,7 +118,7 @@ class Formulas(unittest.TestCase):
             formula(entry["formula"], **entry["arguments"])
 
     def test_unusable_arguments(self):
-        for arguments, words in ((("none",), "there is no formula"), (("tree", "p"), "name=number"),
+        for arguments, words in ((("none",), "unknown formula"), (("tree", "p"), "name=number"),
                                  (("tree", "q=1"), "no argument 'q'"), (("tree", "p=0"), "p: 0")):
             refused = weft("formula", *arguments)
             self.assertEqual((refused.returncode, refused.stdout), (2, ""))

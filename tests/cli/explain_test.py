@@ -68,7 +68,7 @@ class Explain(unittest.TestCase):
         self.assertIn("least predicted time", text[0])
 
     def test_unusable_arguments(self):
-        for arguments, words in ((("teleport", "--ranks", "4"), "is not known"),
+        for arguments, words in ((("teleport", "--ranks", "4"), "unknown collective"),
                                  (("barrier",), "--ranks"),
                                  (("barrier", "--ranks", "0"), "--ranks: 0"),
                                  (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),

@@ -50,10 +50,10 @@ class Help(unittest.TestCase):
             said = weft(name, "--help").stdout
             self.assertEqual(said, weft("help", name).stdout)
             shown = re.findall(r"^  (-[-\w,]+)", said, re.MULTILINE)
-            told = [",".join(option["names"]) for option in command["options"]]
-            self.assertEqual(told, shown, name)
+            said = [",".join(option["names"]) for option in command["options"]]
+            self.assertEqual(said, shown, name)
 
-    def test_all_texts_begin_alike(self):
+    def test_all_texts_begin_the_same_way(self):
         """In lower case, unless the first word is a name or stands for a value."""
         texts = [option["help"] for option in self.reference["options"]]
         for command in self.commands.values():
@@ -109,10 +109,10 @@ class Help(unittest.TestCase):
         self.assertIn("put-latency", self.complete("weft", "bench", "put"))
         self.assertIn("allreduce", self.complete("weft", "verify", "all"))
         for name, command in self.commands.items():
-            told = {one for option in command["options"] for one in option["names"]}
-            self.assertEqual(set(self.complete("weft", name, "-")), told, name)
+            said = {one for option in command["options"] for one in option["names"]}
+            self.assertEqual(set(self.complete("weft", name, "-")), said, name)
 
-    def test_what_stands_behind_two_dashes_is_another_program(self):
+    def test_what_stands_after_two_dashes_is_another_program(self):
         self.assertIn("bash", self.complete("weft", "run", "-n", "2", "--", "bas"))
         self.assertEqual(self.complete("weft", "run", "--", "bash", "--lo"), [])
         self.assertEqual(self.complete("weft", "run", "--", "bash", "ma"), ["man"])

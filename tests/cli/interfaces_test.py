@@ -170,23 +170,23 @@ class Interfaces(unittest.TestCase):
             self.assertEqual(prints_json, name in SAMPLES, name)
 
     def check_fields(self, title, objects):
-        told = fields_of(self.page, title)
-        for path, fields in told.items():
+        said = fields_of(self.page, title)
+        for path, fields in said.items():
             found = {field for value in objects for one in at_path(value, path) for field in one}
             self.assertEqual(found, set(fields), f"{title}: {path}")
         # No object that holds objects is left out.
         for value in objects:
-            self.check_paths(title, value, "", told)
+            self.check_paths(title, value, "", said)
 
-    def check_paths(self, title, value, path, told):
+    def check_paths(self, title, value, path, said):
         for name, inner in value.items():
             below = f"{path}.{name}" if path else name
             if isinstance(inner, dict) and name not in FREE:
-                self.assertIn(below, told, title)
-                self.check_paths(title, inner, below, told)
+                self.assertIn(below, said, title)
+                self.check_paths(title, inner, below, said)
             elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                self.assertIn(below + "[]", told, title)
-                self.check_paths(title, inner[0], below + "[]", told)
+                self.assertIn(below + "[]", said, title)
+                self.check_paths(title, inner[0], below + "[]", said)
 
     def test_objects_have_the_fields_of_the_page(self):
         with tempfile.TemporaryDirectory() as folder:

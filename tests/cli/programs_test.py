@@ -79,7 +79,7 @@ class Verify(unittest.TestCase):
                 self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
                 self.assertIn(words, refused.stderr)
 
-    def test_words_behind_two_dashes_are_refused_before_anything_runs(self):
+    def test_words_after_two_dashes_are_refused_before_anything_runs(self):
         for arguments in (("verify", "allreduce", "--algorithm", "a2", "--ranks", "2"),
                           ("bench", "barrier"), ("list",)):
             done = weft(*arguments, "--", "foo")

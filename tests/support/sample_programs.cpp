@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/support/sample_programs.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/text.hpp"
@@ -236,7 +238,9 @@ std::vector<Program> dissemination_barrier(Rank ranks) {
 }
 
 std::vector<Program> programs_of(std::string_view text) {
-    auto parsed = plan::parse_programs(text);
+    std::string lines(text);
+    std::replace(lines.begin(), lines.end(), ';', '\n');
+    auto parsed = plan::parse_programs(lines);
     WEFT_CHECK(parsed.ok(), parsed.failure().text);
     return std::move(parsed).value();
 }

@@ -36,7 +36,7 @@ namespace weft::test {
 /// Dissemination.
 [[nodiscard]] std::vector<plan::Program> dissemination_barrier(Rank ranks);
 
-/// Parses, or ends the test program with the message.
+/// Parses the text form, in which a `;` may end a line, or ends the test program with the message.
 [[nodiscard]] std::vector<plan::Program> programs_of(std::string_view text);
 
 }  // namespace weft::test

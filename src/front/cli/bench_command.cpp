@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     Every rank of a job runs this command; rank 0 prints. The loop is base/measuring.hpp,
+// Idea     Every rank of a job runs this command; rank 0 prints. The loop is lab/measure/measuring.hpp,
 //          which the MPI peer of perf/ uses as well, over the public interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find is reported by rank 0 alone.
 // Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for
 //          the calls.
-#include "front/cli/bench_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,8 +19,6 @@
 #include <vector>
 
 #include "base/element_types.hpp"
-#include "base/measuring.hpp"
-#include "base/ping_pong.hpp"
 #include "base/units.hpp"
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
@@ -30,9 +27,11 @@
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/job_command.hpp"
+#include "lab/measure/measuring.hpp"
+#include "lab/measure/ping_pong.hpp"
 #include "run/runtime/call.hpp"
 
 namespace weft::front {
@@ -53,7 +52,7 @@ struct BenchOptions {
     bool json = false;
     bool osu = false;
     bool histogram = false;
-    base::MeasuringOptions measuring;
+    lab::MeasuringOptions measuring;
 
     // Read from the texts above.
     std::vector<std::uint64_t> bytes;
@@ -63,7 +62,7 @@ struct BenchOptions {
 
 /// What one subject gives.
 struct Measured {
-    base::Measurement batches;
+    lab::Measurement batches;
     std::vector<double> single_calls_us;
 };
 
@@ -162,8 +161,8 @@ base::Result<void> complete(BenchOptions& options) {
     if (!op) return op.failure().within("--op");
     options.element = *type;
     options.operation = *op;
-    options.measuring.loop = options.loop == "separated" ? base::MeasuringLoop::separated
-                                                         : base::MeasuringLoop::back_to_back;
+    options.measuring.loop = options.loop == "separated" ? lab::MeasuringLoop::separated
+                                                         : lab::MeasuringLoop::back_to_back;
     if (auto completed = complete_counts(options); !completed) return completed;
     if (auto checked = check_specs(options); !checked) return checked;
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
@@ -248,10 +247,10 @@ std::vector<std::string> specs_for(const BenchOptions& options, Rank size) {
 
 template <class Subject>
 Measured measure_as_is(Subject& subject, const BenchOptions& options) {
-    Measured measured{base::measure(subject, options.measuring), {}};
+    Measured measured{lab::measure(subject, options.measuring), {}};
     if (options.histogram) {
         const std::uint64_t calls = std::min(measured.batches.iterations, kSingleCallsMax);
-        measured.single_calls_us = base::measure_singly(subject, options.measuring.loop, calls);
+        measured.single_calls_us = lab::measure_singly(subject, options.measuring.loop, calls);
     }
     return measured;
 }
@@ -309,7 +308,7 @@ base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std
                  static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts),
                  std::move(measured->single_calls_us)};
     row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
-    base::Summary& call = row.measurement.call_us;
+    lab::Summary& call = row.measurement.call_us;
     for (double* time : {&call.min, &call.median, &call.p99, &call.max}) *time /= row.puts_per_call;
     for (double& time : row.single_calls_us) time /= row.puts_per_call;
     return row;
@@ -345,7 +344,7 @@ void print_json(const BenchOptions& options, Runtime& runtime, double calibrator
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
 double calibrate_first_rank() {
     if (!is_first_rank()) return 0;
-    const auto measured = base::measure_ping_pong({.seconds = 0.01});
+    const auto measured = lab::measure_ping_pong({.seconds = 0.01});
     return measured ? measured->median_ns : 0;
 }
 
@@ -443,13 +442,13 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     add_option(command, "collective", options->collective, "what to time")
         .required()
         .one_of(std::move(names));
-    add_options(command, {{"--bytes", options->bytes_text, "sizes, as in 8,64K,1M"}});
+    add_option(command, "--bytes", options->bytes_text, "sizes, as in 8,64K,1M").shows_default();
     add_option(command, "--algorithm", options->algorithms,
                "a spec, auto, or all; may be given several times")
         .one_value_each()
         .shows_default();
-    add_options(command,
-                {{"--type", options->type, "element type"}, {"--op", options->op, "reduction"}});
+    add_option(command, "--type", options->type, "element type").shows_default();
+    add_option(command, "--op", options->op, "reduction").shows_default();
     add_option(command, "--root", options->root, "root of collectives that have one")
         .shows_default();
     add_option(command, "--iterations", options->measuring.iterations,
@@ -474,7 +473,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         .shows_default();
     add_option(command, "--counts", options->counts,
                "elements of the blocks of gather, scatter, allgather, alltoall or "
-               "reduce_scatter: as many in each, or block i of n has (2 i + 1) / n^2 of all")
+               "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
         .one_of({"same", "ragged"})
         .shows_default();
     add_flag(command, "--histogram", options->histogram,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_puts.hpp - the one-sided calls that `weft bench put-*` times, from rank 0 to the last rank.
 //
-// Idea     A subject fits base::MeasuringSubject. Latency: to and fro, each side waits for the
+// Idea     A subject fits lab::MeasuringSubject. Latency: to and fro, each side waits for the
 //          other's flag. Rate and bandwidth: a window of puts without waits, one quiet, and a
 //          signal that lets the target check. Ranks between the two only align.
 // Holds    What lands differs from batch to batch, and both ends check it.

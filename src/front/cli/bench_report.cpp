@@ -23,13 +23,13 @@ double rate_per_s(const BenchRow& row) {
 /// A bar for each bin; the longest one fills the width.
 void print_histogram(const std::vector<double>& calls_us) {
     constexpr std::size_t kWidth = 50;
-    const std::vector<base::Bin> bins = base::histogram(calls_us);
-    const std::size_t most = std::ranges::max_element(bins, {}, &base::Bin::count)->count;
-    const base::Summary summary = base::summarize(calls_us);
+    const std::vector<lab::Bin> bins = lab::histogram(calls_us);
+    const std::size_t most = std::ranges::max_element(bins, {}, &lab::Bin::count)->count;
+    const lab::Summary summary = lab::summarize(calls_us);
     fmt::print("    {} calls one by one: median {:.3f}, p90 {:.3f}, p99 {:.3f}, p99.9 {:.3f} us\n",
-               summary.count, summary.median, base::percentile(calls_us, 90), summary.p99,
-               base::percentile(calls_us, 99.9));
-    for (const base::Bin& bin : bins) {
+               summary.count, summary.median, lab::percentile(calls_us, 90), summary.p99,
+               lab::percentile(calls_us, 99.9));
+    for (const lab::Bin& bin : bins) {
         const std::size_t bar = (bin.count * kWidth + most - 1) / most;
         fmt::print("    {:>12.3f} us {:>8} {}\n", bin.from, bin.count, std::string(bar, '#'));
     }
@@ -38,7 +38,7 @@ void print_histogram(const std::vector<double>& calls_us) {
 }  // namespace
 
 Json to_json(const BenchRow& row) {
-    const base::Summary& call = row.measurement.call_us;
+    const lab::Summary& call = row.measurement.call_us;
     Json object{{"algorithm", row.algorithm},
                 {"bytes", row.bytes},
                 {"iterations", row.measurement.iterations},
@@ -53,13 +53,13 @@ Json to_json(const BenchRow& row) {
     }
     if (row.single_calls_us.empty()) return object;
     const std::vector<double>& calls_us = row.single_calls_us;
-    const base::Summary single = base::summarize(calls_us);
+    const lab::Summary single = lab::summarize(calls_us);
     object["calls"] = {{"count", single.count},      {"min_us", single.min},
-                       {"median_us", single.median}, {"p90_us", base::percentile(calls_us, 90)},
-                       {"p99_us", single.p99},       {"p999_us", base::percentile(calls_us, 99.9)},
+                       {"median_us", single.median}, {"p90_us", lab::percentile(calls_us, 90)},
+                       {"p99_us", single.p99},       {"p999_us", lab::percentile(calls_us, 99.9)},
                        {"max_us", single.max}};
     object["histogram"] = Json::array();
-    for (const base::Bin& bin : base::histogram(calls_us))
+    for (const lab::Bin& bin : lab::histogram(calls_us))
         object["histogram"].push_back(
             {{"from_us", bin.from}, {"to_us", bin.to}, {"calls", bin.count}});
     return object;
@@ -84,7 +84,7 @@ void BenchPrinter::print_head() const {
 }
 
 void BenchPrinter::print(const BenchRow& row) const {
-    const base::Summary& call = row.measurement.call_us;
+    const lab::Summary& call = row.measurement.call_us;
     if (osu_) {
         double value = call.median;
         if (head_.collective == "put-rate") value = rate_per_s(row);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/measuring.hpp"
+#include "lab/measure/measuring.hpp"
 #include "weft/types.hpp"
 
 namespace weft::front {
@@ -18,7 +18,7 @@ namespace weft::front {
 struct BenchRow {
     std::string algorithm;
     std::uint64_t bytes = 0;
-    base::Measurement measurement;
+    lab::Measurement measurement;
     double puts_per_call = 0;             ///< of a put bench
     std::vector<double> single_calls_us;  ///< calls timed one by one, if asked for
 };

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "base/block_sizes.hpp"
 #include "base/clock.hpp"
+#include "lab/measure/block_sizes.hpp"
 #include "lab/oracle/oracle.hpp"
 #include "weft/weft.hpp"
 
@@ -141,7 +141,7 @@ class CallSubject : public BenchJob {
         const auto blocks = static_cast<std::uint32_t>(size);
         const oracle::Samples& samples = oracle::samples_of(options.type);
         const std::uint64_t count = bytes / samples.bytes;
-        const base::BlockSizes sizes{
+        const lab::BlockSizes sizes{
             .elements = count * blocks, .blocks = blocks, .uneven = options.uneven};
         const bool pairwise = traits.contribution == collectives::Contribution::owner_own_block;
         return {.collective = options.collective,

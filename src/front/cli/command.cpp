@@ -59,11 +59,6 @@ void add_flag(CLI::App& command, const char* name, bool& value, const char* help
     command.add_flag(name, value, help);
 }
 
-void add_options(CLI::App& command, std::initializer_list<TextOption> options) {
-    for (const TextOption& option : options)
-        add_option(command, option.name, option.value, option.help).shows_default();
-}
-
 CLI::App& add_command(CLI::App& app, const char* name, const char* summary) {
     return *app.add_subcommand(name, summary);
 }

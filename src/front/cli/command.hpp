@@ -44,13 +44,6 @@ class Option {
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
-/// As options show their defaults: all of these do.
-struct TextOption {
-    const char* name;
-    std::string& value;
-    const char* help;
-};
-void add_options(CLI::App& command, std::initializer_list<TextOption> options);
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* summary);
 /// What the command does once its options are read; the result is the exit status of weft.

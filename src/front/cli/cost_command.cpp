@@ -6,30 +6,25 @@
 //          size is a candidate, schedules of the notation among them; limits strike some out, and the
 //          objective or --pareto picks.
 // Holds    Status 1: no candidate keeps the limits.
-// Next     docs/cost.md; plan/cost/cost.hpp.
-#include "front/cli/cost_command.hpp"
-
+// Next     docs/cost.md; lab/cost/cost.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/units.hpp"
 #include "collectives/candidates.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CostArguments {
     ProgramArguments programs;
@@ -43,7 +38,7 @@ struct CostArguments {
 
 struct Candidate {
     std::string algorithm;
-    plan::Cost cost;
+    lab::Cost cost;
     std::optional<Figures> formula;
 };
 
@@ -53,18 +48,18 @@ constexpr std::size_t kSchedulesMax = 10'000;
 constexpr Rank kRanksMax = 1 << 22;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
-                                const plan::CostParameters& parameters) {
+                                const lab::CostParameters& parameters) {
     const auto stages =
         collectives::generate_stages(question.collective, question.spec, question.request);
     if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
-    plan::Programs programs{.size = question.request.size};
+    lab::Programs programs{.size = question.request.size};
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
         if (stages) return plan::program_of(*stages, rank);
         return generate_one(question, rank);
     };
     const plan::VectorSize size{question.request.elements, question.request.element_bytes};
-    const auto cost = plan::cost_of(programs, size, parameters);
+    const auto cost = lab::cost_of(programs, size, parameters);
     if (!cost) return cost.failure();
     return Candidate{collectives::print(question.spec), *cost, paper_formula(question, parameters)};
 }
@@ -81,7 +76,7 @@ Json to_json(const Figures& figures) {
 
 Json to_json(const Candidate& candidate, const ProgramQuestion& question,
              const std::string& params) {
-    const plan::Cost& cost = candidate.cost;
+    const lab::Cost& cost = candidate.cost;
     Json object{{"algorithm", candidate.algorithm},
                 {"ranks", question.request.size},
                 {"bytes", question.request.elements * question.request.element_bytes},
@@ -108,10 +103,10 @@ class Question {
   public:
     explicit Question(const CostArguments& arguments) : arguments_(arguments) {}
 
-    int run() {
-        if (auto read = read_all(); !read) return report_failure(read.failure());
+    base::Result<int> run() {
+        if (auto read = read_all(); !read) return read.failure();
         auto candidates = find_candidates();
-        if (!candidates) return report_failure(candidates.failure());
+        if (!candidates) return candidates.failure();
         std::erase_if(*candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
         if (candidates->empty()) {
             fmt::print(stderr, "weft: no algorithm keeps the limits\n");
@@ -122,10 +117,10 @@ class Question {
             return 0;
         }
         const auto best = std::ranges::min_element(*candidates, {}, [this](const Candidate& c) {
-            return std::tuple(plan::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
+            return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
                               c.cost.descriptor_bytes);
         });
-        print_one(to_json(*best, *question_, parameters_.name));
+        print_answer(to_json(*best, *question_, parameters_.name), arguments_.json);
         return 0;
     }
 
@@ -138,7 +133,7 @@ class Question {
         auto parameters = read_parameters(arguments_.params);
         if (!parameters) return parameters.failure();
         parameters_ = *std::move(parameters);
-        const auto objective = plan::parse_objective(arguments_.objective);
+        const auto objective = lab::parse_objective(arguments_.objective);
         if (!objective) return objective.failure().within("--objective");
         objective_ = *objective;
         if (arguments_.descriptor_bytes_max) {
@@ -197,7 +192,7 @@ class Question {
     }
 
     [[nodiscard]] collectives::StageCost stage_cost() const {
-        const plan::MessageModel model(parameters_.wire);
+        const plan::MessageModel model = lab::message_model(parameters_.wire);
         const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
         return {.latency = model.latency + model.receive,
                 .message = model.busy(bytes) + model.combine(bytes, 2)};
@@ -221,16 +216,16 @@ class Question {
         }
     }
 
-    [[nodiscard]] bool keeps_limits(const plan::Cost& cost) const {
+    [[nodiscard]] bool keeps_limits(const lab::Cost& cost) const {
         if (descriptor_bytes_max_ && cost.descriptor_bytes > *descriptor_bytes_max_) return false;
         return !arguments_.energy_uj_max || cost.total_uj <= *arguments_.energy_uj_max;
     }
 
     void print_front(const std::vector<Candidate>& candidates) {
-        std::vector<plan::Cost> costs;
+        std::vector<lab::Cost> costs;
         for (const Candidate& candidate : candidates) costs.push_back(candidate.cost);
         Json front = Json::array();
-        for (const std::size_t i : plan::pareto_front(costs))
+        for (const std::size_t i : lab::pareto_front(costs))
             front.push_back(to_json(candidates[i], *question_, parameters_.name));
         if (arguments_.json) {
             fmt::print("{}\n", Json{{"front", std::move(front)}}.dump());
@@ -245,41 +240,36 @@ class Question {
                        row["algorithm"].get<std::string>());
     }
 
-    void print_one(const Json& object) const {
-        if (arguments_.json) {
-            fmt::print("{}\n", object.dump());
-            return;
-        }
-        for (const auto& [name, value] : object.items())
-            fmt::print("{:18} {}\n", name,
-                       value.is_string() ? value.get<std::string>() : value.dump());
-    }
-
     const CostArguments& arguments_;
-    plan::CostParameters parameters_;
-    plan::Objective objective_ = plan::Objective::time;
+    lab::CostParameters parameters_;
+    lab::Objective objective_ = lab::Objective::time;
     std::optional<std::uint64_t> descriptor_bytes_max_;
     std::optional<ProgramQuestion> question_;
 };
 
+base::Result<int> cost(const CostArguments& arguments) {
+    return Question(arguments).run();
+}
+
 }  // namespace
 
 void add_cost_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<CostArguments>();
-    CLI::App& command = add_command(app, "cost", "time, energy and memory of a call");
-    add_program_arguments(command, arguments->programs);
-    add_options(command, {{"--params", arguments->params,
-                           "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file"},
-                          {"--objective", arguments->objective,
-                           "which of several algorithms: least time, energy, memory or edp"}});
-    add_option(command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
-               "only algorithms that need no more at any rank");
-    add_option(command, "--max-energy-uj", arguments->energy_uj_max,
-               "only algorithms that take no more in all");
-    add_flag(command, "--pareto", arguments->pareto,
-             "all algorithms that no other one beats in time, energy and memory");
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return Question(*arguments).run(); });
+    const auto [command, arguments] = add_command<CostArguments>(
+        app, exit_status, "cost", "time, energy and memory of a call", &cost);
+    add_program_arguments(*command, arguments->programs);
+    add_option(*command, "--params", arguments->params,
+               "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file")
+        .shows_default();
+    add_option(*command, "--objective", arguments->objective,
+               "what to minimise over the algorithms: time, energy, memory or edp")
+        .shows_default();
+    add_option(*command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
+               "consider only algorithms that need at most this much at any rank");
+    add_option(*command, "--max-energy-uj", arguments->energy_uj_max,
+               "consider only algorithms that take at most this much in total");
+    add_flag(*command, "--pareto", arguments->pareto,
+             "print the Pareto front over time, energy and memory");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -10,10 +10,10 @@ namespace {
 /// Formulas by shape: stages of so many messages, or a tree.
 class Formulas {
   public:
-    Formulas(const ProgramQuestion& question, const plan::CostParameters& parameters)
+    Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
         : question_(question),
           parameters_(parameters),
-          model_(parameters.wire),
+          model_(lab::message_model(parameters.wire)),
           size_(question.request.size),
           bytes_(question.request.elements * question.request.element_bytes) {}
 
@@ -94,7 +94,7 @@ class Formulas {
         for (const collectives::PlacedStage& placed : shape->stages) {
             const collectives::Stage& stage = placed.stage;
             const double base = stage.base;
-            const double riders = stage.remainders;
+            const double remainders = stage.remainders;
             double sent = base - 1;
             double combined = base - 1;
             switch (stage.kind) {
@@ -111,12 +111,12 @@ class Formulas {
                     break;
                 case collectives::StageKind::merge:
                     sent = base;
-                    combined += std::ceil(riders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + riders * base;
+                    combined += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
                     break;
                 case collectives::StageKind::release:
-                    sent += std::ceil(riders / stage.groups);
-                    messages += stage.groups * base * (base - 1) + riders * base;
+                    sent += std::ceil(remainders / stage.groups);
+                    messages += stage.groups * base * (base - 1) + remainders * base;
                     break;
             }
             time += sent * busy_us() + after_us() + combined * us(model_.combine(bytes_, 2));
@@ -142,7 +142,7 @@ class Formulas {
     }
 
     const ProgramQuestion& question_;
-    const plan::CostParameters& parameters_;
+    const lab::CostParameters& parameters_;
     plan::MessageModel model_;
     Rank size_;
     std::uint64_t bytes_;
@@ -151,7 +151,7 @@ class Formulas {
 }  // namespace
 
 std::optional<Figures> paper_formula(const ProgramQuestion& question,
-                                     const plan::CostParameters& parameters) {
+                                     const lab::CostParameters& parameters) {
     return Formulas(question, parameters).find();
 }
 

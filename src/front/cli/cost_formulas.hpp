@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost_formulas.hpp - what papers say that an algorithm costs, in the figures of `weft cost`.
 //
-// Next     plan/cost/formulas.hpp for the formulas as such, with a paper's own letters.
+// Next     lab/cost/formulas.hpp for the formulas as such, with a paper's own letters.
 #pragma once
 
 #include <optional>
 
 #include "front/cli/program_options.hpp"
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 namespace weft::front {
 
@@ -23,6 +23,6 @@ struct Figures {
 
 /// Nothing if no paper has one for such an algorithm.
 [[nodiscard]] std::optional<Figures> paper_formula(const ProgramQuestion& question,
-                                                   const plan::CostParameters& parameters);
+                                                   const lab::CostParameters& parameters);
 
 }  // namespace weft::front

@@ -2,23 +2,20 @@
 // enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many ranks.
 //
 // Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest, by a search
-//          that makes none of the others.
+//          that does not build the others.
 // Holds    Schedules are printed as they are found; --count counts without making them.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
-#include "front/cli/enumerate_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "collectives/notation/optimum.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
 namespace weft::front {
 
@@ -55,7 +52,7 @@ class Output {
         std::fflush(stdout);
         buffer_.clear();
     }
-    /// Whether somebody still reads.
+    /// Whether stdout can still be written.
     [[nodiscard]] static bool open() { return std::ferror(stdout) == 0; }
 
   private:
@@ -71,9 +68,9 @@ std::string_view name_of(ScheduleFamily family) {
 constexpr Rank kBestRanksMax = 100'000'000;
 
 base::Result<collectives::StageCost> read_cost(const EnumerateArguments& arguments) {
-    const auto latency = plan::parse_nanoseconds(arguments.latency);
+    const auto latency = lab::parse_nanoseconds(arguments.latency);
     if (!latency) return latency.failure().within("--latency-ns");
-    const auto issue = plan::parse_nanoseconds(arguments.issue);
+    const auto issue = lab::parse_nanoseconds(arguments.issue);
     if (!issue) return issue.failure().within("--issue-ns");
     // So that the sum over so many ranks stays a 64-bit number.
     if (*issue > 10'000'000'000)
@@ -92,7 +89,7 @@ std::uint64_t count_unordered(Rank ranks) {
     return count;
 }
 
-int print_counts(const EnumerateArguments& arguments) {
+base::Result<int> print_counts(const EnumerateArguments& arguments) {
     std::uint64_t sum = 0;
     std::uint64_t most = 0;
     for (Rank ranks = arguments.up_to ? 2 : arguments.ranks; ranks <= arguments.ranks; ++ranks) {
@@ -102,8 +99,7 @@ int print_counts(const EnumerateArguments& arguments) {
         sum += count;
         most = std::max(most, count);
     }
-    nlohmann::ordered_json object{
-        {"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
+    Json object{{"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
     if (arguments.unordered) object["unordered"] = true;
     if (arguments.up_to) object["count_max"] = most;
     fmt::print("{}\n", arguments.json ? object.dump() : fmt::to_string(sum));
@@ -111,33 +107,32 @@ int print_counts(const EnumerateArguments& arguments) {
 }
 
 /// For how many numbers of ranks a split or a merge beats all factored schedules.
-int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
+base::Result<int> print_improved(const EnumerateArguments& arguments,
+                                 const collectives::StageCost& cost) {
     constexpr Rank kMost = 100'000;
     if (arguments.ranks > kMost)
-        return report_failure(
-            base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost));
+        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks, kMost);
     const collectives::OptimumSearch search(arguments.ranks, cost);
     Rank improved = 0;
     for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {
         const collectives::Optimum best = search.find(ranks);
         if (best.cost < best.factored) ++improved;
     }
-    const nlohmann::ordered_json object{
+    const Json object{
         {"ranks", arguments.ranks}, {"sizes", arguments.ranks - 1}, {"improved", improved}};
     fmt::print("{}\n", arguments.json ? object.dump()
                                       : fmt::format("{} of {}", improved, arguments.ranks - 1));
     return 0;
 }
 
-int print_best(const EnumerateArguments& arguments) {
+base::Result<int> print_best(const EnumerateArguments& arguments) {
     if (!arguments.kind.empty() || arguments.count)
-        return report_failure(
-            base::fail(Status::argument, "--best looks at all kinds: no --kind, no --count"));
+        return base::fail(Status::argument, "--best excludes --kind and --count");
     if (arguments.ranks > kBestRanksMax)
-        return report_failure(base::fail(Status::argument, "--ranks: {} is more than {}",
-                                         arguments.ranks, kBestRanksMax));
+        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
+                          kBestRanksMax);
     const auto cost = read_cost(arguments);
-    if (!cost) return report_failure(cost.failure());
+    if (!cost) return cost.failure();
     if (arguments.up_to) return print_improved(arguments, *cost);
     const auto best = collectives::OptimumSearch(arguments.ranks, *cost).find(arguments.ranks);
     const auto nanoseconds = [](std::int64_t picoseconds) {
@@ -154,32 +149,28 @@ int print_best(const EnumerateArguments& arguments) {
         fmt::print("{}\n", schedule);
         return 0;
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"ranks", arguments.ranks},
-                                              {"kind", name_of(best.family)},
-                                              {"schedule", schedule},
-                                              {"model_ns", nanoseconds(best.cost)},
-                                              {"factored_ns", nanoseconds(best.factored)},
-                                              {"cover", cover},
-                                              {"cover_ns", nanoseconds(cover_cost)}}
+    fmt::print("{}\n", Json{{"ranks", arguments.ranks},
+                            {"kind", name_of(best.family)},
+                            {"schedule", schedule},
+                            {"model_ns", nanoseconds(best.cost)},
+                            {"factored_ns", nanoseconds(best.factored)},
+                            {"cover", cover},
+                            {"cover_ns", nanoseconds(cover_cost)}}
                            .dump());
     return 0;
 }
 
-int enumerate(const EnumerateArguments& arguments) {
+base::Result<int> enumerate(const EnumerateArguments& arguments) {
     if (arguments.ranks < 1)
-        return report_failure(
-            base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks));
+        return base::fail(Status::argument, "--ranks: {} is less than 1", arguments.ranks);
     if (arguments.best) return print_best(arguments);
     if (arguments.kind.empty())
-        return report_failure(
-            base::fail(Status::argument, "--kind is missing: factored, split or merged"));
+        return base::fail(Status::argument, "--kind is missing: factored, split or merged");
     const ScheduleFamily family = family_of(arguments.kind);
     if (!arguments.count && (arguments.unordered || arguments.up_to))
-        return report_failure(
-            base::fail(Status::argument, "--unordered and --up-to go with --count or --best"));
+        return base::fail(Status::argument, "--unordered and --up-to go with --count or --best");
     if (arguments.unordered && family != ScheduleFamily::factored)
-        return report_failure(
-            base::fail(Status::argument, "--unordered is for factored schedules"));
+        return base::fail(Status::argument, "--unordered is for factored schedules");
     if (arguments.count) return print_counts(arguments);
     Output output;
     // The schedule without stages, of one rank, has no text: it is counted, not named.
@@ -209,24 +200,25 @@ int enumerate(const EnumerateArguments& arguments) {
 }  // namespace
 
 void add_enumerate_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<EnumerateArguments>();
-    CLI::App& command = add_command(app, "enumerate",
-                                    "all schedules of recursive multiplying for a number of ranks");
-    add_option(command, "--ranks", arguments->ranks, "number of ranks").required();
-    add_option(command, "--kind", arguments->kind, "factored, split or merged")
+    const auto [command, arguments] = add_command<EnumerateArguments>(
+        app, exit_status, "enumerate",
+        "enumerate the schedules of recursive multiplying for a number of ranks", &enumerate);
+    add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
+    add_option(*command, "--kind", arguments->kind, "factored, split or merged")
         .one_of({"factored", "split", "merged"});
-    add_flag(command, "--best", arguments->best,
-             "only the cheapest of all kinds in the pipelining postal model");
-    add_options(command, {{"--latency-ns", arguments->latency, "of the model, for each stage"},
-                          {"--issue-ns", arguments->issue, "of the model, for each message"}});
-    add_flag(command, "--count", arguments->count, "only how many there are");
-    add_flag(command, "--unordered", arguments->unordered,
-             "with --count: orders of the same factors count once");
-    add_flag(command, "--up-to", arguments->up_to,
-             "of all numbers of ranks from 2: the sum of counts, or with --best for how "
-             "many a split or merge is the cheapest");
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return enumerate(*arguments); });
+    add_flag(*command, "--best", arguments->best,
+             "print only the cheapest schedule of all kinds under the pipelined postal model");
+    add_option(*command, "--latency-ns", arguments->latency, "latency of the model, per stage")
+        .shows_default();
+    add_option(*command, "--issue-ns", arguments->issue, "sender time of the model, per message")
+        .shows_default();
+    add_flag(*command, "--count", arguments->count, "print only the number of schedules");
+    add_flag(*command, "--unordered", arguments->unordered,
+             "with --count: count each set of factors once, whatever the order");
+    add_flag(*command, "--up-to", arguments->up_to,
+             "for all numbers of ranks from 2: the sum of counts, or with --best how many "
+             "have a split or a merge as their cheapest schedule");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others would take.
 //
-// Idea     The runtime's own choice, asked for a team that is described by options. Unless told otherwise
+// Idea     The runtime's own choice, asked for a team that is described by options. Unless options say otherwise
 //          that is a job of `weft run` on this machine: all nodes share its processors.
 // Next     docs/selection.md; run/runtime/choice.hpp.
-#include "front/cli/explain_command.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/element_types.hpp"
-#include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/simulate/duration.hpp"
 #include "run/runtime/choice.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ExplainArguments {
     std::string collective;
@@ -55,7 +48,7 @@ int processors_here() {
 base::Result<const collectives::CollectiveTraits*> traits_named(const std::string& name) {
     const auto* const found = collectives::find_collective(name);
     if (found == nullptr)
-        return base::fail(Status::argument, "collective '{}' is not known; there are {}", name,
+        return base::fail(Status::argument, "unknown collective '{}'; there are {}", name,
                           fmt::join(collectives::kCollectiveNames, ", "));
     return found;
 }
@@ -99,18 +92,12 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
 
 base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
     if (!collectives::traits_of(even).has_data()) return run::class_of({.collective = even});
-    const auto type = base::parse_type(arguments.type);
-    if (!type) return type.failure().within("--type");
+    const auto elements = read_elements(arguments.bytes, arguments.type);
+    if (!elements) return elements.failure();
     const auto op = base::parse_op(arguments.op);
     if (!op) return op.failure().within("--op");
-    const auto bytes = base::parse_bytes(arguments.bytes);
-    if (!bytes) return bytes.failure().within("--bytes");
-    const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
-    if (*bytes % element_bytes != 0)
-        return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
-                          *bytes, element_bytes, arguments.type);
     return run::class_of(
-        {.collective = even, .count = *bytes / element_bytes, .type = *type, .op = *op});
+        {.collective = even, .count = elements->count, .type = elements->type, .op = *op});
 }
 
 /// What is left to choose where counts differ.
@@ -155,14 +142,14 @@ void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
                            .dump());
 }
 
-int explain(const ExplainArguments& arguments) {
+base::Result<int> explain(const ExplainArguments& arguments) {
     const auto traits = traits_named(arguments.collective);
-    if (!traits) return report_failure(traits.failure());
-    if (auto checked = check(arguments); !checked) return report_failure(checked.failure());
+    if (!traits) return traits.failure();
+    if (auto checked = check(arguments); !checked) return checked.failure();
     const auto call = call_of(arguments, (*traits)->even);
-    if (!call) return report_failure(call.failure());
+    if (!call) return call.failure();
     auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
-    if (!choice) return report_failure(choice.failure());
+    if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
         print_json(*choice, arguments);
@@ -174,26 +161,25 @@ int explain(const ExplainArguments& arguments) {
 }  // namespace
 
 void add_explain_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<ExplainArguments>();
-    CLI::App& command = add_command(app, "explain", "the algorithm that a call would use, and why");
-    add_option(command, "collective", arguments->collective, "which one").required();
-    add_option(command, "--ranks", arguments->ranks, "number of ranks").required();
-    add_options(command,
-                {{"--bytes", arguments->bytes,
-                  "of each rank's vector, or of a block; with counts, of a block in the mean"},
-                 {"--type", arguments->type, "element type"},
-                 {"--op", arguments->op, "reduction"}});
-    add_option(command, "--nodes", arguments->nodes, "nodes that the ranks are spread over")
+    const auto [command, arguments] = add_command<ExplainArguments>(
+        app, exit_status, "explain", "the algorithm that a call would use, and why", &explain);
+    add_option(*command, "collective", arguments->collective, "barrier, broadcast, allreduce, ...")
+        .required();
+    add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
+    add_option(*command, "--bytes", arguments->bytes,
+               "bytes of each rank's vector, or of a block; for v-collectives the mean block")
         .shows_default();
-    add_option(command, "--hosts", arguments->hosts,
-               "machines that the nodes are spread over; `weft run --nodes` has one")
+    add_option(*command, "--type", arguments->type, "element type").shows_default();
+    add_option(*command, "--op", arguments->op, "reduction operation").shows_default();
+    add_option(*command, "--nodes", arguments->nodes, "number of nodes").shows_default();
+    add_option(*command, "--hosts", arguments->hosts,
+               "number of machines that the nodes share; 1 for `weft run --nodes`")
         .shows_default();
-    add_option(command, "--processors", arguments->processors,
-               "of each host; unless given, as many as may be used here");
-    add_option(command, "--provider", arguments->provider,
-               "of the network between nodes; unless given, WEFT_PROVIDER or TCP");
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return explain(*arguments); });
+    add_option(*command, "--processors", arguments->processors,
+               "processors of each host; default: those usable here");
+    add_option(*command, "--provider", arguments->provider,
+               "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -5,19 +5,15 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <memory>
-#include <nlohmann/json.hpp>
 
-#include "front/cli/command.hpp"
-#include "front/cli/cost_command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct FormulaArguments {
     std::string name;
@@ -25,9 +21,9 @@ struct FormulaArguments {
     bool json = false;
 };
 
-base::Result<plan::FormulaValue> read_value(const std::string& text) {
+base::Result<lab::FormulaValue> read_value(const std::string& text) {
     const std::size_t equals = text.find('=');
-    plan::FormulaValue value{.name = text.substr(0, equals)};
+    lab::FormulaValue value{.name = text.substr(0, equals)};
     const char* const end = text.data() + text.size();
     if (equals == std::string::npos)
         return base::fail(Status::argument, "'{}': expected name=number", text);
@@ -39,10 +35,10 @@ base::Result<plan::FormulaValue> read_value(const std::string& text) {
 
 void list(bool json) {
     Json all = Json::array();
-    for (const plan::Formula& formula : plan::formulas()) {
+    for (const lab::Formula& formula : lab::formulas()) {
         Json arguments = Json::object();
         std::string text;
-        for (const plan::FormulaArgument& argument : formula.arguments) {
+        for (const lab::FormulaArgument& argument : formula.arguments) {
             arguments[std::string(argument.name)] = argument.usual;
             text += fmt::format(" {}={}", argument.name, argument.usual);
         }
@@ -59,19 +55,19 @@ void list(bool json) {
     if (json) fmt::print("{}\n", Json{{"formulas", std::move(all)}}.dump());
 }
 
-int formula(const FormulaArguments& arguments) {
+base::Result<int> formula(const FormulaArguments& arguments) {
     if (arguments.name.empty()) {
         list(arguments.json);
         return 0;
     }
-    std::vector<plan::FormulaValue> given;
+    std::vector<lab::FormulaValue> given;
     for (const std::string& text : arguments.values) {
         auto value = read_value(text);
-        if (!value) return report_failure(value.failure());
+        if (!value) return value.failure();
         given.push_back(*std::move(value));
     }
-    const auto results = plan::evaluate_formula(arguments.name, given);
-    if (!results) return report_failure(results.failure());
+    const auto results = lab::evaluate_formula(arguments.name, given);
+    if (!results) return results.failure();
     Json object{{"formula", arguments.name}};
     for (const auto& [name, value] : *results) {
         object[std::string(name)] = value;
@@ -84,12 +80,11 @@ int formula(const FormulaArguments& arguments) {
 }  // namespace
 
 void add_formula_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<FormulaArguments>();
-    CLI::App& command = add_command(app, "formula", "what the formulas of papers give");
-    add_option(command, "name", arguments->name, "which one; without it, all are listed");
-    add_option(command, "values", arguments->values, "name=number of its arguments");
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return formula(*arguments); });
+    const auto [command, arguments] = add_command<FormulaArguments>(
+        app, exit_status, "formula", "what the formulas of papers give", &formula);
+    add_option(*command, "name", arguments->name, "name of a formula; without it, all are listed");
+    add_option(*command, "values", arguments->values, "name=number for its arguments");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // goal_command.cpp - `weft goal`: what a schedule in GOAL, ours or another's, takes under a model of messages.
 //
-// Next     plan/simulate/goal.hpp; `weft simulate --goal` writes such files.
+// Next     lab/simulate/goal.hpp; `weft simulate --goal` writes such files.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-#include <memory>
-#include <nlohmann/json.hpp>
-
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
-#include "front/cli/simulate_command.hpp"
-#include "plan/simulate/duration.hpp"
-#include "plan/simulate/goal.hpp"
+#include "lab/simulate/goal.hpp"
 
 namespace weft::front {
 
@@ -26,42 +20,34 @@ struct GoalArguments {
     bool json = false;
 };
 
-int simulate_file(const GoalArguments& arguments) {
+base::Result<int> simulate_file(const GoalArguments& arguments) {
     const auto model = read_model(arguments.model);
-    if (!model) return report_failure(model.failure());
-    std::ifstream file(arguments.file);
-    if (!file)
-        return report_failure(
-            base::fail(Status::argument, "file: {} cannot be read", arguments.file));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto outcome = plan::simulate_goal(text, plan::MessageModel(*model));
-    if (!outcome) return report_failure(outcome.failure().within(arguments.file));
-    const nlohmann::ordered_json object{
-        {"file", arguments.file},
-        {"model", plan::name_of(model->model)},
-        {"makespan_ns", plan::nanoseconds(outcome->makespan)},
-        {"earliest_finish_ns", plan::nanoseconds(outcome->earliest_finish)},
-        {"messages", outcome->messages},
-        {"operations", outcome->events}};
-    if (arguments.json) {
-        fmt::print("{}\n", object.dump());
-        return 0;
-    }
-    for (const auto& [name, value] : object.items())
-        fmt::print("{:20} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+    if (!model) return model.failure();
+    const auto text = read_file(arguments.file);
+    if (!text) return text.failure().within("file");
+    const auto outcome = lab::simulate_goal(*text, lab::message_model(*model));
+    if (!outcome) return outcome.failure().within(arguments.file);
+    print_answer({{"file", arguments.file},
+                  {"model", lab::name_of(model->model)},
+                  {"makespan_ns", plan::nanoseconds(outcome->makespan)},
+                  {"earliest_finish_ns", plan::nanoseconds(outcome->earliest_finish)},
+                  {"messages", outcome->messages},
+                  {"operations", outcome->events}},
+                 arguments.json);
     return 0;
 }
 
 }  // namespace
 
 void add_goal_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<GoalArguments>();
-    CLI::App& command =
-        add_command(app, "goal", "what a schedule in GOAL takes under a model of messages");
-    add_option(command, "file", arguments->file, "as `weft simulate --goal` writes it").required();
-    add_model_arguments(command, arguments->model);
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return simulate_file(*arguments); });
+    const auto [command, arguments] = add_command<GoalArguments>(
+        app, exit_status, "goal", "simulate a GOAL schedule under a model of message costs",
+        &simulate_file);
+    add_option(*command, "file", arguments->file,
+               "a GOAL file, such as `weft simulate --goal` writes")
+        .required();
+    add_model_arguments(*command, arguments->model);
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -2,17 +2,15 @@
 // help_command.cpp - `weft help`: what --help says, and the same as man pages, completion and values.
 //
 // Next     reference.hpp for what all of it is written from.
-#include "front/cli/help_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <system_error>
 
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 #include "front/cli/reference.hpp"
 
@@ -28,25 +26,21 @@ struct HelpArguments {
     std::string write;
 };
 
-base::Result<void> write_file(const std::filesystem::path& path, const std::string& text) {
+base::Result<void> write_page(const std::filesystem::path& path, const std::string& text) {
     std::error_code problem;
     std::filesystem::create_directories(path.parent_path(), problem);
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) return base::fail(Status::environment, "--write: cannot write {}", path.string());
-    return {};
+    return write_file("--write", path.string(), text);
 }
 
 /// All pages, and the completion, where an installation has them below its share/.
 base::Result<void> write_all(const Reference& reference, const std::filesystem::path& folder) {
     const auto pages = folder / "man/man1";
-    if (auto done = write_file(pages / "weft.1", man_page(reference)); !done) return done;
+    if (auto done = write_page(pages / "weft.1", man_page(reference)); !done) return done;
     for (const CommandText& command : reference.commands) {
-        auto done = write_file(pages / fmt::format("weft-{}.1", command.name), man_page(command));
+        auto done = write_page(pages / fmt::format("weft-{}.1", command.name), man_page(command));
         if (!done) return done;
     }
-    return write_file(folder / "bash-completion/completions/weft", bash_completion(reference));
+    return write_page(folder / "bash-completion/completions/weft", bash_completion(reference));
 }
 
 int print_help(const CLI::App& app, const HelpArguments& arguments) {
@@ -54,17 +48,17 @@ int print_help(const CLI::App& app, const HelpArguments& arguments) {
     return 0;
 }
 
-int help(const CLI::App& app, const HelpArguments& arguments) {
+base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
     const Reference reference = describe(app);
     const auto command =
         std::ranges::find(reference.commands, arguments.command, &CommandText::name);
     const bool named = command != reference.commands.end();
     if (!arguments.command.empty() && !named)
-        return report_failure(
-            base::fail(Status::argument, "command: there is no weft {}", arguments.command));
+        return base::fail(Status::argument, "command: there is no weft {}", arguments.command);
     if (!arguments.write.empty()) {
-        const auto written = write_all(reference, arguments.write);
-        return written ? 0 : report_failure(written.failure());
+        if (auto written = write_all(reference, arguments.write); !written)
+            return written.failure();
+        return 0;
     }
     if (arguments.man) {
         fmt::print("{}", named ? man_page(*command) : man_page(reference));
@@ -83,14 +77,15 @@ int help(const CLI::App& app, const HelpArguments& arguments) {
 void add_help_command(CLI::App& app, int& exit_status) {
     const auto arguments = std::make_shared<HelpArguments>();
     CLI::App& command = add_command(app, "help", "what a command does and which options it has");
-    add_option(command, "command", arguments->command, "of this command; unless given, of weft");
-    add_flag(command, "--man", arguments->man, "as a man page: weft help --man run | man -l -");
+    add_option(command, "command", arguments->command,
+               "the command to describe; default: weft itself");
+    add_flag(command, "--man", arguments->man, "print a man page: weft help --man run | man -l -");
     add_flag(command, "--completion", arguments->completion,
-             "the completion for bash: source <(weft help --completion)");
+             "print the completion for bash: source <(weft help --completion)");
     add_option(command, "--write", arguments->write,
-               "writes all man pages and the completion below this folder");
+               "write all man pages and the completion below this folder");
     add_flag(command, "--json", arguments->json, "all commands as one JSON object on stdout");
-    on_run(command, exit_status, [&app, arguments] { return help(app, *arguments); });
+    on_run(command, exit_status, [&app, arguments] { return status_of(help(app, *arguments)); });
 }
 
 }  // namespace weft::front

@@ -6,14 +6,12 @@
 // Holds    A network that cannot be used is an answer here and no failure, as long as the job does
 //          without it.
 // Next     info_report.hpp for what is said; run/runtime/describe.hpp for where it comes from.
-#include "front/cli/info_command.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
 
-#include "front/cli/command.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/info_report.hpp"
 #include "front/cli/job_command.hpp"
@@ -38,12 +36,12 @@ int tell_environment(bool json) {
 }
 
 /// All ranks; the first one prints.
-base::Result<void> tell(run::Runtime& runtime, bool json) {
+base::Result<void> report(run::Runtime& runtime, bool json) {
     if (runtime.world().rank() != 0) return runtime.finalize();
     auto machine = topology::read_machine();
     if (!machine) return machine.failure();
-    const auto info = info_json(
-        {run::describe(runtime, runtime.world().rank() == 0), *std::move(machine), runtime.settings(), runtime.layout()});
+    const auto info = info_json({run::describe(runtime, runtime.world().rank() == 0),
+                                 *std::move(machine), runtime.settings(), runtime.layout()});
     fmt::print("{}", json ? info.dump() + "\n" : info_text(info));
     return runtime.finalize();
 }
@@ -52,8 +50,8 @@ int info(const InfoArguments& arguments) {
     if (arguments.environment) return tell_environment(arguments.json);
     auto runtime = run::Runtime::create(environ);
     if (!runtime) return refuse("info", runtime.failure());
-    const auto told = tell(**runtime, arguments.json);
-    return told ? 0 : refuse("info", told.failure());
+    const auto reported = report(**runtime, arguments.json);
+    return reported ? 0 : refuse("info", reported.failure());
 }
 
 }  // namespace
@@ -63,12 +61,12 @@ void add_info_command(CLI::App& app, int& exit_status) {
     CLI::App& command = add_command(
         app, "info", "what this machine, or this job, has: versions, network, memory, settings");
     add_flag(command, "--environment", arguments->environment,
-             "the table of WEFT_* settings alone");
+             "print only the table of WEFT_* variables");
     add_flag(command, "--json", arguments->json, "one JSON object on stdout");
     set_footer(
         command,
-        "Alone it tells about this machine. Started with weft run -n N -- weft info, the first\n"
-        "rank tells what that job got.");
+        "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"
+        "rank describes that job.");
     on_run(command, exit_status, [arguments] { return info(*arguments); });
 }
 

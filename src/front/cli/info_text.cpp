@@ -157,7 +157,7 @@ std::string environment_text(const Json& settings) {
         text += fmt::format("{}{}\n    {}\n    value: {}{}\n", text_of(setting["name"]),
                             value.empty() ? "" : fmt::format("={}", value),
                             text_of(setting["meaning"]), text_of(setting["form"]),
-                            setting["alike"] == true ? "; alike on all ranks" : "");
+                            setting["alike"] == true ? "; same on all ranks" : "");
         const std::string fallback = text_of(setting["default"]);
         if (!fallback.empty()) text += fmt::format("    default: {}\n", fallback);
         if (setting["given"] == true) text += "    set here\n";

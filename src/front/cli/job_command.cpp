@@ -21,8 +21,8 @@ bool is_first_rank() {
 /// The end of the first rank ends the job. The others give it the time to speak; it would be ended unheard
 /// if they were quicker.
 int refuse(const char* command, const base::Failure& failure) {
-    const bool alike = exit_status_of(failure.status) == kUnusableArguments;
-    if (alike && !is_first_rank()) {
+    const bool on_all_ranks = exit_status_of(failure.status) == kUnusableArguments;
+    if (on_all_ranks && !is_first_rank()) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
     } else {
         fmt::print(stderr, "weft {}: {}\n", command, failure.text);

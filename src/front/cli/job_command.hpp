@@ -10,7 +10,7 @@ namespace weft::front {
 [[nodiscard]] bool is_first_rank();
 
 /// Says on stderr why the command stops, outside of a job; returns its exit status. What the arguments
-/// or the environment of all ranks alike have wrong is said by the first rank alone.
+/// or the environment of all ranks have wrong is reported by the first rank alone.
 [[nodiscard]] int refuse(const char* command, const base::Failure& failure);
 
 }  // namespace weft::front

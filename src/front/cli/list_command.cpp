@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // list_command.cpp - `weft list`: every algorithm with its parameters, properties and source.
-#include "front/cli/list_command.hpp"
-
 #include <fmt/format.h>
 
-#include <memory>
-#include <nlohmann/json.hpp>
-
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 
 namespace weft::front {
@@ -16,7 +12,6 @@ namespace {
 
 using collectives::Algorithm;
 using collectives::Parameter;
-using Json = nlohmann::ordered_json;
 
 struct ListArguments {
     std::string collective;
@@ -70,10 +65,10 @@ Json to_json(const Algorithm& algorithm) {
             {"notation", properties.notation}};
 }
 
-int list(const ListArguments& arguments) {
+base::Result<int> list(const ListArguments& arguments) {
     if (!arguments.collective.empty()) {
         const auto known = collectives::check_collective(arguments.collective);
-        if (!known) return report_failure(known.failure());
+        if (!known) return known.failure();
     }
     Json all = Json::array();
     for (const Algorithm& algorithm : collectives::algorithms()) {
@@ -91,12 +86,11 @@ int list(const ListArguments& arguments) {
 }  // namespace
 
 void add_list_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<ListArguments>();
-    CLI::App& command =
-        add_command(app, "list", "the algorithms with their parameters, properties and sources");
-    add_option(command, "collective", arguments->collective, "of this collective only");
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return list(*arguments); });
+    const auto [command, arguments] = add_command<ListArguments>(
+        app, exit_status, "list", "the algorithms with their parameters, properties and sources",
+        &list);
+    add_option(*command, "collective", arguments->collective, "show only this collective");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -17,18 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "front/cli/bench_command.hpp"
-#include "front/cli/cost_command.hpp"
-#include "front/cli/enumerate_command.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
-#include "front/cli/explain_command.hpp"
-#include "front/cli/help_command.hpp"
-#include "front/cli/info_command.hpp"
-#include "front/cli/list_command.hpp"
-#include "front/cli/run_command.hpp"
-#include "front/cli/show_command.hpp"
-#include "front/cli/simulate_command.hpp"
-#include "front/cli/verify_command.hpp"
 
 namespace {
 
@@ -53,10 +43,10 @@ std::string names_of_commands(const CLI::App& app) {
 
 struct CommandLine {
     std::vector<std::string> arguments;  ///< last one first, as the parser wants them
-    std::vector<std::string> program;    ///< what stands behind the first --
+    std::vector<std::string> program;    ///< what stands after the first --
 };
 
-/// The words behind -- belong to another program and are taken as they are: the parser would look for
+/// The words after -- belong to another program and are taken as they are: the parser would look for
 /// options and lists in them.
 CommandLine split_at_program(int argc, char** argv) {
     char** const end = argv + argc;

@@ -2,41 +2,41 @@
 #include "front/cli/model_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <fstream>
-#include <iterator>
+#include <algorithm>
+#include <vector>
 
-#include "front/cli/command.hpp"
-#include "plan/simulate/duration.hpp"
+#include "front/cli/answer.hpp"
+#include "lab/simulate/duration.hpp"
 
 namespace weft::front {
 
-base::Result<plan::CostParameters> read_parameters(const std::string& name) {
-    for (const plan::CostParameters& named : plan::named_parameters())
-        if (named.name == name) return named;
-    std::ifstream file(name);
-    if (!file) {
-        std::string known;
-        for (const plan::CostParameters& named : plan::named_parameters())
-            known += fmt::format("{}{}", known.empty() ? "" : ", ", named.name);
+base::Result<lab::CostParameters> read_parameters(const std::string& name) {
+    const auto sets = lab::named_parameters();
+    const auto named = std::ranges::find(sets, name, &lab::CostParameters::name);
+    if (named != sets.end()) return *named;
+    const auto text = read_file(name);
+    if (!text) {
+        std::vector<std::string_view> known;
+        for (const lab::CostParameters& set : sets) known.push_back(set.name);
         return base::fail(Status::argument,
                           "--params: '{}' is neither a file that can be read nor one of {}", name,
-                          known);
+                          fmt::join(known, ", "));
     }
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    auto parameters = plan::parse_parameters(name, text);
+    auto parameters = lab::parse_parameters(name, *text);
     if (!parameters) return parameters.failure().within("--params");
     return parameters;
 }
 
-base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) {
+base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {
     if (!arguments.params.empty()) {
         auto set = read_parameters(arguments.params);
         if (!set) return set.failure();
         return set->wire;
     }
-    plan::ModelParameters parameters;
-    const auto model = plan::parse_wire_model(arguments.model);
+    lab::ModelParameters parameters;
+    const auto model = lab::parse_wire_model(arguments.model);
     if (!model) return model.failure().within("--model");
     parameters.model = *model;
     struct Field {
@@ -53,8 +53,8 @@ base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) 
           Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
           Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
           Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
-        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
-                                          : plan::parse_nanoseconds(field.text);
+        const auto value = field.per_byte ? lab::parse_nanoseconds_per_byte(field.text)
+                                          : lab::parse_nanoseconds(field.text);
         if (!value) return value.failure().within(field.name);
         field.value = *value;
     }
@@ -62,20 +62,21 @@ base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments) 
 }
 
 void add_model_arguments(CLI::App& command, ModelArguments& arguments) {
+    const auto add = [&](const char* name, std::string& value, const char* help) {
+        add_option(command, name, value, help).shows_default();
+    };
     Option params = add_option(
         command, "--params", arguments.params,
         "a named set (infiniband-2007, archer-xc30-min, archer-xc30-median) or a file of lines "
-        "`key value`, in place of the numbers that follow");
-    add_options(
-        command,
-        {{"--model", arguments.model, "postal, pipelined-postal, logp or loggp"},
-         {"--latency-ns", arguments.latency, "from the end of a send to the arrival"},
-         {"--issue-ns", arguments.issue, "pipelined-postal: of the sender for each message"},
-         {"--ns-per-byte", arguments.per_byte, "of the sender for each byte"},
-         {"--reduce-ns", arguments.reduce, "for each received message that is combined"},
-         {"--reduce-ns-per-byte", arguments.reduce_per_byte, "for each byte that is combined"},
-         {"--overhead-ns", arguments.overhead, "logp, loggp: of both ends for each message"},
-         {"--gap-ns", arguments.gap, "logp, loggp: between two sends, or two receptions"}});
+        "`key value`; replaces the options of the model");
+    add("--model", arguments.model, "postal, pipelined-postal, logp or loggp");
+    add("--latency-ns", arguments.latency, "time from the end of a send to its arrival");
+    add("--issue-ns", arguments.issue, "pipelined-postal: sender time per message");
+    add("--ns-per-byte", arguments.per_byte, "sender time per byte");
+    add("--reduce-ns", arguments.reduce, "time per received message that is combined");
+    add("--reduce-ns-per-byte", arguments.reduce_per_byte, "time per byte that is combined");
+    add("--overhead-ns", arguments.overhead, "logp, loggp: time at both ends per message");
+    add("--gap-ns", arguments.gap, "logp, loggp: least time between two sends, or two receptions");
     params.excludes(command, {"--model", "--latency-ns", "--issue-ns", "--ns-per-byte",
                               "--reduce-ns", "--reduce-ns-per-byte", "--overhead-ns", "--gap-ns"});
 }

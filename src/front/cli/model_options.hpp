@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "front/cli/command.hpp"
-#include "plan/cost/parameters.hpp"
+#include "lab/cost/parameters.hpp"
 
 namespace weft::front {
 
@@ -25,9 +25,9 @@ struct ModelArguments {
 
 /// Adds --params, --model, --latency-ns and so on to a command.
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
-[[nodiscard]] base::Result<plan::ModelParameters> read_model(const ModelArguments& arguments);
+[[nodiscard]] base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments);
 
 /// The set of that name, or else the file. A failure begins with --params.
-[[nodiscard]] base::Result<plan::CostParameters> read_parameters(const std::string& name);
+[[nodiscard]] base::Result<lab::CostParameters> read_parameters(const std::string& name);
 
 }  // namespace weft::front

@@ -7,7 +7,6 @@
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
-#include "front/cli/command.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/layout.hpp"
 
@@ -18,7 +17,7 @@ namespace {
 base::Result<collectives::Placement> parse_placement(const std::string& text) {
     if (text == "ordered") return collectives::Placement::ordered;
     if (text == "paper") return collectives::Placement::paper;
-    return base::fail(Status::argument, "--placement: '{}' is neither ordered nor paper", text);
+    return base::fail(Status::argument, "--placement: expected ordered or paper, got '{}'", text);
 }
 
 }  // namespace
@@ -34,11 +33,13 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
                "a schedule (a8,a4) or a name with parameters (binomial:segments=4)");
     add_option(command, "--ranks", arguments.ranks, "number of ranks");
     add_option(command, "--root", arguments.root, "root of a rooted collective (0 unless given)");
-    add_options(command,
-                {{"--bytes", arguments.bytes, "bytes of each rank's vector, or of a block of it"},
-                 {"--type", arguments.type, "element type"},
-                 {"--placement", arguments.placement,
-                  "where the remainders of merges stand: ordered or paper"}});
+    add_option(command, "--bytes", arguments.bytes,
+               "bytes of each rank's vector, or of a block of it")
+        .shows_default();
+    add_option(command, "--type", arguments.type, "element type").shows_default();
+    add_option(command, "--placement", arguments.placement,
+               "placement of the remainders of merges: ordered or paper")
+        .shows_default();
     add_option(command, "--layout", arguments.layout,
                "ranks of each node, as in 3,1,4 (one node unless given)");
 }
@@ -49,27 +50,32 @@ base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank r
     if (!ranks_per_node) return ranks_per_node.failure();
     const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
     if (static_cast<Rank>(node_of.size()) != ranks)
-        return base::fail(Status::argument,
-                          "--layout {} has {} ranks, but there are programs of {}",
+        return base::fail(Status::argument, "--layout {} has {} ranks, expected {}",
                           arguments.layout, node_of.size(), ranks);
     return plan::Layout::of(node_of);
 }
 
-base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments) {
-    const auto type = base::parse_type(arguments.type);
+base::Result<Elements> read_elements(const std::string& bytes, const std::string& type_name) {
+    const auto type = base::parse_type(type_name);
     if (!type) return type.failure().within("--type");
-    const auto bytes = base::parse_bytes(arguments.bytes);
-    if (!bytes) return bytes.failure().within("--bytes");
+    const auto count = base::parse_bytes(bytes);
+    if (!count) return count.failure().within("--bytes");
     const auto element_bytes = static_cast<std::uint32_t>(base::size_of(*type));
-    if (*bytes % element_bytes != 0)
+    if (*count % element_bytes != 0)
         return base::fail(Status::argument, "--bytes: {} is not a multiple of the {} bytes of {}",
-                          *bytes, element_bytes, arguments.type);
+                          *count, element_bytes, type_name);
+    return Elements{*type, element_bytes, *count / element_bytes};
+}
+
+base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments) {
+    const auto elements = read_elements(arguments.bytes, arguments.type);
+    if (!elements) return elements.failure();
     const auto placement = parse_placement(arguments.placement);
     if (!placement) return placement.failure();
     collectives::GenerateRequest request;
     request.root = arguments.root.value_or(0);
-    request.elements = *bytes / element_bytes;
-    request.element_bytes = element_bytes;
+    request.elements = elements->count;
+    request.element_bytes = elements->bytes;
     request.placement = *placement;
     return request;
 }
@@ -112,11 +118,6 @@ base::Result<std::vector<plan::Program>> generate_all(const ProgramQuestion& que
         programs.push_back(*std::move(program));
     }
     return programs;
-}
-
-int report_failure(const base::Failure& failure) {
-    fmt::print(stderr, "weft: {}\n", failure.text);
-    return exit_status_of(failure.status);
 }
 
 }  // namespace weft::front

@@ -32,6 +32,15 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 /// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
 [[nodiscard]] base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks);
 
+/// What --bytes and --type say.
+struct Elements {
+    Type type;
+    std::uint32_t bytes = 0;  ///< of each
+    std::uint64_t count = 0;
+};
+[[nodiscard]] base::Result<Elements> read_elements(const std::string& bytes,
+                                                   const std::string& type_name);
+
 /// The same, read and checked against each other.
 struct ProgramQuestion {
     std::string collective;
@@ -49,7 +58,5 @@ struct ProgramQuestion {
 
 /// A failure that points at a character means one of the spec.
 [[nodiscard]] base::Failure in_spec(const base::Failure& failure);
-/// Says on stderr why the command stops; returns its exit status.
-[[nodiscard]] int report_failure(const base::Failure& failure);
 
 }  // namespace weft::front

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command.cpp - the arguments of `weft run`; the work is done in front/launch.
-#include "front/cli/run_command.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -12,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "front/cli/command.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/launch.hpp"
 #include "front/launch/layout.hpp"
@@ -20,7 +18,7 @@
 namespace weft::front {
 namespace {
 
-/// More ranks than this on one machine are taken for a slip of the pen.
+/// More ranks than this on one machine are taken for a typing error.
 constexpr Rank kRanksMax = 4096;
 
 struct RunArguments {
@@ -53,11 +51,8 @@ base::Result<EnvironmentVariable> parse_variable(const std::string& text) {
 
 /// Settles how many ranks there are and on which virtual nodes.
 base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) {
-    if (arguments.nodes && !arguments.layout.empty()) {
-        return base::fail(
-            Status::argument,
-            "--nodes and --layout exclude each other: both say how many nodes there are");
-    }
+    if (arguments.nodes && !arguments.layout.empty())
+        return base::fail(Status::argument, "--nodes and --layout exclude each other");
     if (!arguments.layout.empty()) {
         auto ranks_per_node = parse_layout(arguments.layout);
         if (!ranks_per_node) return ranks_per_node.failure();
@@ -68,8 +63,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
                               arguments.layout, sum, *arguments.ranks);
         }
         if (sum > kRanksMax) {
-            return base::fail(Status::argument,
-                              "--layout {}: {} ranks, at most {} are started here",
+            return base::fail(Status::argument, "--layout {}: {} ranks, at most {} can be started",
                               arguments.layout, sum, kRanksMax);
         }
         job.ranks = static_cast<Rank>(sum);
@@ -77,8 +71,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
         return {};
     }
     if (!arguments.ranks) {
-        return base::fail(Status::argument,
-                          "-n N (how many ranks) is missing; --layout would do too");
+        return base::fail(Status::argument, "-n N (the number of ranks) or --layout is required");
     }
     if (*arguments.ranks < 1 || *arguments.ranks > kRanksMax) {
         return base::fail(Status::argument, "-n {}: expected 1 to {} ranks", *arguments.ranks,
@@ -96,7 +89,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
 base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) {
         return base::fail(Status::argument,
-                          "{} is no option of weft run; the program goes behind --: -- PROGRAM "
+                          "unknown option {} of weft run; the program stands after --: -- PROGRAM "
                           "ARGUMENTS...",
                           arguments.unknown.front());
     }
@@ -104,7 +97,7 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
     // A timeout of centuries would overflow the clock.
     if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9)) {
-        return base::fail(Status::argument, "--timeout {}: expected seconds, more than 0",
+        return base::fail(Status::argument, "--timeout {}: expected seconds greater than 0",
                           *arguments.timeout_s);
     }
     job.timeout_s = arguments.timeout_s;
@@ -119,10 +112,9 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     }
     job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
     job.command = arguments.command;
-    if (job.command.empty() || job.command.front().empty()) {
+    if (job.command.empty() || job.command.front().empty())
         return base::fail(Status::argument,
                           "the program to run is missing: -- PROGRAM ARGUMENTS...");
-    }
     return job;
 }
 
@@ -144,17 +136,17 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
                "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
     add_option(command, "--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
     add_option(command, "--timeout", arguments->timeout_s,
-               "seconds after which the job is ended (status 124)");
+               "end the job after this many seconds (status 124)");
     add_option(command, "-x", arguments->variables,
-               "NAME or NAME=VALUE for the environment of the ranks (they have this one's too)")
+               "NAME or NAME=VALUE, added to the environment of the ranks")
         .one_value_each();
-    add_flag(command, "--label", arguments->label, "start every line of output with [rank]");
+    add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
     add_option(command, "--bind", arguments->bind,
                "none, or core: rank i on core i modulo the usable cores");
     keep_unknown_words(command);  // They are refused below, with a hint.
     set_footer(
         command,
-        "Write the program and its arguments behind --. With --nodes or --layout each rank finds\n"
+        "Write the program and its arguments after --. With --nodes or --layout each rank finds\n"
         "the index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a\n"
         "terminal. Exit status: that of the first rank that failed (128 + signal if killed), 124\n"
         "after the timeout, 2 for unusable arguments, 3 if the job could not be started.");

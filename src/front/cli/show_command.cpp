@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_command.cpp - `weft show`: the programs of a collective in their text form.
-#include "front/cli/show_command.hpp"
-
 #include <fmt/format.h>
 
-#include <memory>
 #include <optional>
 
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/schedule/text.hpp"
 
@@ -20,7 +18,7 @@ struct ShowArguments {
     std::optional<Rank> rank;
 };
 
-base::Result<std::string> show(const ShowArguments& arguments) {
+base::Result<std::string> text_of(const ShowArguments& arguments) {
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     if (arguments.rank) {
@@ -37,19 +35,20 @@ base::Result<std::string> show(const ShowArguments& arguments) {
     return plan::to_text(*programs);
 }
 
+base::Result<int> show(const ShowArguments& arguments) {
+    const auto text = text_of(arguments);
+    if (!text) return text.failure();
+    fmt::print("{}", *text);
+    return 0;
+}
+
 }  // namespace
 
 void add_show_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<ShowArguments>();
-    CLI::App& command = add_command(app, "show", "print the programs that an algorithm generates");
-    add_program_arguments(command, arguments->programs);
-    add_option(command, "--rank", arguments->rank, "of this rank only");
-    on_run(command, exit_status, [arguments] {
-        const auto text = show(*arguments);
-        if (!text) return report_failure(text.failure());
-        fmt::print("{}", *text);
-        return 0;
-    });
+    const auto [command, arguments] = add_command<ShowArguments>(
+        app, exit_status, "show", "print the programs that an algorithm generates", &show);
+    add_program_arguments(*command, arguments->programs);
+    add_option(*command, "--rank", arguments->rank, "show only this rank");
 }
 
 }  // namespace weft::front

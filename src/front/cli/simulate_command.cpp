@@ -4,39 +4,36 @@
 // Idea     The engine is chosen by what the question has in it; generate_s is the time to make what the
 //          engine reads, simulate_s the time of the engine. Programs of many ranks are generated on
 //          all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work tells
+// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work reports
 //          its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
-#include "front/cli/simulate_command.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
-#include "plan/simulate/duration.hpp"
-#include "plan/simulate/goal.hpp"
+#include "lab/simulate/duration.hpp"
+#include "lab/simulate/events.hpp"
+#include "lab/simulate/goal.hpp"
+#include "lab/simulate/noise_distributions.hpp"
+#include "lab/simulate/stream.hpp"
+#include "lab/simulate/timeline.hpp"
 #include "plan/simulate/simulate.hpp"
-#include "plan/simulate/stream.hpp"
-#include "plan/simulate/timeline.hpp"
 
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SimulateArguments {
     ProgramArguments programs;
@@ -66,7 +63,7 @@ base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::stri
         const auto rank =
             base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1});
         if (!rank) return rank.failure();
-        const auto start = plan::parse_nanoseconds(part.substr(colon + 1));
+        const auto start = lab::parse_nanoseconds(part.substr(colon + 1));
         if (!start) return start.failure();
         starts.emplace_back(static_cast<Rank>(*rank), *start);
     }
@@ -88,29 +85,36 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-base::Result<plan::Surroundings> read_surroundings(const SimulateArguments& arguments,
-                                                   const plan::ModelParameters& model, Rank size) {
+/// What is asked, besides the programs.
+struct Conditions {
     plan::Surroundings around;
-    around.model = plan::MessageModel(model);
-    around.network = plan::Network(model.latency);
+    lab::Queueing queueing;
+};
+
+base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
+                                         const lab::ModelParameters& model, Rank size) {
+    Conditions conditions;
+    auto& [around, queueing] = conditions;
+    around.model = lab::message_model(model);
+    queueing.topology = lab::Topology(model.latency);
     if (!arguments.topology.empty()) {
-        auto network = plan::Network::parse(arguments.topology, model.latency, size);
-        if (!network) return network.failure().within("--topology");
-        around.network = *std::move(network);
+        auto topology = lab::Topology::parse(arguments.topology, model.latency, size);
+        if (!topology) return topology.failure().within("--topology");
+        queueing.topology = *std::move(topology);
+        around.network = std::make_shared<lab::Topology>(queueing.topology);
     }
     if (!arguments.noise.empty()) {
-        auto noise = plan::parse_noise(arguments.noise);
+        const auto noise = lab::parse_noise(arguments.noise, arguments.seed);
         if (!noise) return noise.failure().within("--noise");
-        noise->seed = arguments.seed;
-        around.noise = plan::Noise(*noise);
+        around.noise = *noise;
     }
     auto starts = read_skew(arguments.skew, size);
     if (!starts) return starts.failure().within("--skew");
     around.starts = *std::move(starts);
-    around.contention = arguments.contention == "ports"   ? plan::Contention::ports
-                        : arguments.contention == "links" ? plan::Contention::links
-                                                          : plan::Contention::none;
-    return around;
+    queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
+                          : arguments.contention == "links" ? lab::Contention::links
+                                                            : lab::Contention::none;
+    return conditions;
 }
 
 /// Whether `chain` messages one after the other still are a 64-bit number of picoseconds.
@@ -122,8 +126,8 @@ base::Result<void> check_range(const plan::MessageModel& model, const plan::Vect
                         bytes * 1e-3 * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
     if (each * chain < 4e18) return base::Done{};
     return base::fail(Status::argument,
-                      "{:.3g} messages of up to {:.3g} ns one after the other are more than the "
-                      "simulator's clock holds (100 days)",
+                      "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
+                      "simulator's clock (100 days)",
                       chain, each * 1e-3);
 }
 
@@ -149,8 +153,11 @@ struct Run {
 class Simulation {
   public:
     Simulation(const SimulateArguments& arguments, const ProgramQuestion& question,
-               plan::Surroundings around)
-        : arguments_(arguments), question_(question), around_(std::move(around)) {
+               Conditions conditions)
+        : arguments_(arguments),
+          question_(question),
+          around_(std::move(conditions.around)),
+          queueing_(std::move(conditions.queueing)) {
         size_ = {question.request.elements, question.request.element_bytes};
         around_.progress = [this](double done) { progress_("simulated", done); };
     }
@@ -165,15 +172,19 @@ class Simulation {
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty();
         if (traced && (engine == "structured" || engine == "folded"))
-            return base::fail(Status::argument,
-                              "--timeline: the {} engine has no messages to show; generic and "
-                              "events have",
-                              engine);
+            return base::fail(
+                Status::argument,
+                "--timeline: the {} engine simulates no single messages; use generic or "
+                "events",
+                engine);
         const bool by_stages = engine == "structured" || engine == "folded";
         if (by_stages && !stages_)
             return base::fail(Status::unsupported, "--engine {}: {}", engine,
                               stages.failure().text);
-        const bool contended = around_.contention != plan::Contention::none;
+        const bool contended = queueing_.contention != lab::Contention::none;
+        if (contended && engine != "auto" && engine != "events")
+            return base::fail(Status::unsupported,
+                              "--engine {}: only the events engine simulates contention", engine);
         if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
             const auto fits = check_range(around_.model, size_, chain_of(*stages_));
             if (!fits) return fits.failure();
@@ -225,15 +236,15 @@ class Simulation {
         if (!arguments_.timeline.empty())
             trace = [this](const plan::Span& span) { spans_.push_back(span); };
         return timed(by_time ? "events" : "generic", [&] {
-            return by_time ? plan::simulate_events(*parts, around_, trace)
+            return by_time ? lab::simulate_events(*parts, around_, queueing_, trace)
                            : plan::simulate_generic(*parts, around_, trace);
         });
     }
 
-    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool tells) {
+    base::Result<void> generate_range(plan::ImagePart& part, Rank first, Rank last, bool reports) {
         if (stages_)
-            return plan::add_programs(part, *stages_, first, last, [&](Rank rank) {
-                if (tells)
+            return lab::add_programs(part, *stages_, first, last, [&](Rank rank) {
+                if (reports)
                     progress_("generated", static_cast<double>(rank - first) / (last - first));
             });
         for (Rank rank = first; rank < last; ++rank) {
@@ -241,7 +252,7 @@ class Simulation {
             if (!program) return program.failure();
             if (auto added = part.add(*program); !added) return added;
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
-            if (tells && (rank & 0xfff) == 0)
+            if (reports && (rank & 0xfff) == 0)
                 progress_("generated", static_cast<double>(rank - first) / (last - first));
         }
         return base::Done{};
@@ -275,6 +286,7 @@ class Simulation {
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
     plan::Surroundings around_;
+    lab::Queueing queueing_;
     plan::VectorSize size_;
     std::optional<plan::Stages> stages_;
     std::vector<plan::Span> spans_;
@@ -282,12 +294,12 @@ class Simulation {
     Progress progress_;
 };
 
-Json to_json(plan::WireModel model, const ProgramQuestion& question, const Run& run) {
+Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
     const plan::Outcome& outcome = run.outcome;
     return {{"algorithm", collectives::print(question.spec)},
             {"ranks", question.request.size},
             {"bytes", question.request.elements * question.request.element_bytes},
-            {"model", plan::name_of(model)},
+            {"model", lab::name_of(model)},
             {"engine", run.engine},
             {"makespan_ns", plan::nanoseconds(outcome.makespan)},
             {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
@@ -301,90 +313,74 @@ Json to_json(plan::WireModel model, const ProgramQuestion& question, const Run& 
 base::Result<void> write_timeline(const std::string& path, Rank size,
                                   const std::vector<plan::Span>& spans) {
     const bool json = path.ends_with(".json");
-    std::ofstream file(path);
-    file << (json ? plan::timeline_json(size, spans) : plan::timeline_svg(size, spans));
-    file.flush();
-    if (!file) return base::fail(Status::environment, "--timeline: cannot write {}", path);
-    return base::Done{};
+    return write_file("--timeline", path,
+                      json ? lab::timeline_json(size, spans) : lab::timeline_svg(size, spans));
 }
 
-base::Result<void> write_goal(const SimulateArguments& arguments, const ProgramQuestion& question,
+base::Result<void> write_goal(const std::string& path, const ProgramQuestion& question,
                               const plan::MessageModel& model) {
     const auto programs = generate_all(question);
     if (!programs) return programs.failure();
-    const auto text = plan::to_goal(
-        *programs, {question.request.elements, question.request.element_bytes}, model);
+    const auto text =
+        lab::to_goal(*programs, {question.request.elements, question.request.element_bytes}, model);
     if (!text) return text.failure().within("--goal");
-    std::ofstream file(arguments.goal);
-    file << *text;
-    file.flush();
-    if (!file) return base::fail(Status::environment, "--goal: cannot write {}", arguments.goal);
-    return base::Done{};
+    return write_file("--goal", path, *text);
 }
 
-int simulate(const SimulateArguments& arguments) {
+base::Result<int> simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
-        return report_failure(base::fail(Status::argument,
-                                         "--timeline: {} ends neither in .svg nor in .json",
-                                         arguments.timeline));
+        return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
+                          arguments.timeline);
     const auto question = read_question(arguments.programs);
-    if (!question) return report_failure(question.failure());
+    if (!question) return question.failure();
     const auto model = read_model(arguments.model);
-    if (!model) return report_failure(model.failure());
-    const auto around = read_surroundings(arguments, *model, question->request.size);
-    if (!around) return report_failure(around.failure());
-    Simulation simulation(arguments, *question, *around);
+    if (!model) return model.failure();
+    const auto conditions = read_conditions(arguments, *model, question->request.size);
+    if (!conditions) return conditions.failure();
+    Simulation simulation(arguments, *question, *conditions);
     const auto run = simulation.run();
-    if (!run) return report_failure(run.failure());
+    if (!run) return run.failure();
     if (!arguments.timeline.empty()) {
         const auto written =
             write_timeline(arguments.timeline, question->request.size, simulation.spans());
-        if (!written) return report_failure(written.failure());
+        if (!written) return written.failure();
     }
     if (!arguments.goal.empty()) {
-        const auto written = write_goal(arguments, *question, around->model);
-        if (!written) return report_failure(written.failure());
+        const auto written = write_goal(arguments.goal, *question, conditions->around.model);
+        if (!written) return written.failure();
     }
-    const Json object = to_json(model->model, *question, *run);
-    if (arguments.json) {
-        fmt::print("{}\n", object.dump());
-    } else {
-        for (const auto& [name, value] : object.items())
-            fmt::print("{:20} {}\n", name,
-                       value.is_string() ? value.get<std::string>() : value.dump());
-    }
+    print_answer(to_json(model->model, *question, *run), arguments.json);
     return 0;
 }
 
 }  // namespace
 
 void add_simulate_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<SimulateArguments>();
-    CLI::App& command =
-        add_command(app, "simulate", "when ranks would be done under a model of messages");
-    add_program_arguments(command, arguments->programs);
-    add_model_arguments(command, arguments->model);
-    add_options(command, {{"--noise", arguments->noise,
-                           "uniform:NS, normal:NS or exponential:NS after each wait"}});
-    add_option(command, "--seed", arguments->seed, "of the noise").shows_default();
-    add_options(command, {{"--skew", arguments->skew, "RANK:NS,...: ranks that enter late"},
-                          {"--topology", arguments->topology,
-                           "as in two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50"}});
-    add_option(command, "--contention", arguments->contention,
+    const auto [command, arguments] = add_command<SimulateArguments>(
+        app, exit_status, "simulate", "simulate a collective under a model of message costs",
+        &simulate);
+    add_program_arguments(*command, arguments->programs);
+    add_model_arguments(*command, arguments->model);
+    const auto add = [&](const char* name, std::string& value, const char* help) {
+        add_option(*command, name, value, help).shows_default();
+    };
+    add("--noise", arguments->noise, "uniform:NS, normal:NS or exponential:NS after each wait");
+    add_option(*command, "--seed", arguments->seed, "seed of the noise").shows_default();
+    add("--skew", arguments->skew, "RANK:NS,...: ranks that start late, and by how much");
+    add("--topology", arguments->topology,
+        "such as two-level:ranks=24,near=100 or torus:dims=4x4x2,hop=50");
+    add_option(*command, "--contention", arguments->contention,
                "what messages queue for: none, ports or links")
         .one_of({"none", "ports", "links"})
         .shows_default();
-    add_option(command, "--engine", arguments->engine,
+    add_option(*command, "--engine", arguments->engine,
                "auto, structured, generic, folded or events")
         .one_of({"auto", "structured", "generic", "folded", "events"})
         .shows_default();
-    add_options(command, {{"--timeline", arguments->timeline,
-                           "draw who did what when: FILE.svg or FILE.json"},
-                          {"--goal", arguments->goal,
-                           "write the programs to this file, too, as GOAL for LogGOPSim"}});
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return simulate(*arguments); });
+    add("--timeline", arguments->timeline, "write a timeline of all ranks: FILE.svg or FILE.json");
+    add("--goal", arguments->goal, "also write the programs to this file, in GOAL for LogGOPSim");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

@@ -4,18 +4,13 @@
 // Idea     The programs come from a generator or from a file in the text form; the verifier sees no
 //          difference. --layout rewrites them first as the runtime would on nodes of those sizes.
 // Holds    Status 0: valid; 1: not valid, and the error says rank, step and reason; 2: no programs.
-#include "front/cli/verify_command.hpp"
-
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/region.hpp"
-#include "front/cli/command.hpp"
+#include "front/cli/answer.hpp"
+#include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
 #include "plan/schedule/localize.hpp"
@@ -25,8 +20,6 @@
 namespace weft::front {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct VerifyArguments {
     ProgramArguments programs;
@@ -56,15 +49,12 @@ base::Result<void> settle_root(const VerifyArguments& arguments,
     return base::Done{};
 }
 
-base::Result<std::vector<plan::Program>> read_file(const VerifyArguments& arguments) {
+base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& arguments) {
     if (!arguments.programs.algorithm.empty())
-        return base::fail(Status::argument,
-                          "--program and --algorithm exclude each other: both say what to verify");
-    std::ifstream file(arguments.file);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file.is_open() || file.bad())
-        return base::fail(Status::argument, "--program: {} cannot be read", arguments.file);
-    auto programs = plan::parse_programs(text);
+        return base::fail(Status::argument, "--program and --algorithm exclude each other");
+    const auto text = read_file(arguments.file);
+    if (!text) return text.failure().within("--program");
+    auto programs = plan::parse_programs(*text);
     if (!programs) return programs.failure().within(arguments.file);
     if (programs->empty())
         return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
@@ -81,9 +71,9 @@ base::Result<std::vector<plan::Program>> read_file(const VerifyArguments& argume
 }
 
 base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& arguments) {
-    if (!arguments.file.empty()) return read_file(arguments);
+    if (!arguments.file.empty()) return read_programs(arguments);
     if (arguments.programs.algorithm.empty())
-        return base::fail(Status::argument, "either --algorithm or --program is needed");
+        return base::fail(Status::argument, "--algorithm or --program is required");
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     return generate_all(*question);
@@ -126,47 +116,35 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
             {"error", verdict.error}};
 }
 
-void print_text(const Json& object) {
-    for (const auto& [name, value] : object.items())
-        fmt::print("{:18} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-int verify(const VerifyArguments& arguments) {
+base::Result<int> verify(const VerifyArguments& arguments) {
     const auto known = collectives::check_collective(arguments.programs.collective);
-    if (!known) return report_failure(known.failure());
+    if (!known) return known.failure();
     auto request = read_request(arguments.programs);
-    if (!request) return report_failure(request.failure());
+    if (!request) return request.failure();
     auto programs = programs_of(arguments);
-    if (!programs) return report_failure(programs.failure());
+    if (!programs) return programs.failure();
     const plan::Contract& contract = collectives::contract(arguments.programs.collective);
     request->elements = contract.vector_elements(programs->front().size, request->elements);
     const auto laid_out = lay_out(*programs, arguments, *request);
-    if (!laid_out) return report_failure(laid_out.failure());
+    if (!laid_out) return laid_out.failure();
     const plan::Verdict verdict = plan::verify({.programs = *programs,
                                                 .contract = &contract,
                                                 .elements = request->elements,
                                                 .element_bytes = request->element_bytes});
-    const Json object = to_json(programs->front(), programs->size(), verdict);
-    if (arguments.json) {
-        fmt::print("{}\n", object.dump());
-    } else {
-        print_text(object);
-    }
+    print_answer(to_json(programs->front(), programs->size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }
 
 }  // namespace
 
 void add_verify_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<VerifyArguments>();
-    CLI::App& command =
-        add_command(app, "verify", "prove that the programs of a collective are right");
-    add_program_arguments(command, arguments->programs);
-    add_option(command, "--program", arguments->file,
+    const auto [command, arguments] = add_command<VerifyArguments>(
+        app, exit_status, "verify", "prove that the programs of a collective are right", &verify);
+    add_program_arguments(*command, arguments->programs);
+    add_option(*command, "--program", arguments->file,
                "a file with the programs of all ranks, as `weft show` prints them")
         .existing_file();
-    add_flag(command, "--json", arguments->json, "as one JSON object");
-    on_run(command, exit_status, [arguments] { return verify(*arguments); });
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front

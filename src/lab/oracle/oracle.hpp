@@ -22,12 +22,12 @@ namespace weft::oracle {
 
 /// A call as all members of a team make it.
 struct CallFacts {
-    Collective collective = Collective::barrier;
+    Collective collective = Collective{};
     const Samples* samples = nullptr;
     Op op = Op::sum;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    /// Elements of a unit of a rank's input. Only the counts of alltoallv depend on the rank.
+    /// Elements of a unit of a rank's input. They depend on the rank where only the two ends of a message know them.
     std::function<std::uint64_t(Rank rank, std::uint32_t unit)> count;
 };
 

@@ -72,8 +72,8 @@ Layout Layout::of(std::span<const Rank> node_of_rank) {
 Rank Layout::node_of(Rank rank) const {
     if (table_ == nullptr) return rank / per_node_;
     if (!table_->node_of.empty()) return table_->node_of[at(rank)];
-    const auto behind = std::ranges::upper_bound(table_->first, rank);
-    return static_cast<Rank>(behind - table_->first.begin()) - 1;
+    const auto next = std::ranges::upper_bound(table_->first, rank);
+    return static_cast<Rank>(next - table_->first.begin()) - 1;
 }
 
 Rank Layout::local_of(Rank rank) const {

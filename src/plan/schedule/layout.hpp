@@ -19,7 +19,7 @@ namespace weft::plan {
 
 class Layout {
   public:
-    /// Of no team: whoever gets it takes all ranks to be on one node.
+    /// Of no team: all ranks are taken to be on one node.
     Layout() = default;
     /// `per_node` consecutive ranks on each node, the rest on the last one.
     Layout(Rank size, Rank per_node);

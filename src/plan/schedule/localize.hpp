@@ -5,7 +5,7 @@
 //          published cell that the receivers read in place: one store instead of one per peer.
 // Why      Where ranks outnumber cores the number of stores and wake-ups counts, not the rounds.
 // Holds    A pure rewriting of steps; the result is a program like any other and verifies as one.
-//          Both ends decide alike because nearness is mutual and sharing is marked on both ends.
+//          Both ends decide the same because nearness is mutual and sharing is marked on both ends.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 namespace weft::plan {
 
 /// `elements` elements in `units` pieces. Uniform pieces differ by one element at most (unit u
-/// starts at floor(u * elements / units)). Ragged vectors are blocks of the given sizes that follow each
+/// starts at floor(u * elements / units)). Uneven vectors are blocks of the given sizes that follow each
 /// other, each cut into equally many units: of `unit_elements` elements, as far as they go.
 class Partition {
   public:
@@ -34,7 +34,7 @@ class Partition {
 
     /// Of uneven vectors: how many units a block has.
     [[nodiscard]] std::uint32_t units_of_block() const { return pieces_; }
-    /// First element of unit u where block b starts at starts[b], not behind the one before.
+    /// First element of unit u where block b starts at starts[b], not after the one before.
     [[nodiscard]] std::uint64_t place(std::uint32_t u,
                                       const std::vector<std::uint64_t>& starts) const {
         return starts[u / pieces_] + begin(u) - begin(u / pieces_ * pieces_);

@@ -3,7 +3,7 @@
 //
 // Idea     A generator makes one program per rank; everything else (verifier, engine, simulator,
 //          cost) reads it. Size is proportional to the rank's own steps: no table over all ranks.
-// Holds    The fields of the header that are marked "alike" have the same value in the programs of
+// Holds    The fields of the header that are marked "same" have the same value in the programs of
 //          all ranks of one call; the engine and the bank rule rely on that.
 // Next     step.hpp; contract.hpp for what a set of programs must achieve; text.hpp to print them.
 #pragma once
@@ -27,25 +27,25 @@ struct Lane {
 };
 
 struct Program {
-    std::string collective;  ///< a label; alike
-    std::string algorithm;   ///< the spec it was generated from; alike
+    std::string collective;  ///< a label; same
+    std::string algorithm;   ///< the spec it was generated from; same
     Rank rank = 0;
-    Rank size = 1;            ///< ranks in the team; alike
-    Rank root = kNoRank;      ///< alike
-    std::uint32_t units = 1;  ///< pieces that each vector is cut into (0: no data); alike
+    Rank size = 1;            ///< ranks in the team; same
+    Rank root = kNoRank;      ///< same
+    std::uint32_t units = 1;  ///< pieces that each vector is cut into (0: no data); same
     std::uint32_t segments =
         1;  ///< iterations of a loop that does not say otherwise (1: no loop), and how
-            ///< many signals under one number can be told apart; alike
-    std::uint32_t depth = 1;  ///< copies of each slot; segment s uses copy s mod depth; alike
-    std::uint32_t slots = 0;  ///< slot, signal and published-cell numbers are below this; alike
-    std::uint32_t slot_units = 0;  ///< most units that any put carries; alike
+            ///< many signals under one number can be distinguished; same
+    std::uint32_t depth = 1;       ///< copies of each slot; segment s uses copy s mod depth; same
+    std::uint32_t slots = 0;       ///< slot, signal and published-cell numbers are below this; same
+    std::uint32_t slot_units = 0;  ///< most units that any put carries; same
     std::vector<std::uint32_t>
         slot_capacity;           ///< by slot: most units that a put to it carries (empty:
-                                 ///< slot_units for every slot); alike
+                                 ///< slot_units for every slot); same
     std::uint32_t scratch = 0;   ///< number of scratch vectors
-    bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; alike
+    bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; same
     /// Counts are known to the two ends of a message alone: units and counts are this rank's own, and those
-    /// slots that have any room share a bank evenly, whatever a unit holds. Alike.
+    /// slots that have any room share a bank evenly, whatever a unit holds. Same.
     bool pairwise = false;
     /// Elements of each block if the vector is uneven: units are parts of blocks, equally many of each. Else
     /// empty.

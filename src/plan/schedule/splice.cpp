@@ -104,7 +104,7 @@ class Splicer {
         return cut_units();
     }
 
-    /// Blocks of the whole that stand for one of the part are apart: they cannot be found in a payload from
+    /// Blocks of the whole that stand for one of the part are not adjacent: they cannot be found in a payload from
     /// its start, nor move with the segments by more than one.
     static bool reads_in_parts(const Program& program) {
         return std::ranges::any_of(program.blocks, [](const Block& block) {
@@ -146,7 +146,7 @@ class Splicer {
         return static_cast<std::uint32_t>(wide * factor(part, shape));
     }
 
-    /// Makes room for the slots of a part, behind those of the parts before, and for its lanes' signals.
+    /// Reserves the slots of a part, after those of the parts before, and for its lanes' signals.
     void reserve(const Part& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
@@ -284,7 +284,7 @@ class Splicer {
         return index_.intern(program_.blocks, blocks);
     }
 
-    /// A block of the part as blocks of the whole: units that are apart become a block each.
+    /// A block of the part as blocks of the whole: units that are not adjacent become a block each.
     [[nodiscard]] std::vector<Block> translated(Block block) const {
         block = named(block);
         if (part_->blocks_of != nullptr) return in_blocks(block);

@@ -3,11 +3,11 @@
 //
 // Idea     A part is what some group of the ranks does: the ranks of each node, or one rank of each node.
 //          Its programs are those of a call among the group alone. splice() names its ranks as the whole
-//          team does, gives its slots numbers behind those of the parts before, reads and writes its
+//          team does, gives its slots numbers after those of the parts before, reads and writes its
 //          vectors where the whole wants them, and cuts all vectors finely enough for every part.
 // Why      Whatever is composed of calls of smaller groups is made of the generators that exist.
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part: the
-//          programs' fields that are alike in a group. Parts whose programs are one loop each become one
+//          programs' fields that are the same in a group. Parts whose programs are one loop each become one
 //          loop, so that pieces of the vector follow each other through all parts (if pieces are of the
 //          vector in all parts, or of each block in all).
 //          What does not go together is refused on all ranks: by the shapes, which are the same on all. A program

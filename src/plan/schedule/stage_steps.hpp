@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stage_steps.hpp - says the steps of one rank of an algorithm in stages, one after the other.
 //
-// Idea     What a rank does is read off the stages and told to a *sink*, step by step. A sink that keeps
+// Idea     What a rank does is read off the stages and passed to a *sink*, step by step. A sink that keeps
 //          the steps makes a program of them (stages.cpp); one that only needs their costs keeps no
 //          step at all (plan/simulate/stream.cpp).
 // Why      Millions of programs are wanted at times, each for a moment. They are the programs that

@@ -65,7 +65,7 @@ inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t
 
 /// Groups in which every sender puts its value to every receiver but itself. A receiver replaces its
 /// value by the combination of the senders' values, in the order of their positions. A member sends
-/// to the receivers behind itself first, cyclically, so nobody is everyone's first; then to remainders.
+/// to the receivers after itself first, cyclically, so that no rank is the first of all; then to remainders.
 struct ExchangeStage {
     std::uint32_t numbering = 0;  ///< of the members
     Rank groups = 1;
@@ -118,7 +118,7 @@ struct Remainders {
 };
 
 /// Everybody signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
-/// number of all, and waits for those behind it. If aligned, a sender has one signal number.
+/// number of all, and waits for those after it. If aligned, a sender has one signal number.
 struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;

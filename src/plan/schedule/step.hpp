@@ -31,7 +31,7 @@ enum class Buffer : std::uint8_t {
 ///
 /// Payloads (slot, published, mapped) hold the units of the source block packed in their order.
 /// `origin` is the unit at which a payload starts: unit u of a payload of consecutive units lies
-/// bytes(origin .. u) behind its start. A payload put from several blocks is read by a list of
+/// bytes(origin .. u) after its start. A payload put from several blocks is read by a list of
 /// blocks that names the same units in the same order.
 struct Block {
     Buffer buffer = Buffer::input;
@@ -81,7 +81,7 @@ struct Step {
     std::uint16_t lag = 0;  ///< credits in a loop: what a signal with lag L raises in segment s, a
                             ///< wait with lag L awaits in segment s + L. wait: for the signal of
                             ///< segment s - lag, nothing while s < lag. signal: for segment s, but
-                            ///< nothing once s + lag is behind the loop (nobody would await it)
+                            ///< nothing once s + lag is past the loop (it would not be awaited)
     Rank peer = kNoRank;    ///< put, signal, expose: to whom; wait: from whom
     std::uint32_t signal = 0;    ///< number of slot and signal; loop: number of steps in the body
     std::uint32_t operands = 0;  ///< reduce: how many, of source.count / operands blocks each;

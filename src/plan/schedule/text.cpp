@@ -141,7 +141,7 @@ void print_steps(Out out, const Program& program) {
     }
 }
 
-/// Header lines of `program` that differ from `common`, each behind `margin`.
+/// Header lines of `program` that differ from `common`, each after `margin`.
 void print_header(Out out, const Program& program, const Program& common, std::string_view margin) {
     const auto field = [&](std::string_view word, const auto& value, const auto& usual) {
         if (value != usual) fmt::format_to(out, "{}{} {}\n", margin, word, value);

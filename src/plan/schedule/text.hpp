@@ -3,7 +3,7 @@
 //
 // Idea     One file holds the programs of all ranks: a header of lines `word value`, then for each
 //          rank `rank R` and its steps, one a line. Indentation and blank lines mean nothing; what
-//          follows a # that starts a line or stands behind a space is a comment.
+//          follows a # that starts a line or follows a space is a comment.
 //
 //            collective NAME                (optional, to the end of the line)
 //            algorithm a2                   (optional, to the end of the line)
@@ -16,14 +16,14 @@
 //              reduce output[0+1] = input[0+1], slot 0[0+1]
 //
 //          Header words: collective algorithm ranks root units segments depth slots slot-units
-//          slot-capacity scratch synchronizing counts unit-elements pairwise. Behind a `rank` line, before its steps, they hold for that
+//          slot-capacity scratch synchronizing counts unit-elements pairwise. After a `rank` line, before its steps, they hold for that
 //          rank alone. slots, slot-units and scratch are counted from the steps if not given.
 //          Steps: `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`, `expose to
 //          P slot K from BLOCK`, `publish slot K [from BLOCKS]`, `wait from P slot K`, `flush`,
 //          `reduce BLOCKS = BLOCKS, BLOCKS, ...`, `copy BLOCKS = BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and
-//          `lane`, which starts a further lane. Behind a step: `shared`, `published`, `lag L`.
+//          `lane`, which starts a further lane. After a step: `shared`, `published`, `lag L`.
 //          BLOCKS is one block or `{block, block}`. A block is `input`, `output`, `scratch I`,
-//          `slot K`, `published K of P` or `mapped K of P`, with `[first+count]` behind it
+//          `slot K`, `published K of P` or `mapped K of P`, followed by `[first+count]`
 //          (`[first]`: one unit; nothing: all units) and inside the brackets `stride S`, `origin O`
 //          (default: first), `advance A`.
 // Holds    parse_programs(to_text(p)) gives canonical(p) (canonical.hpp); programs from the builder
@@ -42,7 +42,7 @@
 namespace weft::plan {
 
 [[nodiscard]] std::string to_text(const Program& program);
-/// All programs in one file; header lines that are alike are written once.
+/// All programs in one file; header lines that all share are written once.
 [[nodiscard]] std::string to_text(std::span<const Program> programs);
 /// One step in the words of the text form, for messages.
 [[nodiscard]] std::string to_text(const Program& program, const Step& step);

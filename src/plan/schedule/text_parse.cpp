@@ -156,10 +156,9 @@ class Parser {
 
     static bool is_header_word(std::string_view word) {
         static constexpr std::string_view kWords[] = {
-            "collective",    "algorithm",     "ranks",         "root",
-            "units",         "segments",      "depth",         "slots",
-            "slot-units",    "scratch",       "synchronizing", "counts",
-            "slot-capacity", "slot-capacity", "unit-elements", "pairwise"};
+            "collective",    "algorithm",  "ranks",         "root",    "units",         "segments",
+            "depth",         "slots",      "slot-units",    "scratch", "synchronizing", "counts",
+            "slot-capacity", "slot-rooms", "unit-elements", "pairwise"};
         return std::ranges::find(kWords, word) != std::end(kWords);
     }
 
@@ -189,7 +188,7 @@ class Parser {
             }
             return true;
         }
-        if (word == "slot-capacity" || word == "slot-capacity") {
+        if (word == "slot-capacity" || word == "slot-rooms") {
             header.slot_capacity.clear();
             while (next_ < tokens_.size()) {
                 if (!number(header.slot_capacity.emplace_back(), "a number of units")) return false;

@@ -52,7 +52,7 @@ class Prediction {
 
     /// What a put costs, with some of it left out.
     [[nodiscard]] MessageModel model(const PutCost& cost, bool waits, bool computes) const {
-        MessageModel model{ModelParameters{}};
+        MessageModel model;
         if (waits) model.latency = latency(cost);
         if (!computes) return model;
         model.busy_base = cost.issue;
@@ -98,7 +98,6 @@ class Prediction {
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
             around.model = model(put(), waits, computes);
-            around.network = Network(around.model.latency);
             auto outcome = simulate_folded(stages, vector_, around);
             if (!outcome) outcome = simulate_structured(stages, vector_, around);
             if (!outcome) return outcome.failure();
@@ -148,13 +147,12 @@ class Prediction {
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
             around.model = model(mixed_ ? machine_.near : put(), waits, computes);
-            around.network = Network(around.model.latency);
             std::optional<FarPuts> far;
             if (mixed_) {
-                // The receiver's part is charged to the sender: only there near and far are told apart.
+                // The receiver's part is charged to the sender: only there near and far are distinguished.
                 MessageModel over = model(machine_.far, waits, computes);
-                around.network =
-                    Network::of_nodes(machine_.node_of, around.model.latency, over.latency);
+                around.network = std::make_shared<NodeNetwork>(machine_.node_of,
+                                                               around.model.latency, over.latency);
                 if (computes) over.busy_base += machine_.far.receive - machine_.near.receive;
                 far = FarPuts{over, &machine_.node_of};
             }

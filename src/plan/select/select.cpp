@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "plan/simulate/duration.hpp"
+#include "plan/simulate/model.hpp"
 
 namespace weft::plan {
 
@@ -58,7 +58,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
     const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
     if (first == choice.candidates.end())
         return base::fail(Status::unsupported,
-                          "none of {} algorithms fits {} ranks and fulfils what the call needs",
+                          "no algorithm of {} fits {} ranks and meets the needs of the call",
                           candidates.size(), size);
     choice.chosen = static_cast<std::size_t>(first - choice.candidates.begin());
     choice.reason = reason_of(choice, machine, needs);

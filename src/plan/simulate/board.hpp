@@ -72,7 +72,7 @@ class Board {
     template <class Cell>
     using Cells = std::unique_ptr<Cell[], Free>;
 
-    /// Pages that nobody touches are never made.
+    /// Pages that are never touched are never made.
     template <class Cell>
     [[nodiscard]] Cells<Cell> zeros() const {
         Cells<Cell> cells(static_cast<Cell*>(std::calloc(entries_, sizeof(Cell))));

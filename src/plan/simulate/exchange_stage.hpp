@@ -46,7 +46,7 @@ struct StageCosts {
     }
 };
 
-/// Clocks of one group: members first, remainders behind them. Keeps its memory from group to group.
+/// Clocks of one group: members first, then remainders. Keeps its memory from group to group.
 class Meet {
   public:
     explicit Meet(const ExchangeStage& exchange) : meeting_(exchange) {}

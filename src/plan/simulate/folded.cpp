@@ -3,12 +3,12 @@
 //
 // Idea     A number on a level is a row of digits, one for each stage, and a stage changes one digit. The
 //          clocks of a level are kept as a tree over these digits in which equal subtrees are one node:
-//          ranks that are alike are one leaf. A stage is computed once for each combination of nodes
+//          equal ranks are one leaf. A stage is computed once for each combination of nodes
 //          that meets in a group.
 // Why      Without noise few ranks differ: a factored schedule keeps a single leaf, splits and merges
 //          make a handful. So a billion ranks take as long as a thousand.
-// Holds    The same times as the structured engine where all ranks start alike and are equally far
-//          apart; levels may open (split or merge) once.
+// Holds    The same times as the structured engine where all ranks start at once and all latencies are
+//          equal; levels may open (split or merge) once.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -39,7 +39,7 @@ class Trees {
 
     Node leaf(std::int32_t value) { return find({0, true, {value}}); }
     [[nodiscard]] std::int32_t value(Node node) const { return keys_[at(node)].children.front(); }
-    /// All children alike.
+    /// All children are this one.
     Node same(int height, Node child) { return find({height, true, {child}}); }
     [[nodiscard]] bool is_same(Node node) const { return keys_[at(node)].same; }
     [[nodiscard]] Node child(Node node, Rank digit) const {
@@ -136,21 +136,21 @@ class Folded {
         const Partition partition = header.partition(size_.elements);
         Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
         outcome_ = &outcome;
-        Clock circling;
+        Clock shifting;
         clocks_of_level_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
         for (std::uint32_t segment = 0; segment < header.segments; ++segment) {
             const std::uint64_t bytes =
                 stages_.carries ? partition.size(segment, 1) * size_.element_bytes : 0;
             const StageCosts costs(around_.model, bytes, stages_.carries);
-            for (const ShiftStage* shift : circles_) turn(*shift, costs, circling);
+            for (const ShiftStage* shift : shifts_) turn(*shift, costs, shifting);
             if (split_ != nullptr) open_split(costs);
             for (int height = 1; height <= trees.height(); ++height) pass(height, costs);
             if (split_ != nullptr) close_split(costs);
             for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
         }
         outcome.events = 2 * outcome.messages;
-        if (!circles_.empty())
-            finish(circling);
+        if (!shifts_.empty())
+            finish(shifting);
         else if (split_ == nullptr)
             finish_level(0, trees.size(trees.height()));
         return outcome;
@@ -162,7 +162,7 @@ class Folded {
         for (const Stage& stage : stages_.stages) {
             if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) {
                 if (shift->numbering != 0) return nested();
-                circles_.push_back(shift);
+                shifts_.push_back(shift);
                 continue;
             }
             const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
@@ -177,17 +177,17 @@ class Folded {
                 inner_.push_back(&exchange);
             }
         }
-        if (!circles_.empty() && circles_.size() != stages_.stages.size()) return nested();
+        if (!shifts_.empty() && shifts_.size() != stages_.stages.size()) return nested();
         if ((split_ == nullptr) != (join_ == nullptr)) return nested();
         std::int64_t stride = 1;
         for (std::size_t i = 0; i < inner_.size(); ++i) {
             const ExchangeStage& exchange = *inner_[i];
-            const bool rides_first = exchange.remainders_send && i == 0 && split_ == nullptr;
-            const bool rides_last = exchange.remainders_receive && i + 1 == inner_.size() &&
-                                    i > 0 && inner_.front()->remainders_send;
+            const bool merge_sends = exchange.remainders_send && i == 0 && split_ == nullptr;
+            const bool merge_receives = exchange.remainders_receive && i + 1 == inner_.size() &&
+                                        i > 0 && inner_.front()->remainders_send;
             const bool has_remainders = exchange.remainders != kNoRemainders;
             if (exchange.numbering != inner_.front()->numbering || exchange.stride != stride ||
-                (has_remainders && !rides_first && !rides_last))
+                (has_remainders && !merge_sends && !merge_receives))
                 return nested();
             merged_ = merged_ || has_remainders;
             stride *= exchange.base;
@@ -275,7 +275,7 @@ class Folded {
         return result;
     }
 
-    /// All groups start alike and differ in their number of remainders: the first ones have one more.
+    /// All groups start equal and differ in their number of remainders: the first ones have one more.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
@@ -288,8 +288,8 @@ class Folded {
         const Node low = fuller > 0 ? group(remainders.count / remainders.groups + 1) : high;
         clocks_of_level_ =
             trees_->threshold(std::int64_t{fuller} * stage_->base, low, high, 1, trees_->height());
-        rider_ = {};
-        costs_->sent(rider_, stage_->base);
+        remainder_ = {};
+        costs_->sent(remainder_, stage_->base);
     }
 
     /// How many remainders each group has, as a function of the group.
@@ -313,8 +313,8 @@ class Folded {
                                    : trees_->join(height, std::move(results));
     }
 
-    /// `row`: the members' subtrees (one, if all are alike) and that of the remainders' number. The
-    /// result again is one node, if all are alike.
+    /// `row`: the members' subtrees (one, if all are equal) and that of the remainders' number. The
+    /// result again is one node, if all are equal.
     std::vector<Node> meet_nodes(const std::vector<Node>& row, int height) {
         const auto known = met_.find(row);
         if (known != met_.end()) return known->second;
@@ -323,9 +323,9 @@ class Folded {
             const Rank remainders = row.back() == kNoNode ? 0 : trees_->value(row.back());
             results = meet_leaves(std::span(row).first(row.size() - 1), remainders);
         } else {
-            const bool alike = std::ranges::all_of(
+            const bool equal = std::ranges::all_of(
                 row, [&](Node node) { return node == kNoNode || trees_->is_same(node); });
-            const Rank digits = alike ? 1 : trees_->radix(height);
+            const Rank digits = equal ? 1 : trees_->radix(height);
             std::vector<std::vector<Node>> columns;
             for (Rank digit = 0; digit < digits; ++digit) {
                 std::vector<Node> below;
@@ -340,7 +340,7 @@ class Folded {
                 for (const auto& column : columns)
                     children.push_back(
                         column[column.size() == 1 ? 0 : static_cast<std::size_t>(j)]);
-                results.push_back(alike ? trees_->same(height, children.front())
+                results.push_back(equal ? trees_->same(height, children.front())
                                         : trees_->join(height, std::move(children)));
             }
         }
@@ -348,7 +348,7 @@ class Folded {
         return results;
     }
 
-    /// A row whose members are all alike needs only one of them.
+    /// A row whose members are all equal needs only one of them.
     static std::vector<Node> reduced(std::vector<Node> row) {
         const auto members = std::span(row).first(row.size() - 1);
         if (!std::ranges::all_of(members, [&](Node node) { return node == members.front(); }))
@@ -357,8 +357,8 @@ class Folded {
     }
 
     std::vector<Node> meet_leaves(std::span<const Node> members, Rank remainders) {
-        const bool alike = members.size() == 1;
-        if (alike && remainders == 0 && around_.model.takes_no_time_to_receive()) {
+        const bool equal = members.size() == 1;
+        if (equal && remainders == 0 && around_.model.takes_no_time_to_receive()) {
             Clock clock = clocks_[trees_->value(members.front())];
             const Time start = StageCosts::start(clock);
             const Rank others = stage_->base - 1;
@@ -370,9 +370,9 @@ class Folded {
         Meet meet(*stage_);
         for (Rank j = 0; j < stage_->base; ++j)
             meet.clocks.push_back(
-                clocks_[trees_->value(members[alike ? 0 : static_cast<std::size_t>(j)])]);
+                clocks_[trees_->value(members[equal ? 0 : static_cast<std::size_t>(j)])]);
         for (Rank k = 0; k < remainders; ++k)
-            meet.clocks.push_back(stage_->remainders_send ? Clock{} : rider_);
+            meet.clocks.push_back(stage_->remainders_send ? Clock{} : remainder_);
         meet.run(*costs_, [&](Rank, Rank) { return costs_->latency; });
         std::vector<Node> results;
         for (Rank j = 0; j < stage_->base; ++j)
@@ -398,7 +398,7 @@ class Folded {
     const Stages& stages_;
     const VectorSize& size_;
     const Surroundings& around_;
-    std::vector<const ShiftStage*> circles_;
+    std::vector<const ShiftStage*> shifts_;
     const ExchangeStage* split_ = nullptr;
     const ExchangeStage* join_ = nullptr;
     std::vector<const ExchangeStage*> inner_;
@@ -409,7 +409,7 @@ class Folded {
     Outcome* outcome_ = nullptr;
     Node clocks_of_level_ = kNoNode;
     std::vector<Clock> waiting_;  ///< members of a split that wait for their leader
-    Clock rider_;                 ///< every remainder of a merge, having sent
+    Clock remainder_;             ///< every remainder of a merge, having sent
     const ExchangeStage* stage_ = nullptr;
     const StageCosts* costs_ = nullptr;
     std::map<Node, Node> done_;
@@ -420,10 +420,7 @@ class Folded {
 
 base::Result<Outcome> simulate_folded(const Stages& stages, const VectorSize& size,
                                       const Surroundings& surroundings) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the folded engine knows no contention");
-    if (!surroundings.noise.silent() || !surroundings.starts.empty() ||
-        !surroundings.network.uniform())
+    if (!surroundings.noise.is_none() || !surroundings.starts.empty() || !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "noise, skew and topology make ranks differ: they do not fold");
     return Folded(stages, size, surroundings).run();

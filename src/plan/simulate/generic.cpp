@@ -4,7 +4,7 @@
 // Idea     All lanes are tried in order, again and again, as long as a good part of them gets on: then
 //          memory is read and written in streams, and a delivery is a store. Where few lanes get on (a
 //          chain against the order of ranks), those that wait are watched from there on: a lane that
-//          misses something is taken up again when it has come, behind all that were ready before.
+//          misses something is taken up again when it has come, after all that were ready before.
 // Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched lane
 //          is run once more than it is stopped: time follows the number of messages.
 #include "plan/simulate/lanes.hpp"
@@ -49,8 +49,6 @@ class Sweeps {
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                        const Surroundings& surroundings, const Trace& trace) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the generic engine knows no contention");
     Lanes lanes(parts, surroundings, trace);
     std::uint64_t receptions = 0;
     for (const ImagePart& part : parts) receptions += part.pieces().rows().size();

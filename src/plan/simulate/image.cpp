@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/cursor.hpp"
 
 namespace weft::plan {
 
@@ -14,32 +15,6 @@ constexpr std::uint64_t kKeysMax = 1U << 29;
 bool is_raise(StepKind kind) {
     return kind == StepKind::put || kind == StepKind::signal || kind == StepKind::expose ||
            kind == StepKind::publish;
-}
-
-/// A signal with a lag raises nothing in the last segments, a wait none in the first ones.
-bool happens(const Step& step, std::uint32_t segment, std::uint32_t segments) {
-    if (step.lag == 0) return true;
-    return step.kind == StepKind::wait ? segment >= step.lag : segment + step.lag < segments;
-}
-
-/// Calls visit(step, segment) for each step of a lane as often as it happens.
-template <class Visit>
-void for_each_step(const Program& program, const Lane& lane, Visit visit) {
-    const std::uint32_t end = lane.first + lane.count;
-    for (std::uint32_t at = lane.first; at < end; ++at) {
-        const Step& step = program.steps[at];
-        if (step.kind != StepKind::loop) {
-            visit(step, 0);
-            continue;
-        }
-        const std::uint32_t segments = program.repeats(step);
-        for (std::uint32_t segment = 0; segment < segments; ++segment)
-            for (std::uint32_t i = 1; i <= step.signal; ++i) {
-                const Step& inner = program.steps[at + i];
-                if (happens(inner, segment, segments)) visit(inner, segment);
-            }
-        at += step.signal;
-    }
 }
 
 std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
@@ -65,14 +40,6 @@ BlockList sent_by(const Step& step) {
 }
 
 }  // namespace
-
-std::uint64_t raises_of(const Program& program) {
-    std::uint64_t raises = 0;
-    for (const Lane& lane : program.lanes)
-        for_each_step(program, lane,
-                      [&](const Step& step, std::uint32_t) { raises += is_raise(step.kind); });
-    return raises;
-}
 
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
                         const std::function<void(const Happening&)>& visit) {
@@ -208,6 +175,10 @@ std::uint32_t ImagePart::busy_of(const Program& program, const Step& step, std::
     return busy_.index;
 }
 
+std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const {
+    return elements_in(partition_, block, first) * size_.element_bytes;
+}
+
 std::uint32_t ImagePart::index_of(Time time) {
     const auto index = static_cast<std::size_t>(std::ranges::find(times_, time) - times_.begin());
     if (index == times_.size()) times_.push_back(time);
@@ -217,30 +188,6 @@ std::uint32_t ImagePart::index_of(Time time) {
 std::uint64_t ImagePart::bytes_of(const Program& program, BlockList list, std::uint32_t segment,
                                   std::uint32_t share) const {
     return elements_of(program, partition_, list, segment, share) * size_.element_bytes;
-}
-
-base::Result<ImageSteps> ImageSteps::into(ImagePart& part, const Program& header) {
-    if (auto admitted = part.admit(header); !admitted) return admitted.failure();
-    return ImageSteps(part, header);
-}
-
-void ImageSteps::measure(const Block& block, std::uint32_t first) {
-    first_ = first;
-    count_ = block.stride == 1 ? block.count : 0;
-    bytes_ = elements_in(part_->partition_, block, first) * part_->size_.element_bytes;
-}
-
-std::uint32_t ImageSteps::look_up_busy(bool far) {
-    const MessageModel& model = far ? part_->far_->model : part_->model_;
-    return part_->index_of(model.busy(busy_bytes_));
-}
-
-void ImageSteps::look_up_combine(std::uint64_t bytes, std::uint32_t operands) {
-    if (bytes != combine_bytes_) combines_.clear();
-    combine_bytes_ = bytes;
-    if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
-    const Time time = part_->model_.combine(bytes, operands);
-    combines_[operands] = time > 0 ? part_->index_of(time) : kNoTime;
 }
 
 }  // namespace weft::plan

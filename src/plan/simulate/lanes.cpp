@@ -29,7 +29,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
       ranks_(ranks_of(parts)),
       arrivals_(ranks_, keys_of(parts)),
       plain_(!surroundings.model.blocking && surroundings.model.takes_no_time_to_receive() &&
-             surroundings.network.uniform() && !trace && arrivals_.dense()) {
+             surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
     const bool several = lanes != static_cast<std::size_t>(ranks_);
@@ -240,7 +240,7 @@ base::Result<Outcome> Lanes::outcome() const {
         for (std::uint32_t i = first_lane(rank); i < first_lane(rank + 1); ++i) {
             if (!is_done(i))
                 return base::fail(
-                    Status::argument, "rank {} lane {} waits for what nobody sends{}", rank,
+                    Status::argument, "rank {} lane {} waits for what is never sent{}", rank,
                     i - first_lane(rank),
                     missing_[i] == kCell
                         ? std::string(" (a published cell)")

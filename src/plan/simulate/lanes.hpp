@@ -3,7 +3,7 @@
 //
 // Idea     A lane stops at a reception of which something is missing. Either it is tried again in the
 //          next sweep over all lanes, or it is watched: it notes the first key that is missing, and
-//          whoever delivers that key takes the lane up again. What becomes of a message between its
+//          the delivery of that key resumes the lane. What becomes of a message between its
 //          departure and its arrival is the engine's matter.
 // Why      Where most lanes can go on in each sweep, memory is read and written in streams and a delivery
 //          is a store; where few can, watching finds them.
@@ -42,16 +42,16 @@ class Lanes {
     [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
 
     /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions (and
-    /// ends) they got behind them. Before watch() only.
+    /// ends) they passed. Before watch() only.
     std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
 
     /// From here on lanes that stop note what they miss.
     void watch() { missing_.assign(now_.size(), kNothing); }
     /// Runs a lane until it ends or misses something; calls send(Departure) for each message. Returns
-    /// how many receptions (and ends) it got behind it.
+    /// how many receptions (and ends) it passed.
     template <class Send>
     std::uint32_t run(std::uint32_t index, Send send);
-    /// Notes an arrival. Calls ready(lane) for the lane that it lets go on, if any.
+    /// Notes an arrival. Calls ready(lane) for the lane that can go on now, if any.
     template <class Ready>
     void deliver(Rank target, std::uint32_t key, Time time, Ready ready) {
         arrivals_.set(target, key, time);
@@ -108,7 +108,7 @@ class Lanes {
     template <class Send>
     void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
     void compute(Rank rank, Time time, Clock& clock) const;
-    /// Receives all that the words at a reception name, or none of it if something is missing.
+    /// Receives everything that a reception names, or nothing if something is missing.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at);
@@ -137,7 +137,7 @@ class Lanes {
     std::vector<Time> now_;
     std::vector<std::pair<Time, Time>>
         free_;  ///< for sends and receptions; empty: there are no gaps
-    /// Per lane: the key that it stopped at. Apart, since every delivery looks here. Empty: unwatched.
+    /// Per lane: the key that it stopped at. A table of its own, since every delivery reads it. Empty: unwatched.
     std::vector<std::uint32_t> missing_;
     std::vector<std::uint32_t> lane_starts_;  ///< empty: one lane for each rank
     Rank ranks_ = 0;

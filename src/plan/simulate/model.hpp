@@ -9,46 +9,29 @@
 //          arithmetic is on whole numbers: sums and maxima, exact in any order.
 // Holds    Time is in picoseconds. What depends on bytes is given in femtoseconds per byte and rounded
 //          to picoseconds once for each message or reduction, in the same way everywhere.
-// Next     docs/simulator.md for the conventions; network.hpp for latency by place; noise.hpp.
+// Next     docs/simulator.md for the conventions; lab/simulate/wire_model.hpp for the models by name.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <vector>
-
-#include "base/result.hpp"
 
 namespace weft::plan {
 
 using Time = std::int64_t;  ///< picoseconds
 inline constexpr Time kPicosecondsPerNanosecond = 1000;
 
-enum class WireModel : std::uint8_t { postal, pipelined_postal, logp, loggp };
-[[nodiscard]] base::Result<WireModel> parse_wire_model(std::string_view text);
-[[nodiscard]] std::string_view name_of(WireModel model);
-
-/// The parameters as a person gives them. Which ones a model reads: docs/simulator.md.
-struct ModelParameters {
-    WireModel model = WireModel::pipelined_postal;
-    Time latency = 0;
-    Time issue = 0;     ///< pipelined postal: per message, at the sender
-    Time overhead = 0;  ///< LogP, LogGP: per message, at both ends
-    Time gap = 0;       ///< LogP, LogGP: between the starts of two sends, or of two receptions
-    Time reduce = 0;    ///< for each operand that is combined into another
-    std::int64_t byte_fs = 0;         ///< per byte of a message, at the sender
-    std::int64_t reduce_byte_fs = 0;  ///< per byte of each operand combined into another
-};
+/// The nearest double; exact to three digits after the point up to 2^53 picoseconds.
+[[nodiscard]] constexpr double nanoseconds(Time time) {
+    return static_cast<double>(time) / static_cast<double>(kPicosecondsPerNanosecond);
+}
 
 /// Femtoseconds in picoseconds, to the nearest.
 [[nodiscard]] constexpr Time to_time(std::int64_t femtoseconds) {
     return (femtoseconds + 500) / 1000;
 }
 
-/// The same, resolved for one model.
 struct MessageModel {
-    explicit MessageModel(const ModelParameters& parameters);
-
     Time busy_base = 0;  ///< without the bytes
     std::int64_t byte_fs = 0;
     Time latency = 0;

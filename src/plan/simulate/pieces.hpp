@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pieces.hpp - what lanes do, as references into one table of pieces that many lanes share.
 //
-// Idea     A lane is cut behind each reception into *pieces* of 32-bit words: sends, then a reception and
+// Idea     A lane is cut after each reception into *pieces* of 32-bit words: sends, then a reception and
 //          what is computed from it. Peers are named by their distance ahead (modulo the number of
 //          ranks), so ranks that do the same to others at the same distances have the same piece. Each
 //          piece is kept once; a lane is a row of references.
 // Why      Most algorithms are a few hundred different pieces on a million ranks: the table stays in the
-//          cache, and a rank costs four bytes for each of its receptions. Where nothing is alike, a
+//          cache, and a rank costs four bytes for each of its receptions. Where no two are equal, a
 //          step takes a word or two, as it would without the table.
 // Holds    Any programs: nothing is known of how they came about. A piece has one reception, but for
 //          the last one of a lane, which may have none.
@@ -58,12 +58,12 @@ class Pieces {
         send(key, busy, 1, [peer](Rank) { return peer; });
     }
     void publish(std::uint32_t key, std::uint32_t busy);
-    /// Of `count` keys, `apart` from each other. Waits that nothing interrupts are one reception.
-    void await(std::uint32_t key, std::uint32_t count = 1, std::uint32_t apart = 1) {
+    /// Of `count` keys, each `step` after the one before. Waits that nothing interrupts are one reception.
+    void await(std::uint32_t key, std::uint32_t count = 1, std::uint32_t step = 1) {
         if (!receiving_) begin_reception();
         std::uint32_t* const into = extend(count);
         const int shift = cells_ == 0 ? 0 : 1;
-        for (std::uint32_t i = 0; i < count; ++i) into[i] = (key + i * apart) << shift;
+        for (std::uint32_t i = 0; i < count; ++i) into[i] = (key + i * step) << shift;
     }
     void await_cell(std::uint32_t key, Rank owner);
     void interrupt() { receiving_ = false; }
@@ -80,7 +80,7 @@ class Pieces {
     /// Where pieces start in words(), lane after lane.
     [[nodiscard]] const std::vector<std::uint32_t>& rows() const { return rows_; }
     [[nodiscard]] const std::vector<std::uint32_t>& words() const { return words_; }
-    /// References that cannot be told apart any more: what was added last does not count.
+    /// References can no longer be distinguished: what was added last does not count.
     [[nodiscard]] bool overflown() const { return overflown_; }
     /// Something is published or awaited in a published cell.
     [[nodiscard]] bool has_cells() const { return has_cells_; }

@@ -4,14 +4,15 @@
 // Idea     Programs are static, so without shared links the answer is a longest path: any order in which
 //          a reception comes after its sends gives it exactly. Engines differ in what they read:
 //            generic     all ranks' programs (as an image), lane by lane as far as arrivals allow
-//            events      the same in order of time, with a queue; the only one that knows contention
 //            structured  the stages of an algorithm, all ranks of a stage at once
-//            folded      the same for sets of ranks that are alike, whatever their number
-// Holds    Without contention all engines give the same times, to the picosecond.
-// Next     docs/simulator.md; model.hpp, network.hpp, noise.hpp for what a question is made of.
+//            folded      the same for sets of equal ranks, whatever their number
+// Holds    All engines give the same times, to the picosecond.
+// Next     docs/simulator.md; model.hpp, network.hpp, noise.hpp for what a question is made of;
+//          lab/simulate/events.hpp for an engine in order of time, which knows contention.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,19 +25,17 @@
 
 namespace weft::plan {
 
-enum class Contention : std::uint8_t { none, ports, links };
-
-/// What is asked, apart from the programs.
+/// What is asked, besides the programs.
 struct Surroundings {
-    MessageModel model{ModelParameters{}};
-    Network network{0};
-    Noise noise{NoiseParameters{}};
+    MessageModel model;
+    std::shared_ptr<const Network> network;  ///< none: the model's latency between all ranks
+    Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and when
-    Contention contention = Contention::none;
-    std::function<void(double)> progress;  ///< told now and then how much is done, 0 to 1
+    std::function<void(double)> progress;       ///< called now and then with the part done, 0 to 1
 
+    [[nodiscard]] bool uniform() const { return network == nullptr; }
     [[nodiscard]] Time latency(Rank source, Rank target) const {
-        return network.uniform() ? model.latency : network.latency(source, target);
+        return uniform() ? model.latency : network->latency(source, target);
     }
 };
 
@@ -44,7 +43,7 @@ struct Outcome {
     Time makespan = 0;           ///< the last rank is done
     Time earliest_finish = 0;    ///< the first rank is done
     std::uint64_t messages = 0;  ///< puts and signals
-    std::uint64_t events = 0;    ///< puts, signals and waits; of the queue, in the engine events
+    std::uint64_t events = 0;    ///< puts, signals and waits
 };
 
 /// One thing that a rank does, for timelines.
@@ -62,10 +61,7 @@ using Trace = std::function<void(const Span&)>;
 [[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                                      const Surroundings& surroundings,
                                                      const Trace& trace = {});
-[[nodiscard]] base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
-                                                    const Surroundings& surroundings,
-                                                    const Trace& trace = {});
-/// Status::unsupported where the stages cannot show the answer: the text says what stands against it.
+/// Status::unsupported where the stages cannot show the answer: the text says why.
 [[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
                                                         const VectorSize& size,
                                                         const Surroundings& surroundings);

@@ -2,8 +2,8 @@
 // structured.cpp - the engine for algorithms that go stage by stage: one pass over all ranks a stage.
 //
 // Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency is
-//          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; whatever
-//          else a stage may be is done group by group (exchange_stage.hpp).
+//          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; any other
+//          stage is done group by group (exchange_stage.hpp).
 // Why      A million ranks are simulated in the time that their messages take to be added up, without
 //          a program or a message in memory.
 // Holds    The same times as the generic engine for the programs of these stages.
@@ -27,7 +27,7 @@ class Structured {
             send_free_.resize(ranks, 0);
             receive_free_.resize(ranks, 0);
         }
-        if (!around_.noise.silent()) waits_.resize(ranks, 0);
+        if (!around_.noise.is_none()) waits_.resize(ranks, 0);
         ranks_of_.resize(stages.numberings.size());
     }
 
@@ -43,7 +43,7 @@ class Structured {
                 const StageCosts costs(around_.model, bytes, stages_.carries);
                 std::visit([&](const auto& kind) { pass(kind, costs); }, stage);
                 outcome.messages += raises_of(stages_, stage);
-                tell(segment, i);
+                report(segment, i);
             }
         }
         outcome.events = 2 * outcome.messages;  // each is awaited once
@@ -91,7 +91,7 @@ class Structured {
         const std::vector<Rank>& ranks = ranks_of(exchange.numbering);
         const bool whole = exchange.senders == Members::all && exchange.receivers == Members::all &&
                            exchange.remainders == kNoRemainders;
-        if (!whole || !around_.network.uniform() || !around_.model.takes_no_time_to_receive()) {
+        if (!whole || !around_.uniform() || !around_.model.takes_no_time_to_receive()) {
             pass_groups(exchange, costs, ranks);
             return;
         }
@@ -146,9 +146,9 @@ class Structured {
     void pass_groups(const ExchangeStage& exchange, const StageCosts& costs,
                      const std::vector<Rank>& ranks) {
         const Remainders remainders = stages_.remainders_of(exchange);
-        static const std::vector<Rank> nobody;
-        const std::vector<Rank>& rider_ranks =
-            exchange.remainders == kNoRemainders ? nobody : ranks_of(exchange.remainders);
+        static const std::vector<Rank> none;
+        const std::vector<Rank>& remainder_ranks =
+            exchange.remainders == kNoRemainders ? none : ranks_of(exchange.remainders);
         Meet meet(exchange);
         std::vector<Rank> group_ranks;
         for (Rank group = 0; group < exchange.groups; ++group) {
@@ -160,15 +160,15 @@ class Structured {
             }
             for (Rank k = 0; k < remainders.of(group); ++k)
                 group_ranks.push_back(
-                    rider_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
+                    remainder_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             meet.clocks.clear();
             for (const Rank rank : group_ranks) meet.clocks.push_back(clock_of(rank));
-            if (around_.network.uniform()) {
+            if (around_.uniform()) {
                 meet.run(costs, [&](Rank, Rank) { return costs.latency; });
             } else {
                 meet.run(costs, [&](Rank from, Rank to) {
-                    return around_.network.latency(group_ranks[static_cast<std::size_t>(from)],
-                                                   group_ranks[static_cast<std::size_t>(to)]);
+                    return around_.network->latency(group_ranks[static_cast<std::size_t>(from)],
+                                                    group_ranks[static_cast<std::size_t>(to)]);
                 });
             }
             for (std::size_t i = 0; i < group_ranks.size(); ++i) {
@@ -194,7 +194,7 @@ class Structured {
         for (std::int64_t i = 0; i < size; ++i)
             row_[static_cast<std::size_t>(i)] = StageCosts::start(clock_of(rank_of(i)));
         const bool simple =
-            around_.network.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
+            around_.uniform() && around_.model.takes_no_time_to_receive() && ranks.empty();
         if (simple) {
             turn(shift, costs, ahead);
         } else {
@@ -203,9 +203,9 @@ class Structured {
                 arrivals.clear();
                 for (Rank j = 1; j <= ahead; ++j) {
                     const std::int64_t from = (i - j * shift.reach + size) % size;
-                    const Time latency = around_.network.uniform()
+                    const Time latency = around_.uniform()
                                              ? costs.latency
-                                             : around_.network.latency(rank_of(from), rank_of(i));
+                                             : around_.network->latency(rank_of(from), rank_of(i));
                     arrivals.push_back(costs.left(row_[static_cast<std::size_t>(from)], j) +
                                        latency);
                 }
@@ -235,7 +235,7 @@ class Structured {
         }
     }
 
-    void tell(std::uint32_t segment, std::size_t stage) const {
+    void report(std::uint32_t segment, std::size_t stage) const {
         if (!around_.progress) return;
         const auto stages = static_cast<double>(stages_.stages.size());
         around_.progress((static_cast<double>(segment) * stages + static_cast<double>(stage) + 1) /
@@ -260,9 +260,7 @@ class Structured {
 
 base::Result<Outcome> simulate_structured(const Stages& stages, const VectorSize& size,
                                           const Surroundings& surroundings) {
-    if (surroundings.contention != Contention::none)
-        return base::fail(Status::unsupported, "the structured engine knows no contention");
-    if (surroundings.model.blocking && !surroundings.network.uniform())
+    if (surroundings.model.blocking && !surroundings.uniform())
         return base::fail(Status::unsupported,
                           "the structured engine knows the postal model over uniform latency only");
     return Structured(stages, size, surroundings).run();

@@ -254,7 +254,7 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
     return check_not_replaced(published_, id, "reads");
 }
 
-/// No later segment has come into the copy yet: it would not be ordered behind what is done now.
+/// No later segment has come into the copy yet: it would not be ordered after what is done now.
 bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view does) {
     const Raise& raise = order_.raises()[id];
     const std::uint64_t next = std::uint64_t{raise.segment} + depth_;
@@ -280,8 +280,8 @@ bool Arrivals::check_all_awaited() {
         const std::string who = order_.name(raise.step);
         if (raise.in_cell)
             return reason_.no(
-                fmt::format("{} publishes slot {}, which nobody awaits", who, raise.number));
-        return reason_.no(fmt::format("{} raises {}, which nobody awaits", who, what(raise)));
+                fmt::format("{} publishes slot {}, which is never awaited", who, raise.number));
+        return reason_.no(fmt::format("{} raises {}, which is never awaited", who, what(raise)));
     }
     return true;
 }

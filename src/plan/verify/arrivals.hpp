@@ -7,7 +7,7 @@
 //          any number of readers, and the same rule. Puts marked shared obey both, since near peers
 //          may read them from the sender's published cell.
 // Why      A flag holds the number of a use, not a count: a second raise for the same segment could
-//          not be told from the first, and a raise that comes too early would hide the earlier one.
+//          not be distinguished from the first, and a raise that comes too early would hide the earlier one.
 #pragma once
 
 #include <unordered_map>
@@ -20,7 +20,7 @@ namespace weft::plan {
 /// One unit of a payload.
 struct Carried {
     Value value = kUndefined;
-    std::uint64_t offset = 0;  ///< elements behind the start of the payload
+    std::uint64_t offset = 0;  ///< elements after the start of the payload
     std::uint64_t size = 0;    ///< elements
 
     friend bool operator==(const Carried&, const Carried&) = default;

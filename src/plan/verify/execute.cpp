@@ -28,8 +28,7 @@ Execution::Execution(std::span<const Program> programs, const Contract* contract
     for (const Program& program : programs) {
         lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
         for (const Lane& lane : program.lanes)
-            lanes_.push_back(
-                {.rank = program.rank, .at = lane.first, .end = lane.first + lane.count});
+            lanes_.push_back({program.rank, begin_of(lane, program.segments)});
     }
     lane_starts_.push_back(static_cast<std::uint32_t>(lanes_.size()));
 }
@@ -47,52 +46,29 @@ bool Execution::run() {
         now.clear();
     }
     for (const LaneState& lane : lanes_) {
-        if (lane.at != lane.end) return deadlock();
+        if (!lane.cursor.ended()) return deadlock();
     }
     return arrivals_.check_all_awaited() && places_.ends_in_time(lane_starts_);
 }
 
 /// As far as it goes; false on a fault.
 bool Execution::run_lane(std::uint32_t lane) {
-    LaneState& state = lanes_[lane];
-    const Program& program = programs_[static_cast<std::size_t>(state.rank)];
-    while (state.at < state.end) {
-        const Outcome outcome = step(lane, program.steps[state.at]);
+    auto& [rank, cursor] = lanes_[lane];
+    const Program& program = programs_[static_cast<std::size_t>(rank)];
+    for (; !cursor.ended(); advance(cursor, program)) {
+        const Outcome outcome = step(lane, program.steps[cursor.at]);
         if (outcome == Outcome::wrong) return fault(lane);
         if (outcome == Outcome::blocked) return true;
-        next_step(state, program);
     }
     return true;
 }
 
-void Execution::next_step(LaneState& state, const Program& program) {
-    const Step& step = program.steps[state.at];
-    ++state.at;
-    if (step.kind == StepKind::loop && step.signal > 0) {
-        state.body = state.at;
-        state.body_end = state.at + step.signal;
-        state.segment = 0;
-        state.repeats = program.repeats(step);
-    }
-    if (state.body_end == 0 || state.at != state.body_end) return;
-    if (++state.segment < state.repeats) {
-        state.at = state.body;
-    } else {
-        state.segment = 0;
-        state.body_end = 0;
-    }
-}
-
 Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
-    const LaneState& state = lanes_[lane];
-    const Site site{lane, state.rank, state.segment};
-    const std::uint32_t segments = state.body_end != 0 ? state.repeats : programs_.front().segments;
+    const auto& [rank, cursor] = lanes_[lane];
+    const Site site{lane, rank, cursor.segment};
     const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
-    const bool skipped =
-        step.lag != 0 && (step.kind == StepKind::wait ? site.segment < step.lag
-                                                      : site.segment + step.lag >= segments);
-    if (skipped) return Outcome::done;
-    order_.begin(lane, state.rank, state.at, state.segment, state.body_end != 0);
+    if (cursor.skips(step.kind, step.lag)) return Outcome::done;
+    order_.begin(lane, rank, cursor.at, cursor.segment, cursor.in_loop());
     switch (step.kind) {
         case StepKind::put:
             return check(put(site, step));
@@ -103,7 +79,7 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
         case StepKind::publish:
             return check(publish(site, step));
         case StepKind::wait:
-            switch (arrivals_.wait(lane, state.rank, step, site.segment - step.lag)) {
+            switch (arrivals_.wait(lane, rank, step, site.segment - step.lag)) {
                 case Arrivals::Outcome::done:
                     return Outcome::done;
                 case Arrivals::Outcome::blocked:
@@ -125,11 +101,11 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
 }
 
 std::string Execution::position(std::uint32_t lane) const {
-    const LaneState& state = lanes_[lane];
-    const Program& program = programs_[static_cast<std::size_t>(state.rank)];
-    std::string where = fmt::format("rank {} step {}", state.rank, state.at);
-    if (state.body_end != 0) where += fmt::format(" segment {}", state.segment);
-    return fmt::format("{} ({})", where, to_text(program, program.steps[state.at]));
+    const auto& [rank, cursor] = lanes_[lane];
+    const Program& program = programs_[static_cast<std::size_t>(rank)];
+    std::string where = fmt::format("rank {} step {}", rank, cursor.at);
+    if (cursor.in_loop()) where += fmt::format(" segment {}", cursor.segment);
+    return fmt::format("{} ({})", where, to_text(program, program.steps[cursor.at]));
 }
 
 bool Execution::fault(std::uint32_t lane) {
@@ -137,27 +113,27 @@ bool Execution::fault(std::uint32_t lane) {
     return false;
 }
 
-/// Tells of the first lane that is stuck, and where the rank is that it waits for.
+/// Reports the first lane that is stuck, and where the rank is that it waits for.
 bool Execution::deadlock() {
     std::uint32_t stuck = 0;
-    while (lanes_[stuck].at == lanes_[stuck].end) ++stuck;
-    const LaneState& state = lanes_[stuck];
-    const Rank peer = programs_[static_cast<std::size_t>(state.rank)].steps[state.at].peer;
+    while (lanes_[stuck].cursor.ended()) ++stuck;
+    const auto& [rank, cursor] = lanes_[stuck];
+    const Rank peer = programs_[static_cast<std::size_t>(rank)].steps[cursor.at].peer;
     std::string there = fmt::format("rank {} has ended", peer);
     const auto index = static_cast<std::size_t>(peer);
     for (std::uint32_t lane = lane_starts_[index]; lane < lane_starts_[index + 1]; ++lane) {
-        if (lanes_[lane].at == lanes_[lane].end) continue;
+        if (lanes_[lane].cursor.ended()) continue;
         there = "meanwhile " + position(lane) + " waits too";
         break;
     }
-    return reason_.no(fmt::format("{} waits for ever: what it waits for is not raised; {}",
+    return reason_.no(fmt::format("{} waits forever: what it waits for is not raised; {}",
                                   position(stuck), there));
 }
 
 Raise Execution::raise_of(const Site& site, const Step& step) const {
     return {.kind = step.kind,
             .shared = (step.flags & kShared) != 0,
-            .in_loop = lanes_[site.lane].body_end != 0,
+            .in_loop = lanes_[site.lane].cursor.in_loop(),
             .lane = site.lane,
             .sender = site.rank,
             .target = step.peer,

@@ -2,7 +2,7 @@
 // execute.hpp - runs the programs of all ranks symbolically, to the end or to the first fault.
 //
 // Idea     Each lane runs until it has to wait for a raise that has not happened; the raise makes
-//          it ready again. Loops are unrolled as they are run.
+//          it ready again.
 // Holds    The programs are well-formed (form.hpp). If run() is true, all lanes have ended, every
 //          raise was awaited and no two accesses race.
 #pragma once
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/schedule/cursor.hpp"
 #include "plan/verify/places.hpp"
 #include "plan/verify/verify.hpp"
 
@@ -42,19 +43,13 @@ class Execution {
   private:
     struct LaneState {
         Rank rank = 0;
-        std::uint32_t at = 0;
-        std::uint32_t end = 0;
-        std::uint32_t body = 0;      ///< first step of the loop that is running
-        std::uint32_t body_end = 0;  ///< 0: none
-        std::uint32_t segment = 0;
-        std::uint32_t repeats = 0;  ///< of that loop
+        Cursor cursor;
     };
     enum class Outcome : std::uint8_t { done, blocked, wrong };
 
     static std::uint32_t lanes_of(std::span<const Program> programs);
     [[nodiscard]] bool run_lane(std::uint32_t lane);
     [[nodiscard]] Outcome step(std::uint32_t lane, const Step& step);
-    static void next_step(LaneState& state, const Program& program);
     [[nodiscard]] bool fault(std::uint32_t lane);
     [[nodiscard]] bool deadlock();
     [[nodiscard]] std::string position(std::uint32_t lane) const;

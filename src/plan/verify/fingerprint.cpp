@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/cursor.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/form.hpp"
 #include "plan/verify/prints.hpp"
@@ -22,11 +23,7 @@ struct Flag {
 };
 
 struct LaneState {
-    std::uint32_t at = 0;
-    std::uint32_t end = 0;
-    std::uint32_t body = 0;
-    std::uint32_t body_end = 0;  ///< 0: not in a loop
-    std::uint32_t segment = 0;
+    Cursor cursor;
     std::uint32_t awaits = 0;  ///< number of the slot, if it waits
     bool waits = false;
 };
@@ -66,7 +63,8 @@ class Run {
         Rank rank;
         RankState& state;
         const Program& program;
-        std::uint32_t segment;
+        const Cursor& cursor;
+        std::uint32_t segment = cursor.segment;
     };
 
     bool no(std::string why) {
@@ -96,7 +94,7 @@ class Run {
         bool ended = true;
         for (std::size_t lane = 0; lane < state.lanes.size(); ++lane) {
             if (!run_lane(rank, state, state.lanes[lane])) return false;
-            ended = ended && state.lanes[lane].at == state.lanes[lane].end;
+            ended = ended && state.lanes[lane].cursor.ended();
         }
         const std::uint64_t bytes = bytes_of(*state.program);
         if (!state.keeps && kept_ + bytes <= input_.program_bytes_max) {
@@ -131,7 +129,7 @@ class Run {
         state.vectors.resize(1 + program.scratch);
         if (!state.flags.is_made()) state.flags.make(copies());
         for (const Lane& lane : program.lanes)
-            state.lanes.push_back({.at = lane.first, .end = lane.first + lane.count});
+            state.lanes.push_back({.cursor = begin_of(lane, program.segments)});
         return true;
     }
 
@@ -151,9 +149,9 @@ class Run {
     bool run_lane(Rank rank, RankState& state, LaneState& lane) {
         const Program& program = *state.program;
         lane.waits = false;
-        while (lane.at < lane.end) {
-            const Step& step = program.steps[lane.at];
-            switch (this->step({rank, state, program, lane.segment}, step)) {
+        for (Cursor& cursor = lane.cursor; !cursor.ended(); advance(cursor, program)) {
+            const Step& step = program.steps[cursor.at];
+            switch (this->step({rank, state, program, cursor}, step)) {
                 case Outcome::done:
                     break;
                 case Outcome::blocked:
@@ -161,37 +159,17 @@ class Run {
                     lane.awaits = step.signal;
                     return true;
                 case Outcome::wrong:
-                    verdict_.error = fmt::format("rank {} step {} ({}) {}", rank, lane.at,
+                    verdict_.error = fmt::format("rank {} step {} ({}) {}", rank, cursor.at,
                                                  to_text(program, step), verdict_.error);
                     return false;
             }
-            next_step(program, lane);
         }
         return true;
     }
 
-    static void next_step(const Program& program, LaneState& lane) {
-        const Step& step = program.steps[lane.at++];
-        if (step.kind == StepKind::loop && step.signal > 0) {
-            lane.body = lane.at;
-            lane.body_end = lane.at + step.signal;
-            lane.segment = 0;
-        }
-        if (lane.body_end == 0 || lane.at != lane.body_end) return;
-        if (++lane.segment < program.segments) {
-            lane.at = lane.body;
-        } else {
-            lane.segment = lane.body_end = 0;
-        }
-    }
-
     Outcome step(const Site& site, const Step& step) {
         const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
-        const bool skipped =
-            step.lag != 0 &&
-            (step.kind == StepKind::wait ? site.segment < step.lag
-                                         : site.segment + step.lag >= site.program.segments);
-        if (skipped) return Outcome::done;
+        if (site.cursor.skips(step.kind, step.lag)) return Outcome::done;
         switch (step.kind) {
             case StepKind::put:
                 return check(put(site, step));
@@ -339,8 +317,7 @@ class Run {
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
                    std::uint64_t place, Print& value) {
         if (place >= header_->room(number))
-            return no(
-                fmt::format("reads unit {} of slot {}, where there is no room", place, number));
+            return no(fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
         const std::uint32_t use = state.flags[copy_of(number, segment)].use;
         if (use == 0 || use % 2 != 0 || !state.slots.is_made())
             return no(fmt::format("reads slot {}, which it has not awaited", number));
@@ -410,8 +387,8 @@ class Run {
             if (state.ended) continue;
             for (const LaneState& lane : state.lanes)
                 if (lane.waits)
-                    return no(fmt::format("rank {} step {} waits for ever for slot {}", rank,
-                                          lane.at, lane.awaits));
+                    return no(fmt::format("rank {} step {} waits forever for slot {}", rank,
+                                          lane.cursor.at, lane.awaits));
         }
         return true;
     }

@@ -3,7 +3,7 @@
 //
 // Idea     The programs of all ranks are executed on numbers instead of expression trees. Input unit u of
 //          rank r is a random affine map x -> a x + b over a prime field, and a reduction is the product
-//          of maps: a result is right if it is the product of the expected ranks' maps, which tells
+//          of maps: a result is right if it is the product of the expected ranks' maps, which shows
 //          every operand and their order. With a = 1 the product is a sum: every operand, as often as
 //          it is in, in any order. A rank's program is made when the rank can go on; if the programs of
 //          all ranks do not fit, it is forgotten while the rank waits, and made again.

@@ -40,11 +40,11 @@ class Form {
         if (program_.depth == 0) return "depth is 0, expected at least 1";
         if (std::string wrong = counts(); !wrong.empty()) return wrong;
         if (!program_.slot_capacity.empty() && program_.slot_capacity.size() != program_.slots)
-            return fmt::format("{} rooms for {} slots", program_.slot_capacity.size(),
+            return fmt::format("{} capacities for {} slots", program_.slot_capacity.size(),
                                program_.slots);
         for (const std::uint32_t room : program_.slot_capacity) {
             if (room > program_.slot_units)
-                return fmt::format("a slot has room for {} units, slot-units is {}", room,
+                return fmt::format("a slot has a capacity of {} units, slot-units is {}", room,
                                    program_.slot_units);
         }
         if (program_.root != kNoRank && !is_rank(program_.root))
@@ -65,8 +65,8 @@ class Form {
                            program_.unit_elements, largest);
     }
 
-    /// Signals are told apart by their segment, modulo the segments that there are: enough if no two in
-    /// a row of one copy are alike.
+    /// Signals are distinguished by their segment, modulo the segments that there are: enough if no two
+    /// in a row of one copy are equal.
     std::string repeats(const Step& loop, std::uint64_t at) const {
         if (loop.operands <= program_.segments) return {};
         if (!program_.pairwise)
@@ -85,7 +85,7 @@ class Form {
             if (lane.first != next)
                 return fmt::format("a lane starts at step {}, expected {}", lane.first, next);
             const std::uint64_t end = next + lane.count;
-            if (end > program_.steps.size()) return "a lane ends behind the last step";
+            if (end > program_.steps.size()) return "a lane ends after the last step";
             std::uint64_t body_end = 0;
             for (; next < end; ++next) {
                 const Step& step = program_.steps[next];
@@ -176,7 +176,7 @@ class Form {
         const std::uint64_t carried = units(step.source);
         const std::uint32_t room = program_.room(step.signal);
         if (carried <= room) return {};
-        return fmt::format("carries {} units, {} room for {}", carried,
+        return fmt::format("carries {} units, {} a capacity of {}", carried,
                            program_.slot_capacity.empty() ? "slots have" : "its slot has", room);
     }
 

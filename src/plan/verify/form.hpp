@@ -17,7 +17,7 @@ namespace weft::plan {
 [[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
 
 /// Empty, or what is malformed and where: lists out of range, fields that have no meaning where
-/// they stand, header fields that are not alike. execute.hpp relies on all of it.
+/// they stand, header fields that are not the same. execute.hpp relies on all of it.
 [[nodiscard]] std::string malformed(std::span<const Program> programs);
 
 }  // namespace weft::plan

@@ -3,7 +3,7 @@
 //
 // Idea     Executed steps are numbered as they come. One step happens before another if it stands
 //          earlier in the same lane, or if a chain of raises and their waits leads from it to the
-//          other. Such chains are looked for only when somebody asks, backwards from the asking
+//          other. Such chains are looked for only on request, backwards from the asking
 //          lane, and never further back than the step asked about.
 // Why      Almost all questions are about two steps of one lane. Vector clocks for the rest would
 //          cost a word per lane and wait: gigabytes at thousands of ranks.

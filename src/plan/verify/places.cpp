@@ -145,9 +145,9 @@ bool Places::take_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t o
                             place);
     }
     const std::uint32_t unit = block.first + static_cast<std::uint32_t>(index);
-    const std::uint64_t behind =
+    const std::uint64_t after_start =
         sizes_.begin(raise.sender, unit) - sizes_.begin(raise.sender, block.first);
-    if (behind != offset || sizes_.size(raise.sender, unit) != place.size)
+    if (after_start != offset || sizes_.size(raise.sender, unit) != place.size)
         return does_not_fit(raise, place);
     place.raise = kNone;
     place.owner = raise.sender;

@@ -2,7 +2,7 @@
 // places.hpp - from blocks to the places they name: units of vectors, or parts of payloads.
 //
 // Idea     A list of blocks becomes a list of places, one for each unit. In a payload (slot,
-//          published, mapped) a block lies behind the blocks that its list names before it, plus
+//          published, mapped) a block lies after the blocks that its list names before it, plus
 //          the distance from its origin to its first unit; what stands there must be one whole unit
 //          of the same size, so a program that mixes units up is caught whatever the values are.
 // Holds    Memory that another rank exposed is reached only after its expose was awaited; each access
@@ -61,7 +61,7 @@ class Places {
                             std::uint32_t position, Value& value);
     [[nodiscard]] bool write(const Site& site, const Place& place, const Access& access,
                              std::uint32_t position, Value value);
-    /// What an expose tells: the block with its segment's advance, and the slot's raise if it is
+    /// What an expose carries: the block with its segment's advance, and the slot's raise if it is
     /// one.
     [[nodiscard]] bool expose(const Site& site, const Block& block, Raise& raise);
     /// At the end: every rank's program outlives the accesses of others to its vectors.

@@ -141,27 +141,27 @@ std::string Values::difference(Value value, const Expectation& expected) {
     std::vector<Leaf> found = leaves(value);
     std::ranges::sort(found, {}, [](const Leaf& leaf) { return std::pair(leaf.rank, leaf.unit); });
     std::string text;
-    int told = 0;
-    const auto tell = [&](std::string what) {
-        if (++told <= 3) text += (told > 1 ? ", " : "") + std::move(what);
-        if (told == 4) text += ", and more";
+    int said = 0;
+    const auto say = [&](std::string what) {
+        if (++said <= 3) text += (said > 1 ? ", " : "") + std::move(what);
+        if (said == 4) text += ", and more";
     };
     Rank next = expected.first_rank;
     const auto missing_below = [&](Rank end) {
-        for (; next < end && told < 4; ++next)
-            tell(fmt::format("misses the contribution of rank {}", next));
+        for (; next < end && said < 4; ++next)
+            say(fmt::format("misses the contribution of rank {}", next));
         next = std::max(next, end);
     };
     for (const Leaf& leaf : found) {
         if (leaf.unit != expected.source_unit || leaf.rank < expected.first_rank ||
             leaf.rank > expected.last_rank) {
-            tell(fmt::format("holds input unit {} of rank {}", leaf.unit, leaf.rank));
+            say(fmt::format("holds input unit {} of rank {}", leaf.unit, leaf.rank));
             continue;
         }
         missing_below(leaf.rank);
         next = leaf.rank + 1;
         if (leaf.times > 1)
-            tell(fmt::format("holds the contribution of rank {} {} times", leaf.rank, leaf.times));
+            say(fmt::format("holds the contribution of rank {} {} times", leaf.rank, leaf.times));
     }
     missing_below(expected.last_rank + 1);
     return text;

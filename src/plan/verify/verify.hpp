@@ -6,13 +6,13 @@
 //          result on all ranks" is a comparison of numbers. Waits are taken in any order that the
 //          programs allow; since every two accesses to one place that could disagree are required
 //          to be ordered, one execution speaks for all of them.
-// Why      Whoever generates programs is not trusted: only steps are looked at.
+// Why      Generators are not trusted: only steps are looked at.
 // Holds    A valid verdict means: the contract is kept with each contribution exactly once; nothing
 //          is overwritten before it was read or while a put may still read it; memory that is
 //          mapped is touched only between its owner's expose and a signal that the owner awaits;
 //          each raise is awaited by exactly one wait (a published cell by at least one); nothing
 //          deadlocks; a program that says it synchronizes does. Everything is shown twice: with
-//          input and output apart and with both in the same memory.
+//          input and output in separate memory and in the same.
 // Next     execute.hpp runs the steps; order.hpp knows what happens before what; memory.hpp,
 //          arrivals.hpp and places.hpp hold the rules about data; facts.hpp draws the conclusions.
 #pragma once
@@ -39,7 +39,7 @@ struct VerifyInput {
     std::uint64_t seed = 0x9e3779b97f4a7c15;  ///< of the weights
 };
 
-/// The facts are those of the execution with input and output apart; docs of `weft verify`.
+/// The facts are those of the execution with input and output in separate memory; docs of `weft verify`.
 struct Verdict {
     bool valid = false;
     std::uint64_t rounds = 0;    ///< longest chain of raise-to-wait edges
@@ -49,7 +49,7 @@ struct Verdict {
     std::uint64_t bytes_sent_max = 0;
     std::uint64_t reduced_bytes_max = 0;
     bool ordered = false;         ///< every reduction is in rank order: no commutativity needed
-    bool bit_identical = false;   ///< alike expectations are met by alike trees on all ranks
+    bool bit_identical = false;   ///< equal expectations are met by equal trees on all ranks
     bool synchronizing = false;   ///< completion anywhere implies entry everywhere
     std::uint64_t slots_max = 0;  ///< put targets of one bank in use, largest over ranks
     std::uint64_t descriptors_max = 0;  ///< raising steps of a program, largest over ranks

@@ -349,7 +349,7 @@ class Engine {
         op.team->remember(op.epoch, {op.program, op.digest});
         op.lanes.clear();
         for (const plan::Lane& lane : op.program->lanes)
-            op.lanes.push_back(begin_of(lane, op.program->segments));
+            op.lanes.push_back({plan::begin_of(lane, op.program->segments)});
         if (op.scratch.size() < op.program->scratch_bytes)
             op.scratch.resize(op.program->scratch_bytes);
         const std::size_t exposed = std::size_t{op.program->exposes} * op.program->segments;

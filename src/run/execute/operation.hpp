@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "plan/schedule/cursor.hpp"
 #include "run/bind/bound_program.hpp"
 #include "run/execute/window.hpp"
 #include "run/reduce/reduce.hpp"
@@ -34,19 +35,9 @@ struct Registers {
 };
 
 /// How far one lane has come.
-struct LaneState {
-    std::uint32_t at = 0;
-    std::uint32_t end = 0;
-    std::uint32_t segment = 0;
-    std::uint32_t loop_body = 0;  ///< first step of the open loop
-    std::uint32_t loop_end = 0;   ///< the step after it; 0: no loop is open
-    std::uint32_t repeats = 1;    ///< of that loop; outside, the segments that there are
-    std::uint64_t resume = 0;     ///< belongs to the wire while a put is half posted
+struct LaneState : plan::Cursor {
+    std::uint64_t resume = 0;  ///< belongs to the wire while a put is half posted
 };
-
-[[nodiscard]] inline LaneState begin_of(const plan::Lane& lane, std::uint32_t segments) {
-    return {.at = lane.first, .end = lane.first + lane.count, .repeats = segments};
-}
 
 struct TeamState;
 

@@ -100,26 +100,11 @@ class Stepper {
                 copy(op, lane, step);
                 break;
             case plan::StepKind::loop:
-                lane.segment = 0;
-                lane.loop_body = lane.at + 1;
-                lane.loop_end = lane.at + 1 + step.number;
-                lane.repeats = step.operands;
+                lane.open_loop(step.number, step.operands);
                 break;
         }
-        if (progress == Progress::advanced) next_step(op, lane);
+        if (progress == Progress::advanced) lane.next(op.program->segments);
         return progress;
-    }
-
-    static void next_step(const Operation& op, LaneState& lane) {
-        ++lane.at;
-        if (lane.loop_end == 0 || lane.at != lane.loop_end) return;
-        if (++lane.segment < lane.repeats) {
-            lane.at = lane.loop_body;
-        } else {
-            lane.segment = 0;
-            lane.loop_end = 0;
-            lane.repeats = op.program->segments;
-        }
     }
 
     // --- signals -------------------------------------------------------------------------------
@@ -145,7 +130,7 @@ class Stepper {
     }
 
     bool arrived(const Operation& op, const LaneState& lane, const BoundStep& step) {
-        if (lane.segment < step.lag) return true;
+        if (lane.skips(plan::StepKind::wait, step.lag)) return true;
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
         const base::FlagWord want = flag(op, segment, step.salt);
@@ -189,7 +174,7 @@ class Stepper {
     }
 
     Progress signal(Operation& op, LaneState& lane, const BoundStep& step) {
-        if (step.lag != 0 && lane.segment + step.lag >= lane.repeats) return Progress::advanced;
+        if (lane.skips(plan::StepKind::signal, step.lag)) return Progress::advanced;
         return post(lane, start_put(op, lane, step));
     }
 

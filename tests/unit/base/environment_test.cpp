@@ -125,8 +125,9 @@ TEST(Environment, UnknownNamesAreReportedTogetherOnce) {
 TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultHolds) {
     const Settings settings = settings_of({"WEFT_LOG=loud"});
     EXPECT_EQ(settings.log, LogLevel::warn);
-    EXPECT_EQ(report_unknown(settings),
-              std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
+    EXPECT_EQ(
+        report_unknown(settings),
+        std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
 }
 
 TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: names of log files. Method: by hand; what is written by whom is tested on real ranks
 // (tests/ranks/log_test.cpp).
-#include <gtest/gtest.h>
-
 #include "base/log.hpp"
+
+#include <gtest/gtest.h>
 
 namespace weft::base {
 namespace {

@@ -225,7 +225,7 @@ TEST(TreeProof, OneRankOfAMillionIsGeneratedAlone) {
         std::uint32_t descriptors_max;
     };
     for (const Case& c : {Case{"broadcast", "kary:k=3", 3}, Case{"broadcast", "knomial:k=5", 36},
-                          Case{"broadcast", "logp-optimal", 20}, Case{"broadcast", "chain", 1},
+                          Case{"broadcast", "logp-optimal", 30}, Case{"broadcast", "chain", 1},
                           Case{"broadcast", "binomial", 20}, Case{"reduce", "knomial:k=5", 1},
                           Case{"allreduce", "reduce-broadcast:tree=(kary:k=2)", 3},
                           Case{"allreduce", "a4,a4,a4,a5,a5,a5,a5,a5,a5", 33}}) {

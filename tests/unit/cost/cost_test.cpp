@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: what is counted from programs is what formulas say where they are exact; fronts and limits are
 // right; parameter files are read or refused with the line. Method: small cases, and brute force.
-#include "plan/cost/cost.hpp"
+#include "lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,12 @@
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
-#include "plan/cost/formulas.hpp"
+#include "lab/cost/formulas.hpp"
 
-namespace weft::plan {
+namespace weft::lab {
 namespace {
+
+using plan::VectorSize;
 
 CostParameters infiniband() {
     return named_parameters().front();
@@ -193,10 +195,10 @@ TEST(Parameters, AreReadFromLines) {
     EXPECT_EQ(read->byte_pj, named.byte_pj);
     EXPECT_EQ(read->static_w, named.static_w);
     for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
-             {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: stands twice"},
-             {"speed 3", "line 1: speed: there is no such key"},
+             {"latency_ns 5\nlatency_ns 6", "mine line 2: latency_ns: is given twice"},
+             {"speed 3", "line 1: speed: unknown key"},
              {"\n\nbyte_pj -1", "line 3: byte_pj: '-1'"},
-             {"model quick", "not a model"},
+             {"model quick", "unknown model"},
              {"static_w", "static_w: ''"}}) {
         const auto refused = parse_parameters("mine", text);
         ASSERT_FALSE(refused.ok()) << text;
@@ -208,8 +210,8 @@ TEST(Formulas, RefuseWhatTheyDoNotKnow) {
     EXPECT_FALSE(evaluate_formula("none", {}).ok());
     const FormulaValue strange{"q", 1};
     EXPECT_FALSE(evaluate_formula("butterfly", {&strange, 1}).ok());
-    const FormulaValue nobody{"p", 0};
-    EXPECT_FALSE(evaluate_formula("butterfly", {&nobody, 1}).ok());
+    const FormulaValue none{"p", 0};
+    EXPECT_FALSE(evaluate_formula("butterfly", {&none, 1}).ok());
 }
 
 TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
@@ -222,4 +224,4 @@ TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::lab

@@ -283,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refusal{{"-n", "0"}, "-n 0: expected 1 to"}, Refusal{{"-n", "-2"}, "-n -2: expected 1 to"},
         Refusal{{"-n", "two"}, "--ranks"}, Refusal{{"-n", "99999"}, "-n 99999: expected 1 to"},
-        Refusal{{}, "-n N (how many ranks) is missing"},
+        Refusal{{}, "-n N (the number of ranks) or --layout is required"},
         Refusal{{"-n", "4", "--nodes", "2", "--layout", "2,2"}, "--nodes and --layout exclude"},
         Refusal{{"-n", "7", "--layout", "3,1,4"}, "--layout 3,1,4 has 8 ranks, but -n says 7"},
         Refusal{{"--layout", "3,0,4"}, "--layout 3,0,4: expected the ranks of each node"},
@@ -296,8 +296,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-n", "1", "-x", "=3"}, "-x =3: expected NAME"},
         Refusal{{"-n", "1", "-x", "NOT_SET_ANYWHERE"}, "-x NOT_SET_ANYWHERE: there is no such"},
         Refusal{{"-n", "1", "--bind", "socket"}, "--bind socket: expected none or core"},
-        Refusal{{"-n", "1", "--lable"}, "--lable is no option"},
-        Refusal{{"-n", "1", "true"}, "true is no option of weft run; the program goes behind --"}));
+        Refusal{{"-n", "1", "--lable"}, "unknown option --lable"},
+        Refusal{{"-n", "1", "true"},
+                "unknown option true of weft run; the program stands after --"}));
 
 TEST(RunCommand, MissingProgramIsRefused) {
     RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});

@@ -69,7 +69,7 @@ TEST(Fingerprint, OrderIsSeenIfAskedFor) {
     }
 }
 
-/// Mistakes after which a rank gets a wrong result or waits for ever are found by both judges; what is sound is
+/// Mistakes after which a rank gets a wrong result or waits forever are found by both judges; what is sound is
 /// sound to both.
 TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
     using enum test::MutationKind;
@@ -125,7 +125,7 @@ TEST(Fingerprint, SaysWhatIsWrongAndWhere) {
               "wait from 1 slot 0\ncopy output = slot 0\n",
               "rank 1 step 0 (wait from 1 slot 0) awaits what rank 0 raised"},
           Row{"copy output = input\n", "wait from 0 slot 0\ncopy output = slot 0\n",
-              "rank 1 step 0 waits for ever for slot 0"}}) {
+              "rank 1 step 0 waits forever for slot 0"}}) {
         const std::string text =
             fmt::format("{}rank 0\n{}rank 1\n{}", kHead, row.first, row.second);
         EXPECT_EQ(error_of(text), row.error) << text;

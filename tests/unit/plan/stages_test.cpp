@@ -14,7 +14,7 @@ namespace weft::plan {
 namespace {
 
 TEST(Numbering, OuterAndInnerNumbersAreInverse) {
-    // The last of each of four triples, then the rest; and two of every five behind the first one.
+    // The last of each of four triples, then the rest; and two of every five after the first one.
     const Numbering last{.count = 7,
                          .runs = {{.first = 2, .count = 4, .pitch = 3},
                                   {.first = 12, .count = 3, .width = 3, .pitch = 3}}};
@@ -47,7 +47,7 @@ TEST(Numbering, ChainsLeadToRanks) {
     EXPECT_EQ(stages.rank_of(2, 1), 11);
 }
 
-TEST(MeetingOf, GroupsAndPositionsNameEachMemberOnce) {
+TEST(ExchangeOf, GroupsAndPositionsNameEachMemberOnce) {
     for (const Rank stride : {1, 2, 6}) {
         const ExchangeStage exchange{.groups = 12, .base = 3, .stride = stride};
         std::set<Rank> members;
@@ -124,7 +124,7 @@ TEST(Stages, AreReadAsTheProgramsOfRanks) {
     EXPECT_EQ(verdict.messages, 6U);
 }
 
-TEST(Stages, CirclesSignalAheadAndWaitBehind) {
+TEST(Stages, ShiftsSignalAheadAndWaitForThoseBefore) {
     Stages stages = begin_stages({.size = 7});
     stages.add(ShiftStage{.reach = 2, .radix = 3});
     EXPECT_EQ(stages.header.slots, 3U);

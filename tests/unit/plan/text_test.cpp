@@ -139,6 +139,13 @@ rank 1
               "reduce output[0+3] = input[0+3], slot 0[0+3]");
 }
 
+TEST(Text, OldWordsStillParse) {
+    const auto programs =
+        test::programs_of("slot-rooms 2\nrank 0\n put to 0 slot 0 from input\n local");
+    EXPECT_EQ(programs[0].slot_capacity, std::vector<std::uint32_t>{2});
+    EXPECT_EQ(programs[0].steps.back().kind, StepKind::flush);
+}
+
 TEST(Text, StepsReadLikeSentences) {
     Program program = test::all_to_all_reduce(4)[3];
     EXPECT_EQ(to_text(program, program.steps[0]), "put to 0 slot 3 from input[0+1] shared");
@@ -184,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "line 2, column 26: expected a number of segments that fits its field, found "
                 "'70000'"},
         Mistake{"rank 0\n  locale",
-                "line 2, column 3: expected put, signal, expose, publish, wait, local, reduce, "
+                "line 2, column 3: expected put, signal, expose, publish, wait, flush, reduce, "
                 "copy, loop, end, lane or rank, found 'locale'"},
         Mistake{"rank 0\n  loop\n  loop",
                 "line 3, column 3: expected a step or 'end' (loops do not nest), found 'loop'"},

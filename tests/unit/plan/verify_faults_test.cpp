@@ -1,298 +1,330 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each fault of waits, raises and slots is found, and the message names rank, step and reason.
+// Goal: each fault of a set of programs is found, and the message names rank, step and reason.
 // Method: small sets of programs written out as text, each sound but for one thing.
 #include <gtest/gtest.h>
 
-#include "plan/schedule/builder.hpp"
-#include "tests/unit/plan/faults.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/sample_programs.hpp"
 
 namespace weft::plan {
 namespace {
 
-// --- waits and raises ---------------------------------------------------------------------------
-
-TEST(VerifyFaults, ReadingASlotBeforeItsWait) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  put to 1 slot 0 from input
-rank 1
-  copy output = slot 0
-  wait from 0 slot 0
-)"),
-              "rank 1 step 0 (copy output[0+1] = slot 0[0+1]) reads slot 0 of rank 1, segment 0, "
-              "without having awaited it");
+std::string error_of(const std::vector<Program>& programs, const Contract* contract = nullptr,
+                     std::uint64_t elements = 60) {
+    const Verdict verdict =
+        verify({.programs = programs, .contract = contract, .elements = elements});
+    EXPECT_EQ(verdict.valid, verdict.error.empty());
+    return verdict.error;
 }
 
-TEST(VerifyFaults, AWaitThatNothingAnswersIsADeadlock) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  wait from 1 slot 0
-  signal to 1 slot 0
-rank 1
-  wait from 0 slot 0
-  signal to 0 slot 0
-)"),
-              "rank 0 step 0 (wait from 1 slot 0) waits for ever: what it waits for is not raised; "
-              "meanwhile rank 1 step 0 (wait from 0 slot 0) waits too");
-    EXPECT_EQ(error_of(R"(
-rank 0
-  wait from 1 slot 0
-rank 1
-  local
-)"),
-              "rank 0 step 0 (wait from 1 slot 0) waits for ever: what it waits for is not raised; "
-              "rank 1 has ended");
+std::string error_of(const char* text, const Contract* contract = nullptr,
+                     std::uint64_t elements = 60) {
+    return error_of(test::programs_of(text), contract, elements);
 }
 
-TEST(VerifyFaults, ARaiseThatNobodyAwaits) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  put to 1 slot 2 from input
-rank 1
-  local
-)"),
-              "rank 0 step 0 raises slot 2 of rank 1, which nobody awaits");
-    EXPECT_EQ(error_of(R"(
-rank 0
-  publish slot 1 from input
-)"),
-              "rank 0 step 0 publishes slot 1, which nobody awaits");
+struct Fault {
+    const char* name;
+    const char* programs;
+    const char* error;  ///< empty: there is none
+    std::uint64_t elements = 60;
+};
+
+const Fault kFaults[] = {
+    {"reading a slot before its wait",
+     "rank 0; put to 1 slot 0 from input; rank 1; copy output = slot 0; wait from 0 slot 0",
+     "rank 1 step 0 (copy output[0+1] = slot 0[0+1]) reads slot 0 of rank 1, segment 0, without "
+     "having awaited it"},
+    {"a wait that nothing answers is a deadlock",
+     "rank 0; wait from 1 slot 0; signal to 1 slot 0; "
+     "rank 1; wait from 0 slot 0; signal to 0 slot 0",
+     "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; "
+     "meanwhile rank 1 step 0 (wait from 0 slot 0) waits too"},
+    {"a wait that nothing answers is a deadlock", "rank 0; wait from 1 slot 0; rank 1; flush",
+     "rank 0 step 0 (wait from 1 slot 0) waits forever: what it waits for is not raised; rank 1 "
+     "has ended"},
+    {"a raise that is never awaited", "rank 0; put to 1 slot 2 from input; rank 1; flush",
+     "rank 0 step 0 raises slot 2 of rank 1, which is never awaited"},
+    {"a raise that is never awaited", "rank 0; publish slot 1 from input",
+     "rank 0 step 0 publishes slot 1, which is never awaited"},
+    {"credits beyond the last wait",
+     "segments 4; depth 2; units 4; "
+     "rank 0; loop; wait from 1 slot 1 lag 2; put to 1 slot 0 from input[0 advance 1]; end; "
+     "rank 1; loop; wait from 0 slot 0; copy output[0 advance 1] = slot 0[0 advance 1]; signal "
+     "to 0 slot 1; end",
+     "rank 1 step 3 segment 2 raises slot 1 (segment 2) of rank 0, which is never awaited"},
+    {"raising a flag twice",
+     "rank 0; signal to 1 slot 0; signal to 1 slot 0; "
+     "rank 1; wait from 0 slot 0; wait from 0 slot 0",
+     "rank 0 step 1 (signal to 1 slot 0) raises slot 0 of rank 1 a second time: rank 0 step 0 "
+     "did so before"},
+    {"awaiting a flag twice",
+     "rank 0; signal to 1 slot 0; rank 1; wait from 0 slot 0; wait from 0 slot 0",
+     "rank 1 step 1 (wait from 0 slot 0) awaits slot 0 again: rank 1 step 0 did so before"},
+    {"awaiting the wrong sender",
+     "rank 0; signal to 2 slot 0; rank 1; flush; rank 2; wait from 1 slot 0",
+     "rank 2 step 0 (wait from 1 slot 0) awaits slot 0 from rank 1, but it is rank 0 step 0 that "
+     "raises it"},
+    {"a slot copy overwritten before it is read",
+     "segments 5; depth 2; units 5; "
+     "rank 0; loop; put to 1 slot 0 from input[0 advance 1]; end; "
+     "rank 1; loop; wait from 0 slot 0; copy output[0 advance 1] = slot 0[0 advance 1]; end",
+     "rank 0 step 1 segment 2 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot 0 "
+     "(segment 0) of rank 1 before rank 1 is known to have awaited what rank 0 step 1 segment 0 "
+     "put there"},
+    {"a credit that is given before the read",
+     "segments 3; units 3; "
+     "rank 0; loop; wait from 1 slot 1 lag 1; put to 1 slot 0 from input[0 advance 1]; end; "
+     "rank 1; loop; wait from 0 slot 0; signal to 0 slot 1 lag 1; copy output[0 advance 1] = "
+     "slot 0[0 advance 1]; end",
+     "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot 0 "
+     "(segment 0) of rank 1 while rank 1 step 3 segment 0 may be reading it"},
+    {"two writers of one slot",
+     "rank 0; put to 2 slot 0 from input; rank 1; put to 2 slot 0 from input; "
+     "rank 2; wait from 0 slot 0; wait from 1 slot 0",
+     "rank 1 step 0 (put to 2 slot 0 from input[0+1]) raises slot 0 of rank 2 a second time: "
+     "rank 0 step 0 did so before"},
+    {"shared puts with different payloads",
+     "units 2; "
+     "rank 0; put to 1 slot 0 from input[0] shared; put to 2 slot 0 from input[1] shared; "
+     "rank 1; wait from 0 slot 0 shared; rank 2; wait from 0 slot 0 shared",
+     "rank 0 step 1 (put to 2 slot 0 from input[1+1] shared) shares slot 0 with another payload "
+     "than its earlier put has"},
+    {"shared puts with different payloads",
+     "rank 0; put to 1 slot 0 from input shared; rank 1; wait from 0 slot 0",
+     "rank 1 step 0 (wait from 0 slot 0) is not marked shared, but rank 0 step 0 is"},
+    {"a shared payload replaced before all readers are done",
+     "segments 2; units 2; "
+     "rank 0; loop; wait from 1 slot 1 lag 1; put to 1 slot 0 from input[0 advance 1] shared; "
+     "wait from 2 slot 2 lag 1; put to 2 slot 0 from input[0 advance 1] shared; end; "
+     "rank 1; loop; wait from 0 slot 0 shared; copy output[0 advance 1] = slot 0[0 advance 1]; "
+     "signal to 0 slot 1 lag 1; end; "
+     "rank 2; loop; wait from 0 slot 0 shared; copy output[0 advance 1] = slot 0[0 advance 1]; "
+     "signal to 0 slot 2 lag 1; end",
+     "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1] shared) overwrites "
+     "published slot 0 (segment 0) of rank 0 while rank 2 step 2 segment 0 may be reading it"},
+    {"a source overwritten before flush",
+     "rank 0; copy output = input; put to 1 slot 0 from output; wait from 1 slot 0; copy output "
+     "= slot 0; "
+     "rank 1; put to 0 slot 0 from input; wait from 0 slot 0",
+     "rank 0 step 3 (copy output[0+1] = slot 0[0+1]) overwrites output[0] of rank 0 while the "
+     "put of rank 0 step 1 may still read it (no `flush` lies between)"},
+    {"input and output in the same memory",
+     "rank 0; put to 1 slot 0 from input; wait from 1 slot 0; copy output = slot 0; "
+     "rank 1; put to 0 slot 0 from input; wait from 0 slot 0",
+     "with input and output in the same memory: rank 0 step 2 (copy output[0+1] = slot 0[0+1]) "
+     "overwrites output[0] of rank 0 while the put of rank 0 step 0 may still read it (no "
+     "`flush` lies between)"},
+    {"reading what nothing has written", "rank 0; copy scratch 0 = output",
+     "rank 0 step 0 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
+     "has written"},
+    {"writing the input", "rank 0; units 2; copy input[0] = input[1]",
+     "rank 0 step 0 (copy input[0+1] = input[1+1]) writes input[0] of rank 0"},
+    {"operands that overlap the target",
+     "rank 0; units 3; copy output = input; copy output[1+2] = output[0+2]",
+     "rank 0 step 1 (copy output[1+2] = output[0+2]) overwrites output[1] of rank 0, which it "
+     "also reads at another place of its operands"},
+    {"operands that overlap the target", "rank 0; units 2; copy {output[0], output[0]} = input",
+     "rank 0 step 0 (copy {output[0+1], output[0+1]} = input[0+2]) writes output[0] of rank 0 "
+     "twice"},
+    {"lanes that race", "rank 0; lane; copy scratch 0 = input; lane; copy output = scratch 0",
+     "rank 0 step 1 (copy output[0+1] = scratch 0[0+1]) reads scratch 0[0] of rank 0 while rank "
+     "0 step 0 may be using it (nothing orders the two)"},
+    {"lanes that race",
+     "rank 0; lane; copy scratch 0 = input; signal to 0 slot 0; lane; wait from 0 slot 0; copy "
+     "output = scratch 0",
+     ""},
+    {"a slot read by a lane that did not wait",
+     "rank 0; put to 1 slot 0 from input; "
+     "rank 1; lane; wait from 0 slot 0; lane; copy output = slot 0",
+     "rank 1 step 1 (copy output[0+1] = slot 0[0+1]) reads slot 0 of rank 1, segment 0, without "
+     "having awaited it"},
+    {"mapped memory used before it was exposed",
+     "rank 0; expose to 1 slot 0 from input; wait from 1 slot 0; "
+     "rank 1; copy output = mapped 0 of 0; wait from 0 slot 0; signal to 0 slot 0",
+     "rank 1 step 0 (copy output[0+1] = mapped 0 of 0[0+1]) reads slot 0 of rank 1, segment 0, "
+     "without having awaited it"},
+    {"an owner that does not await the done signal",
+     "rank 0; expose to 1 slot 0 from input; "
+     "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0",
+     "rank 1 step 1 uses memory of rank 0, whose program may end before that: it awaits no later "
+     "signal (a done signal is missing)"},
+    {"an owner that does not await the done signal",
+     "rank 0; expose to 1 slot 0 from input; wait from 1 slot 0; "
+     "rank 1; wait from 0 slot 0; signal to 0 slot 0; copy output = mapped 0 of 0",
+     "rank 1 step 2 uses memory of rank 0, whose program may end before that: it awaits no later "
+     "signal (a done signal is missing)"},
+    {"an owner that modifies what is still read",
+     "rank 0; copy scratch 0 = input; expose to 1 slot 0 from scratch 0; copy scratch 0 = input; "
+     "wait from 1 slot 0; "
+     "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0; signal to 0 slot 0",
+     "rank 1 step 1 (copy output[0+1] = mapped 0 of 0[0+1]) reads scratch 0[0] of rank 0 while "
+     "rank 0 step 2 may be using it (nothing orders the two)"},
+    {"a put into exposed memory that its owner still uses",
+     "rank 0; expose to 1 slot 0 from output; copy output = input; wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0",
+     "rank 1 step 1 (put to 0 slot 1 from input[0+1] into mapped 0 of 0[0+1]) overwrites "
+     "output[0] of rank 0 while rank 0 step 1 may be using it (nothing orders the two)"},
+    {"a put into exposed memory that its owner still uses",
+     "rank 0; expose to 1 slot 0 from output; wait from 1 slot 2; copy scratch 0 = output; wait "
+     "from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0; signal to 0 "
+     "slot 2",
+     "rank 0 step 2 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0 while the put "
+     "of rank 1 step 1 into it is not known to have been awaited"},
+    {"a published cell read without waiting",
+     "rank 0; publish slot 0 from input; rank 1; wait from 0 slot 0 published; "
+     "rank 2; copy output = published 0 of 0",
+     "rank 2 step 0 (copy output[0+1] = published 0 of 0[0+1]) reads published 0 of rank 0 "
+     "without having awaited it"},
+    {"a published cell filled again while it is read",
+     "rank 0; publish slot 0 from input; publish slot 0 from input; "
+     "rank 1; wait from 0 slot 0 published",
+     "rank 0 step 1 (publish slot 0 from input[0+1]) raises slot 0 of rank 0 a second time: rank "
+     "0 step 0 did so before"},
+    {"a published cell filled again while it is read",
+     "segments 3; units 3; rank 0; loop; publish slot 0 from input[0 advance 1]; end; "
+     "rank 1; loop; wait from 0 slot 0 published; copy output[0 advance 1] = published 0 of 0[0 "
+     "advance 1]; end",
+     "rank 1 step 1 segment 0 (wait from 0 slot 0 published) awaits published slot 0 (segment 0) "
+     "of rank 0 while rank 0 step 1 segment 1 may be overwriting it"},
+    {"a slot forwarded without a flush",
+     "segments 3; units 3; rank 0; loop; wait from 1 slot 1 lag 1; "
+     "put to 1 slot 0 from input[0 advance 1]; end; rank 1; loop; wait from 0 slot 0; "
+     "wait from 2 slot 1 lag 1; put to 2 slot 0 from slot 0[0 advance 1]; "
+     "signal to 0 slot 1 lag 1; end; rank 2; loop; wait from 1 slot 0; "
+     "copy output[0 advance 1] = slot 0[0 advance 1]; signal to 1 slot 1 lag 1; end",
+     "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot 0 "
+     "(segment 0) of rank 1 while rank 1 step 3 segment 0 may be reading it"},
+    {"the same with it",
+     "segments 3; units 3; rank 0; loop; wait from 1 slot 1 lag 1; "
+     "put to 1 slot 0 from input[0 advance 1]; end; rank 1; loop; wait from 0 slot 0; "
+     "wait from 2 slot 1 lag 1; put to 2 slot 0 from slot 0[0 advance 1]; flush; "
+     "signal to 0 slot 1 lag 1; end; rank 2; loop; wait from 1 slot 0; "
+     "copy output[0 advance 1] = slot 0[0 advance 1]; signal to 1 slot 1 lag 1; end",
+     ""},
+    // After its own origin, unit 2 would be read from the place of unit 1.
+    {"units of different sizes mixed up",
+     "units 4; rank 0; put to 1 slot 0 from input[1+2]; rank 1; wait from 0 slot 0; "
+     "copy output[1] = slot 0[1]; copy output[2] = slot 0[2]",
+     "rank 1 step 2 (copy output[2+1] = slot 0[2+1]) names a unit of 1 elements where the "
+     "payload of rank 0 step 0 has none such",
+     6},
+    {"units of different sizes combined",
+     "units 4; rank 0; put to 1 slot 0 from input[1]; rank 1; wait from 0 slot 0; "
+     "copy output[0] = slot 0[1]",
+     "rank 1 step 1 (copy output[0+1] = slot 0[1+1]) combines units of 1 and 2 elements", 6},
+    {"more units read than were put",
+     "units 2; rank 0; put to 1 slot 0 from input[0]; rank 1; wait from 0 slot 0; "
+     "copy output = slot 0",
+     "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) names a unit of 30 elements where the "
+     "payload of rank 0 step 0 has none such"},
+    {"a rank that is none", "rank 0; signal to 3 slot 0",
+     "rank 0 step 0 (signal to 3 slot 0): rank 3 of 1"},
+    {"a slot that is none", "slots 1; rank 0; signal to 0 slot 1",
+     "rank 0 step 0 (signal to 0 slot 1): slot 1 of 1"},
+    {"a payload above all slots", "slot-units 1; units 2; rank 0; put to 0 slot 1 from input",
+     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have a capacity of "
+     "1"},
+    {"a payload above its slot",
+     "slot-units 2; slot-capacity 2 1; units 2; rank 0; put to 0 slot 1 from input",
+     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, its slot has a capacity "
+     "of 1"},
+    {"too few capacities", "slot-capacity 2; slots 2; rank 0; put to 0 slot 1 from input",
+     "rank 0: 1 capacities for 2 slots"},
+    {"a capacity above the largest", "slot-capacity 2; rank 0; put to 0 slot 0 from input",
+     "rank 0: a slot has a capacity of 2 units, slot-units is 1"},
+    {"a copy to fewer units", "units 2; rank 0; copy output[0] = input",
+     "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1"},
+    {"a unit that is none", "units 2; rank 0; copy output[1+2] = input",
+     "rank 0 step 0 (copy output[1+2] = input[0+2]) names unit 2 of 2"},
+    {"operands of different shapes", "units 2; rank 0; reduce output = input, input[0]",
+     "rank 0 step 0 (reduce output[0+2] = input[0+2], input[0+1]): has operands of different "
+     "shapes"},
+    {"a lag where it means nothing", "rank 0; flush lag 1",
+     "rank 0 step 0 (flush lag 1): has a lag (only signals and waits do)"},
+};
+
+TEST(VerifyFaults, AreFoundAndNamed) {
+    for (const Fault& fault : kFaults)
+        EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
-TEST(VerifyFaults, CreditsBeyondTheLastWait) {
-    EXPECT_EQ(error_of(R"(
-segments 4
-depth 2
-units 4
-rank 0
-  loop
-    wait from 1 slot 1 lag 2
-    put to 1 slot 0 from input[0 advance 1]
-  end
-rank 1
-  loop
-    wait from 0 slot 0
-    copy output[0 advance 1] = slot 0[0 advance 1]
-    signal to 0 slot 1
-  end
-)"),
-              "rank 1 step 3 segment 2 raises slot 1 (segment 2) of rank 0, which nobody awaits");
+TEST(VerifyFaults, MissingAndDoubledContributions) {
+    const Contract contract = test::allreduce_contract();
+    const auto error = [&](const char* text) { return error_of(text, &contract); };
+    EXPECT_EQ(error("rank 0; put to 1 slot 0 from input; wait from 1 slot 0; flush; "
+                    "reduce output = input, slot 0, slot 0; rank 1; put to 0 slot 0 from input; "
+                    "wait from 0 slot 0; flush; copy output = input"),
+              "rank 0 ends without its result: output[0] holds the contribution of rank 1 2 times");
+    EXPECT_EQ(error("rank 0; signal to 1 slot 0; wait from 1 slot 0; copy output = input; "
+                    "rank 1; put to 0 slot 0 from input; wait from 0 slot 0"),
+              "rank 0 ends without its result: output[0] misses the contribution of rank 1");
+    EXPECT_EQ(error("rank 0; flush"),
+              "rank 0 ends without its result: output[0] was never written");
 }
 
-TEST(VerifyFaults, RaisingAFlagTwice) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  signal to 1 slot 0
-  signal to 1 slot 0
-rank 1
-  wait from 0 slot 0
-  wait from 0 slot 0
-)"),
-              "rank 0 step 1 (signal to 1 slot 0) raises slot 0 of rank 1 a second time: rank 0 "
-              "step 0 did so before");
+TEST(VerifyFaults, SynchronizationThatIsDeclaredOrDemandedButAbsent) {
+    std::vector<Program> programs = test::chain_broadcast(3, 4, 2);
+    for (Program& program : programs) program.synchronizing = true;
+    EXPECT_EQ(error_of(programs),
+              "rank 0 may end before rank 2 has started, but the programs are declared "
+              "synchronizing");
+    Contract contract = test::barrier_contract();
+    EXPECT_EQ(error_of(test::programs_of("rank 0; signal to 1 slot 0; rank 1; wait from 0 slot 0"),
+                       &contract),
+              "rank 0 may end before rank 1 has started, but the contract is synchronizing");
 }
 
-TEST(VerifyFaults, AwaitingAFlagTwice) {
+TEST(VerifyFaults, HeadersThatDiffer) {
+    std::vector<Program> programs = test::dissemination_barrier(3);
+    programs[1].depth = 2;
+    EXPECT_EQ(error_of(programs), "rank 1: header field depth differs from that of rank 0");
+    programs = test::dissemination_barrier(3);
+    std::swap(programs[1], programs[2]);
+    EXPECT_EQ(error_of(programs), "program 1 is that of rank 2, expected rank 1");
+    programs = test::dissemination_barrier(3);
+    programs.pop_back();
+    EXPECT_EQ(error_of(programs), "2 programs for 3 ranks");
+}
+
+TEST(VerifyFaults, StepsOutsideOfLanesAndBlocksThatDoNotExist) {
+    std::vector<Program> programs = test::dissemination_barrier(2);
+    programs[1].lanes[0].count = 1;
+    EXPECT_EQ(error_of(programs), "rank 1: steps outside of all lanes");
+    programs = test::dissemination_barrier(2);
+    programs[0].steps[0].source = {7, 2};
+    EXPECT_EQ(error_of(programs), "rank 0 step 0: names blocks that do not exist");
+}
+
+TEST(VerifyFaults, PartsOfVectorsThatARankDoesNotHave) {
+    // Rank 0 has the whole output, rank 1 no more than input unit 1.
+    const Contract contract{.collective = "gather",
+                            .input =
+                                [](const Program& header) {
+                                    return UnitRange{header.rank == 1 ? 1U : 0U, 1};
+                                },
+                            .output =
+                                [](const Program& header) {
+                                    return UnitRange{0, header.rank == 0 ? 2U : 0U};
+                                },
+                            .expected = [](const Program&) { return std::vector<Expectation>{}; }};
+    const auto error_of_parts = [&](const std::string& first, const std::string& second) {
+        const auto programs = *parse_programs("units 2\nslots 1\nslot-units 2\nrank 0\n" + first +
+                                              "\nrank 1\n" + second);
+        return verify({.programs = programs, .contract = &contract, .elements = 2}).error;
+    };
+    EXPECT_EQ(error_of_parts(
+                  " wait from 1 slot 0\n copy output[0] = input[0]\n copy output[1] = slot 0[1+1]",
+                  " put to 0 slot 0 from input[1]"),
+              "");
+    EXPECT_EQ(error_of_parts(" flush", " put to 0 slot 0 from input[0]"),
+              "rank 1 step 0 (put to 0 slot 0 from input[0+1]) reads input[0] of rank 1, which "
+              "nothing has written");
     EXPECT_EQ(
-        error_of(R"(
-rank 0
-  signal to 1 slot 0
-rank 1
-  wait from 0 slot 0
-  wait from 0 slot 0
-)"),
-        "rank 1 step 1 (wait from 0 slot 0) awaits slot 0 again: rank 1 step 0 did so before");
-}
-
-TEST(VerifyFaults, AwaitingTheWrongSender) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  signal to 2 slot 0
-rank 1
-  local
-rank 2
-  wait from 1 slot 0
-)"),
-              "rank 2 step 0 (wait from 1 slot 0) awaits slot 0 from rank 1, but it is rank 0 step "
-              "0 that raises it");
-}
-
-// --- slots --------------------------------------------------------------------------------------
-
-TEST(VerifyFaults, ASlotCopyOverwrittenBeforeItIsRead) {
-    EXPECT_EQ(error_of(R"(
-segments 5
-depth 2
-units 5
-rank 0
-  loop
-    put to 1 slot 0 from input[0 advance 1]
-  end
-rank 1
-  loop
-    wait from 0 slot 0
-    copy output[0 advance 1] = slot 0[0 advance 1]
-  end
-)"),
-              "rank 0 step 1 segment 2 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot "
-              "0 (segment 0) of rank 1 before rank 1 is known to have awaited what rank 0 step 1 "
-              "segment 0 put there");
-}
-
-TEST(VerifyFaults, ACreditThatIsGivenBeforeTheRead) {
-    EXPECT_EQ(error_of(R"(
-segments 3
-units 3
-rank 0
-  loop
-    wait from 1 slot 1 lag 1
-    put to 1 slot 0 from input[0 advance 1]
-  end
-rank 1
-  loop
-    wait from 0 slot 0
-    signal to 0 slot 1 lag 1
-    copy output[0 advance 1] = slot 0[0 advance 1]
-  end
-)"),
-              "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot "
-              "0 (segment 0) of rank 1 while rank 1 step 3 segment 0 may be reading it");
-}
-
-TEST(VerifyFaults, ASlotForwardedButNotLocallyComplete) {
-    const std::string_view text = R"(
-segments 3
-units 3
-rank 0
-  loop
-    wait from 1 slot 1 lag 1
-    put to 1 slot 0 from input[0 advance 1]
-  end
-rank 1
-  loop
-    wait from 0 slot 0
-    wait from 2 slot 1 lag 1
-    put to 2 slot 0 from slot 0[0 advance 1]
-    LOCAL
-    signal to 0 slot 1 lag 1
-  end
-rank 2
-  loop
-    wait from 1 slot 0
-    copy output[0 advance 1] = slot 0[0 advance 1]
-    signal to 1 slot 1 lag 1
-  end
-)";
-    std::string good(text);
-    good.replace(good.find("LOCAL"), 5, "local");
-    EXPECT_EQ(error_of(good), "");
-    std::string bad(text);
-    bad.erase(bad.find("LOCAL"), 5);
-    EXPECT_EQ(error_of(bad),
-              "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1]) overwrites slot "
-              "0 (segment 0) of rank 1 while rank 1 step 3 segment 0 may be reading it");
-}
-
-TEST(VerifyFaults, TwoWritersOfOneSlot) {
-    EXPECT_EQ(error_of(R"(
-rank 0
-  put to 2 slot 0 from input
-rank 1
-  put to 2 slot 0 from input
-rank 2
-  wait from 0 slot 0
-  wait from 1 slot 0
-)"),
-              "rank 1 step 0 (put to 2 slot 0 from input[0+1]) raises slot 0 of rank 2 a second "
-              "time: rank 0 step 0 did so before");
-}
-
-TEST(VerifyFaults, UnitsOfDifferentSizesMixedUp) {
-    const std::string_view text = R"(
-units 4
-rank 0
-  put to 1 slot 0 from input[1+2]
-rank 1
-  wait from 0 slot 0
-  copy output[1] = slot 0[1]
-  copy output[2] = slot 0[2]
-)";
-    // Behind its own origin, unit 2 would be read from the place of unit 1.
-    EXPECT_EQ(error_of(text, 6),
-              "rank 1 step 2 (copy output[2+1] = slot 0[2+1]) names a unit of 1 elements where the "
-              "payload of rank 0 step 0 has none such");
-    EXPECT_EQ(error_of(R"(
-units 4
-rank 0
-  put to 1 slot 0 from input[1]
-rank 1
-  wait from 0 slot 0
-  copy output[0] = slot 0[1]
-)",
-                       6),
-              "rank 1 step 1 (copy output[0+1] = slot 0[1+1]) combines units of 1 and 2 elements");
-    EXPECT_EQ(error_of(R"(
-units 2
-rank 0
-  put to 1 slot 0 from input[0]
-rank 1
-  wait from 0 slot 0
-  copy output = slot 0
-)"),
-              "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) names a unit of 30 elements where "
-              "the payload of rank 0 step 0 has none such");
-}
-
-TEST(VerifyFaults, SharedPutsWithDifferentPayloads) {
-    EXPECT_EQ(error_of(R"(
-units 2
-rank 0
-  put to 1 slot 0 from input[0] shared
-  put to 2 slot 0 from input[1] shared
-rank 1
-  wait from 0 slot 0 shared
-rank 2
-  wait from 0 slot 0 shared
-)"),
-              "rank 0 step 1 (put to 2 slot 0 from input[1+1] shared) shares slot 0 with another "
-              "payload than its earlier put has");
-    EXPECT_EQ(error_of(R"(
-rank 0
-  put to 1 slot 0 from input shared
-rank 1
-  wait from 0 slot 0
-)"),
-              "rank 1 step 0 (wait from 0 slot 0) is not marked shared, but rank 0 step 0 is");
-}
-
-TEST(VerifyFaults, ASharedPayloadReplacedBeforeAllReadersAreDone) {
-    // Rank 1 gives a credit; rank 2 may still read segment 0 in the sender's published cell.
-    EXPECT_EQ(error_of(R"(
-segments 2
-units 2
-rank 0
-  loop
-    wait from 1 slot 1 lag 1
-    put to 1 slot 0 from input[0 advance 1] shared
-    wait from 2 slot 2 lag 1
-    put to 2 slot 0 from input[0 advance 1] shared
-  end
-rank 1
-  loop
-    wait from 0 slot 0 shared
-    copy output[0 advance 1] = slot 0[0 advance 1]
-    signal to 0 slot 1 lag 1
-  end
-rank 2
-  loop
-    wait from 0 slot 0 shared
-    copy output[0 advance 1] = slot 0[0 advance 1]
-    signal to 0 slot 2 lag 1
-  end
-)"),
-              "rank 0 step 2 segment 1 (put to 1 slot 0 from input[0+1 advance 1] shared) "
-              "overwrites published slot 0 (segment 0) of rank 0 while rank 2 step 2 segment 0 may "
-              "be reading it");
+        error_of_parts(" flush", " copy output[1] = input[1]"),
+        "rank 1 step 0 (copy output[1+1] = input[1+1]) writes output[1] of rank 1, which that "
+        "rank does not have");
 }
 
 }  // namespace

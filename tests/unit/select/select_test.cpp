@@ -77,14 +77,13 @@ TEST(Predict, StagesAndProgramsSayTheSame) {
 /// By the programs of all ranks, each on a node of its own.
 Time simulated(const Machine& machine, Rank size, const Candidate& candidate,
                const VectorSize& vector) {
-    MessageModel model{ModelParameters{}};
+    MessageModel model;
     model.latency = machine.far.latency;
     model.busy_base = machine.far.issue;
     model.byte_fs = machine.far.byte_fs;
     model.receive = machine.far.receive;
     Surroundings around;
     around.model = model;
-    around.network = Network(model.latency);
     ImagePart part(model, vector);
     for (Rank rank = 0; rank < size; ++rank)
         EXPECT_TRUE(part.add(*candidate.program(size, rank)).ok());

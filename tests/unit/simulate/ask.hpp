@@ -8,9 +8,14 @@
 #include <vector>
 
 #include "collectives/registry.hpp"
+#include "lab/simulate/events.hpp"
+#include "lab/simulate/noise_distributions.hpp"
+#include "lab/simulate/wire_model.hpp"
 #include "plan/simulate/simulate.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
+
+using namespace plan;
 
 struct Question {
     std::string collective = "allreduce";
@@ -52,9 +57,10 @@ inline Outcome generic(const Question& question, const Surroundings& around) {
     return *outcome;
 }
 
-inline Outcome events(const Question& question, const Surroundings& around) {
+inline Outcome events(const Question& question, const Surroundings& around,
+                      const Queueing& queueing = {}) {
     const ImagePart part = image_of(programs_of(question), question, around);
-    const auto outcome = simulate_events({&part, 1}, around);
+    const auto outcome = simulate_events({&part, 1}, around, queueing);
     EXPECT_TRUE(outcome.ok()) << outcome.failure().text;
     return *outcome;
 }
@@ -71,8 +77,7 @@ inline Stages stages_of(const Question& question) {
 inline Surroundings paper() {
     Surroundings around;
     around.model =
-        MessageModel({.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
-    around.network = Network(500'000);
+        message_model({.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
     return around;
 }
 
@@ -82,4 +87,4 @@ inline void expect_equal(const Outcome& a, const Outcome& b, const std::string& 
     EXPECT_EQ(a.messages, b.messages) << what;
 }
 
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

@@ -11,7 +11,7 @@
 #include "plan/schedule/localize.hpp"
 #include "schedules.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
 using base::Random;
@@ -31,20 +31,17 @@ Surroundings some_surroundings(Random& random, Rank size) {
                                      .reduce = some_time(random, 50'000),
                                      .byte_fs = some_time(random, 900'000),
                                      .reduce_byte_fs = some_time(random, 90'000)};
-    around.model = MessageModel(parameters);
-    around.network = Network(parameters.latency);
+    around.model = message_model(parameters);
     if (random.chance(1, 4)) {
         const char* const specs[] = {"two-level:ranks=3,near=20", "fat-tree:radix=4,hop=30",
                                      "dragonfly:routers=3,nodes=2,hop=10,global=70",
                                      "torus:dims=5x5x4,hop=9"};
-        auto network = Network::parse(specs[random.below(4)], parameters.latency, size);
-        EXPECT_TRUE(network.ok()) << network.failure().text;
-        around.network = *network;
+        const auto topology = Topology::parse(specs[random.below(4)], parameters.latency, size);
+        EXPECT_TRUE(topology.ok()) << topology.failure().text;
+        around.network = std::make_shared<Topology>(*topology);
     }
     if (random.chance(1, 4))
-        around.noise = Noise({.distribution = static_cast<Distribution>(1 + random.below(3)),
-                              .scale = 40'000,
-                              .seed = random()});
+        around.noise = make_noise(static_cast<Distribution>(random.below(3)), 40'000, random());
     if (random.chance(1, 4))
         around.starts = {{static_cast<Rank>(random.below(static_cast<std::uint64_t>(size))),
                           static_cast<Time>(random.below(3'000'000))}};
@@ -114,7 +111,7 @@ TEST(Engines, AgreeOnEverySmallScheduleWithoutNesting) {
     EXPECT_GT(schedules, 500);
 }
 
-TEST(Engines, AgreeOnCirclesOfAnySizeAndReach) {
+TEST(Engines, AgreeOnShiftsOfAnySizeAndReach) {
     Random random(7);
     for (int trial = 0; trial < 60; ++trial) {
         Question question{.collective = "barrier",
@@ -204,7 +201,7 @@ TEST(Engines, SayWhoWaitsForWhatNobodySends) {
     for (const auto& outcome :
          {simulate_generic({&part, 1}, around), simulate_events({&part, 1}, around)}) {
         ASSERT_FALSE(outcome.ok());
-        EXPECT_NE(outcome.failure().text.find("waits for what nobody sends"), std::string::npos);
+        EXPECT_NE(outcome.failure().text.find("waits for what is never sent"), std::string::npos);
     }
 }
 
@@ -223,4 +220,4 @@ TEST(Engines, PartsMadeApartAreOneImage) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs written as GOAL and read again take the time that the engines say and that a person
 // computes; what is no GOAL is refused with the line. Method: hand-computed times, and random schedules.
-#include "plan/simulate/goal.hpp"
+#include "lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
 
 #include "collectives/notation/enumerate.hpp"
 #include "tests/unit/simulate/ask.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
 Time goal_time(const Question& question, const ModelParameters& parameters) {
-    const MessageModel model(parameters);
+    const MessageModel model = message_model(parameters);
     const auto text = to_goal(programs_of(question), size_of(question), model);
     EXPECT_TRUE(text.ok()) << text.failure().text;
     const auto outcome = simulate_goal(*text, model);
@@ -65,8 +65,7 @@ TEST(Goal, AgreesWithTheEnginesOnAllSmallSchedules) {
                                             .request = {.size = size, .elements = 8}};
                     for (const ModelParameters& parameters : {kInfiniband, kPaper}) {
                         Surroundings around;
-                        around.model = MessageModel(parameters);
-                        around.network = Network(parameters.latency);
+                        around.model = message_model(parameters);
                         const auto outcome = generic(question, around);
                         EXPECT_EQ(goal_time(question, parameters), outcome.makespan)
                             << question.spec;
@@ -79,14 +78,13 @@ TEST(Goal, AgreesWithTheEnginesOnAllSmallSchedules) {
                                 .spec = spec,
                                 .request = {.size = 11, .root = 0, .elements = 64}};
         Surroundings around;
-        around.model = MessageModel(kInfiniband);
-        around.network = Network(kInfiniband.latency);
+        around.model = message_model(kInfiniband);
         EXPECT_EQ(goal_time(question, kInfiniband), generic(question, around).makespan) << spec;
     }
 }
 
 TEST(Goal, TextThatIsNoneIsRefusedWithTheLine) {
-    const MessageModel model(kPaper);
+    const MessageModel model = message_model(kPaper);
     const auto right = simulate_goal(
         "num_ranks 2\n// two ranks\nrank 0 {\n l1: calc 100 cpu 0\n l2: send 8b to 1 tag 3 cpu 0 "
         "nic 0\n l2 requires l1\n}\nrank 1 {\nl1: recv 8b from 0 tag 3\n}\n",
@@ -103,9 +101,9 @@ TEST(Goal, TextThatIsNoneIsRefusedWithTheLine) {
              {"num_ranks 1\nrank 0 {\ncalc 5 cpu 1\n}", "only cpu 0"},
              {"num_ranks 1\nrank 0 {\nsend 5 to 0 tag 1\n}", "expected send Nb to R tag T"},
              {"num_ranks 1\nrank 0 {\nl1 requires l2\n}", "line 3: no operation has that label"},
-             {"num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 1\n}", "line 4: l1 stands twice"},
+             {"num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 1\n}", "line 4: l1 is given twice"},
              {"num_ranks 2\nrank 0 {\nrecv 1b from 1 tag 0\n}\nrank 1 {\n}",
-              "rank 0 waits for what nobody sends"}}) {
+              "rank 0 waits for what is never sent"}}) {
         const auto refused = simulate_goal(text, model);
         ASSERT_FALSE(refused.ok()) << text;
         EXPECT_NE(refused.failure().text.find(words), std::string::npos) << refused.failure().text;
@@ -113,4 +111,4 @@ TEST(Goal, TextThatIsNoneIsRefusedWithTheLine) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: an image holds what the programs say, whichever way it was made, and engines read it alike
+// Goal: an image holds what the programs say, whichever way it was made, and engines read it the same
 // where lanes are swept, where they are watched, and where times outgrow a narrow entry. Method: random
 // schedules as streams of steps and as programs; programs written here whose times are known.
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "ask.hpp"
+#include "lab/simulate/stream.hpp"
 #include "plan/schedule/builder.hpp"
-#include "plan/simulate/stream.hpp"
 #include "schedules.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
 using base::Random;
@@ -33,9 +33,8 @@ void expect_same_image(const ImagePart& a, const ImagePart& b, const std::string
     EXPECT_EQ(a.waits(), b.waits()) << what;
 }
 
-ImagePart streamed(const Question& question, const Surroundings& around,
-                   std::optional<FarPuts> far = {}) {
-    ImagePart part(around.model, size_of(question), far);
+ImagePart streamed(const Question& question, const Surroundings& around) {
+    ImagePart part(around.model, size_of(question));
     const Stages stages = stages_of(question);
     const auto added = add_programs(part, stages, 0, stages.size());
     EXPECT_TRUE(added.ok()) << added.failure().text;
@@ -67,14 +66,6 @@ TEST(Image, StepsOneByOneAreTheProgramOfTheRank) {
                                              question.spec, question.request.size);
         const std::vector<Program> programs = programs_of(question);
         expect_same_image(streamed(question, around), image_of(programs, question, around), what);
-
-        std::vector<Rank> node_of;  // and with messages that leave the node
-        for (Rank rank = 0; rank < question.request.size; ++rank) node_of.push_back(rank / 5);
-        const FarPuts far{MessageModel({.latency = 1, .issue = 250'000, .byte_fs = 3'000}),
-                          &node_of};
-        ImagePart whole(around.model, size_of(question), far);
-        for (const Program& program : programs) ASSERT_TRUE(whole.add(program).ok());
-        expect_same_image(streamed(question, around, far), whole, what + ", with nodes");
     }
 }
 
@@ -94,7 +85,7 @@ TEST(Image, RanksThatDoTheSameAtTheSameDistancesShareTheirPieces) {
 
 TEST(Image, GenericAgreesWithStructuredOverManyBlocksOfLanes) {
     Surroundings around = paper();
-    around.noise = Noise({.distribution = Distribution::uniform, .scale = 50'000, .seed = 3});
+    around.noise = make_noise(Distribution::uniform, 50'000, 3);
     around.starts = {{12'345, 700'000}};
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
              {20'000, "a4,a4,a2,a5,a5,a5,a5"}, {20'007, "m7g5000a4,a4,a2,a5,a5,a5,n7g4000a5"}}) {
@@ -141,8 +132,7 @@ TEST(Image, ChainsWithAndAgainstTheOrderOfRanksTakeTheSameTime) {
 TEST(Image, TimesMayOutgrowNarrowEntries) {
     for (const Time latency : {Time{1'000'000'000}, Time{4'294'967'000}, Time{900'000'000'000}}) {
         Surroundings around = paper();
-        around.model = MessageModel({.latency = latency, .issue = 100'000, .reduce = 10'000});
-        around.network = Network(latency);
+        around.model = message_model({.latency = latency, .issue = 100'000, .reduce = 10'000});
         const Question question{.spec = "a4,a3,a2,a2,a2,a2",
                                 .request = {.size = 192, .elements = 1, .element_bytes = 8}};
         const ImagePart part = streamed(question, around);
@@ -157,7 +147,7 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     // Ranks 0 and 1 raise signals at rank 2, rank 3 publishes: rank 2 takes them in one reception.
     const Surroundings around = [] {
         Surroundings noisy = paper();
-        noisy.noise = Noise({.distribution = Distribution::uniform, .scale = 50'000});
+        noisy.noise = make_noise(Distribution::uniform, 50'000);
         return noisy;
     }();
     std::vector<Program> programs;
@@ -185,4 +175,4 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

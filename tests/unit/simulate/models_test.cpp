@@ -4,15 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
-#include "plan/simulate/duration.hpp"
+#include "lab/simulate/duration.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
 Surroundings with(const ModelParameters& parameters) {
     Surroundings around;
-    around.model = MessageModel(parameters);
-    around.network = Network(parameters.latency);
+    around.model = message_model(parameters);
     return around;
 }
 
@@ -123,14 +122,14 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
                       around)
                   .makespan,
               4 * 4'000 + 2'000 + 6'000 + 2'000);
-    // Everybody signals rank 0 at once: it takes one message every g. Then it sends every g.
+    // All ranks signal rank 0 at once: it takes one message every g. Then it sends every g.
     EXPECT_EQ(generic({.collective = "barrier", .spec = "central", .request = {.size = 4}}, around)
                   .makespan,
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
 TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
-    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; everybody depends on everybody.
+    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; every rank depends on every other.
     Surroundings around = paper();
     const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     const Outcome before = generic(question, around);
@@ -139,7 +138,7 @@ TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
     EXPECT_EQ(after.makespan, before.makespan + 5'000'000);
     // The late rank itself finds everything there: it sends and combines twice.
     EXPECT_EQ(after.earliest_finish, 5'000'000 + 2 * (100'400 + 10'000));
-    // A chain of one hop less: the root of a broadcast does not wait for anybody.
+    // A chain of one hop less: the root of a broadcast does not wait for any rank.
     const Question tree{.collective = "broadcast",
                         .spec = "binomial",
                         .request = {.size = 4, .root = 0, .elements = 1}};
@@ -162,4 +161,4 @@ TEST(Duration, ReadsDigitsAsTheyStand) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "weft/types.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 
 /// A random schedule of n ranks, levels nested at random.
 inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
@@ -59,4 +59,4 @@ inline std::string some_schedule(base::Random& random, Rank n, int depth = 0) {
     return text;
 }
 
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

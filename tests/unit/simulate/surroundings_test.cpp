@@ -9,30 +9,30 @@
 
 #include "ask.hpp"
 #include "base/random.hpp"
-#include "plan/simulate/event_queue.hpp"
-#include "plan/simulate/timeline.hpp"
+#include "lab/simulate/event_queue.hpp"
+#include "lab/simulate/timeline.hpp"
 
-namespace weft::plan::test {
+namespace weft::lab::test {
 namespace {
 
-Network network(const char* text, Time latency = 500'000, Rank ranks = 64) {
-    auto parsed = Network::parse(text, latency, ranks);
+Topology topology(const char* text, Time latency = 500'000, Rank ranks = 64) {
+    auto parsed = Topology::parse(text, latency, ranks);
     EXPECT_TRUE(parsed.ok()) << parsed.failure().text;
     return *parsed;
 }
 
 TEST(Network, LatencyFollowsCoordinates) {
-    const Network two = network("two-level:ranks=8,near=80");
+    const Topology two = topology("two-level:ranks=8,near=80");
     EXPECT_EQ(two.latency(0, 7), 80'000);
     EXPECT_EQ(two.latency(7, 8), 500'000);
-    const Network tree = network("fat-tree:radix=4,hop=10");
+    const Topology tree = topology("fat-tree:radix=4,hop=10");
     EXPECT_EQ(tree.latency(0, 3), 500'000 + 2 * 10'000);
     EXPECT_EQ(tree.latency(0, 4), 500'000 + 4 * 10'000);
     EXPECT_EQ(tree.latency(3, 63), 500'000 + 6 * 10'000);
-    const Network torus = network("torus:dims=4x4x4,hop=10");
+    const Topology torus = topology("torus:dims=4x4x4,hop=10");
     EXPECT_EQ(torus.latency(0, 3), 500'000 + 10'000);  // around the ring
     EXPECT_EQ(torus.latency(0, 2 + 2 * 4 + 2 * 16), 500'000 + 6 * 10'000);
-    const Network fly = network("dragonfly:routers=4,nodes=2,hop=10,global=100");
+    const Topology fly = topology("dragonfly:routers=4,nodes=2,hop=10,global=100");
     EXPECT_EQ(fly.latency(0, 1), 500'000);                      // one router
     EXPECT_EQ(fly.latency(0, 2), 500'000 + 10'000);             // one group
     EXPECT_EQ(fly.latency(2, 8), 500'000 + 100'000);            // router 1 owns the link to group 1
@@ -44,7 +44,7 @@ TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
          {"two-level:ranks=8,near=80", "fat-tree:radix=4,hop=10", "torus:dims=4x4x4,hop=10",
           "torus:dims=5x3x5,hop=10", "dragonfly:routers=4,nodes=2,hop=10,global=100",
           "torus:dims=8x2,hop=5,ranks=4,near=1"}) {
-        const Network net = network(text);
+        const Topology net = topology(text);
         for (Rank a = 0; a < 64; ++a) {
             for (Rank b = 0; b < 64; ++b) {
                 ASSERT_EQ(net.latency(a, b), net.latency(b, a)) << text << ' ' << a << ' ' << b;
@@ -56,7 +56,7 @@ TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
         }
     }
     // The links of a torus are as many as its hops, besides the two ports.
-    const Network torus = network("torus:dims=4x4x4,hop=10", 0);
+    const Topology torus = topology("torus:dims=4x4x4,hop=10", 0);
     for (Rank b = 1; b < 64; ++b) {
         std::vector<std::uint64_t> links;
         torus.route(0, b, links);
@@ -66,14 +66,14 @@ TEST(Network, LatencyIsSymmetricAndRoutesNameEachLinkOnce) {
 
 TEST(Network, UnusableSpecsAreRefusedWithTheReason) {
     for (const auto& [text, reason] :
-         std::vector<std::pair<std::string, std::string>>{{"ring", "not a topology"},
+         std::vector<std::pair<std::string, std::string>>{{"ring", "unknown topology"},
                                                           {"torus:dims=4x4,hop=10", "64 ranks"},
                                                           {"torus:dims=4xx4", "dims"},
                                                           {"fat-tree:hop=10", "radix"},
                                                           {"two-level:near", "key=value"},
                                                           {"two-level:hop=10", "no such parameter"},
                                                           {"dragonfly:hop=1", "routers"}}) {
-        const auto parsed = Network::parse(text, 0, 64);
+        const auto parsed = Topology::parse(text, 0, 64);
         ASSERT_FALSE(parsed.ok()) << text;
         EXPECT_NE(parsed.failure().text.find(reason), std::string::npos) << parsed.failure().text;
     }
@@ -88,7 +88,7 @@ TEST(NoiseDraws, HaveTheShapeThatWasAskedFor) {
     for (const Shape& shape :
          {Shape{Distribution::uniform, 0.5, 1.0}, Shape{Distribution::normal, 0.798, 6.01},
           Shape{Distribution::exponential, 1.0, 45.0}}) {
-        const Noise noise({.distribution = shape.distribution, .scale = 1'000'000, .seed = 3});
+        const Noise noise = make_noise(shape.distribution, 1'000'000, 3);
         double sum = 0;
         Time most = 0;
         Time least = 1'000'000;
@@ -107,14 +107,14 @@ TEST(NoiseDraws, HaveTheShapeThatWasAskedFor) {
 }
 
 TEST(NoiseDraws, DependOnSeedRankLaneAndWaitAlone) {
-    const Noise one({.distribution = Distribution::uniform, .scale = 1'000'000, .seed = 1});
-    const Noise two({.distribution = Distribution::uniform, .scale = 1'000'000, .seed = 2});
+    const Noise one = make_noise(Distribution::uniform, 1'000'000, 1);
+    const Noise two = make_noise(Distribution::uniform, 1'000'000, 2);
     EXPECT_EQ(one.delay(5, 0, 3), one.delay(5, 0, 3));
     std::set<Time> distinct{one.delay(5, 0, 3), two.delay(5, 0, 3), one.delay(6, 0, 3),
                             one.delay(5, 1, 3), one.delay(5, 0, 4), one.delay(3, 0, 5)};
     EXPECT_EQ(distinct.size(), 6U);
     for (const char* bad : {"", "uniform", "uniform:", "gauss:3", "uniform:x"})
-        EXPECT_FALSE(parse_noise(bad).ok()) << bad;
+        EXPECT_FALSE(parse_noise(bad, 1).ok()) << bad;
 }
 
 TEST(Queue, GivesEventsInTheOrderOfTime) {
@@ -144,18 +144,17 @@ Question crowd(Rank size, std::uint64_t bytes) {
 
 TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
     Surroundings around;
-    around.model = MessageModel({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
-    around.network = Network(1'000'000);
+    around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. Senders leave no two messages for one receiver at once.
     EXPECT_EQ(events(crowd(3, 100), around).makespan, 200'000 + 1'000'000);
-    around.contention = Contention::ports;
     // Ports add one transmission (store and forward of what the sender has let go).
-    const Time alone = events(crowd(3, 100), around).makespan;
+    Queueing ports{Contention::ports, Topology(1'000'000)};
+    const Time alone = events(crowd(3, 100), around, ports).makespan;
     EXPECT_GE(alone, 1'200'000);
     // All ranks of one node share its port: eight ranks, two nodes.
-    around.network = network("two-level:ranks=4,near=1000", 1'000'000, 8);
-    const Time shared = events(crowd(8, 100), around).makespan;
-    around.contention = Contention::none;
+    ports.topology = topology("two-level:ranks=4,near=1000", 1'000'000, 8);
+    around.network = std::make_shared<Topology>(ports.topology);
+    const Time shared = events(crowd(8, 100), around, ports).makespan;
     const Time free = events(crowd(8, 100), around).makespan;
     // Each node's port carries 4 * 7 messages of 100 ns; without contention 7 leave at each rank.
     EXPECT_EQ(free, 7 * 100'000 + 1'000'000);
@@ -166,14 +165,13 @@ TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
     for (const char* text : {"fat-tree:radix=4,hop=10", "torus:dims=4x4,hop=10",
                              "dragonfly:routers=4,nodes=2,hop=10,global=100"}) {
         Surroundings around = paper();
-        around.network = network(text, 500'000, 16);
+        const Queueing links{Contention::links, topology(text, 500'000, 16)};
+        around.network = std::make_shared<Topology>(links.topology);
         for (const char* spec : {"a16", "a4,a4", "a2,a2,a2,a2"}) {
             const Question question{.spec = spec,
                                     .request = {.size = 16, .elements = 4000, .element_bytes = 1}};
-            around.contention = Contention::none;
             const Outcome free = events(question, around);
-            around.contention = Contention::links;
-            const Outcome held = events(question, around);
+            const Outcome held = events(question, around, links);
             EXPECT_GE(held.makespan, free.makespan) << text << ' ' << spec;
             EXPECT_EQ(held.messages, free.messages);
             EXPECT_GT(held.events, free.events);
@@ -181,10 +179,8 @@ TEST(ContentionOf, LinksNeverHurriesAndSparesWhatDoesNotMeet) {
         // A signal has no bytes: it holds no link, so it never queues.
         const Question flags{
             .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
-        around.contention = Contention::none;
         const Outcome free = events(flags, around);
-        around.contention = Contention::links;
-        EXPECT_EQ(events(flags, around).makespan, free.makespan) << text;
+        EXPECT_EQ(events(flags, around, links).makespan, free.makespan) << text;
     }
 }
 
@@ -195,7 +191,7 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
     const ImagePart part = image_of(programs_of(question), question, around);
     std::vector<Span> spans;
     const auto outcome =
-        simulate_events({&part, 1}, around, [&](const Span& span) { spans.push_back(span); });
+        simulate_events({&part, 1}, around, {}, [&](const Span& span) { spans.push_back(span); });
     ASSERT_TRUE(outcome.ok());
     const auto count = [&](Span::Kind kind) {
         return std::ranges::count(spans, kind, &Span::kind);
@@ -212,4 +208,4 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
 }
 
 }  // namespace
-}  // namespace weft::plan::test
+}  // namespace weft::lab::test

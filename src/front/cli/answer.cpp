@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+namespace weft::front {
+
+int status_of(const base::Result<int>& status) {
+    if (status) return *status;
+    fmt::print(stderr, "weft: {}\n", status.failure().text);
+    return exit_status_of(status.failure().status);
+}
+
+void print_answer(const Json& object, bool json) {
+    if (json) {
+        fmt::print("{}\n", object.dump());
+        return;
+    }
+    for (const auto& [name, value] : object.items())
+        fmt::print("{:18} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+base::Result<std::string> read_file(const std::string& path) {
+    std::ifstream file(path);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file.is_open() || file.bad())
+        return base::fail(Status::argument, "{} cannot be read", path);
+    return text;
+}
+
+base::Result<void> write_file(const char* option, const std::string& path,
+                              const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return base::fail(Status::environment, "{}: cannot write {}", option, path);
+    return base::Done{};
+}
+
+void add_json_flag(CLI::App& command, bool& json) {
+    add_flag(command, "--json", json, "as one JSON object");
+}
+
+}  // namespace weft::front

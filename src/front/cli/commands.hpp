@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// commands.hpp - one function for each command: it adds itself to the application and stores its exit status.
+//
+// Next     main.cpp lists them; <name>_command.cpp has each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "front/cli/command.hpp"
+
+namespace weft::front {
+
+/// `program`: the words after --, which the parser does not see.
+void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
+void add_bench_command(CLI::App& app, int& exit_status);
+void add_info_command(CLI::App& app, int& exit_status);
+void add_list_command(CLI::App& app, int& exit_status);
+void add_show_command(CLI::App& app, int& exit_status);
+void add_verify_command(CLI::App& app, int& exit_status);
+void add_enumerate_command(CLI::App& app, int& exit_status);
+void add_simulate_command(CLI::App& app, int& exit_status);
+void add_goal_command(CLI::App& app, int& exit_status);
+void add_cost_command(CLI::App& app, int& exit_status);
+void add_formula_command(CLI::App& app, int& exit_status);
+void add_explain_command(CLI::App& app, int& exit_status);
+void add_help_command(CLI::App& app, int& exit_status);
+
+}  // namespace weft::front

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// event_queue.hpp - events in the order of their times, for times that never go back.
+//
+// Idea     A radix heap: an event lies in the bucket of the highest bit in which its time differs from
+//          the time that was taken last. Taking from an empty front bucket spreads the lowest bucket
+//          that holds something; every event moves down at most 64 times, mostly a few.
+// Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem, 1990.
+// Holds    push(time) with time not before the last pop. Events of one time come in an order that
+//          depends on the order of pushes alone.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "plan/simulate/model.hpp"
+
+namespace weft::lab {
+
+using plan::Time;
+
+struct Event {
+    Time time = 0;
+    std::uint32_t what = 0;
+    std::uint32_t detail = 0;
+};
+
+class EventQueue {
+  public:
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+
+    void push(const Event& event) {
+        buckets_[bucket_of(event.time)].push_back(event);
+        ++size_;
+    }
+
+    Event pop() {
+        std::vector<Event>& front = buckets_[0];
+        if (front.empty()) refill();
+        const Event event = front.back();
+        front.pop_back();
+        --size_;
+        return event;
+    }
+
+  private:
+    [[nodiscard]] std::size_t bucket_of(Time time) const {
+        return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(time ^ last_)));
+    }
+
+    void refill() {
+        std::size_t lowest = 1;
+        while (buckets_[lowest].empty()) ++lowest;
+        std::vector<Event>& bucket = buckets_[lowest];
+        Time first = bucket.front().time;
+        for (const Event& event : bucket) first = std::min(first, event.time);
+        last_ = first;
+        for (const Event& event : bucket) buckets_[bucket_of(event.time)].push_back(event);
+        bucket.clear();
+    }
+
+    std::array<std::vector<Event>, 65> buckets_;
+    Time last_ = 0;
+    std::size_t size_ = 0;
+};
+
+}  // namespace weft::lab

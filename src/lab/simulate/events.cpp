@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// events.cpp - a queue of arrivals, and of messages that enter ports and links.
+//
+// Idea     A lane runs ahead until it misses something; its messages become events. Without contention
+//          an event is an arrival. With it, a message takes its links one after the other: it enters a
+//          link when the link is free and holds it for as long as its bytes take there; the latency
+//          is added at the end (cut-through). Links are named by the topology and numbered as they
+//          come into use.
+// Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
+#include "lab/simulate/events.hpp"
+
+#include <unordered_map>
+
+#include "lab/simulate/event_queue.hpp"
+#include "plan/simulate/lanes.hpp"
+
+namespace weft::lab {
+
+namespace {
+
+using plan::Departure;
+
+/// Messages under way, and when each link is free again.
+class Traffic {
+  public:
+    explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
+
+    /// A message that leaves; its first event.
+    [[nodiscard]] Event enter(const Departure& departure) {
+        std::uint32_t id = 0;
+        if (free_.empty()) {
+            id = static_cast<std::uint32_t>(flights_.size());
+            flights_.emplace_back();
+        } else {
+            id = free_.back();
+            free_.pop_back();
+        }
+        Flight& flight = flights_[id];
+        flight.departure = departure;
+        flight.links.clear();
+        if (queueing_.contention == Contention::links) {
+            queueing_.topology.route(departure.source, departure.target, flight.links);
+        } else {
+            const std::uint64_t out = queueing_.topology.port(departure.source, true);
+            const std::uint64_t in = queueing_.topology.port(departure.target, false);
+            flight.links = {out, in};
+        }
+        return {departure.left, id, 0};
+    }
+
+    struct Step {
+        bool arrived = false;
+        Event next;
+        Departure departure;
+    };
+    /// What comes of an event: the message enters a link, or has arrived.
+    Step advance(const Event& event) {
+        Flight& flight = flights_[event.what];
+        if (event.detail > flight.links.size()) {
+            free_.push_back(event.what);
+            return {true, {}, flight.departure};
+        }
+        if (event.detail == flight.links.size()) {
+            const Time latency = flight.departure.arrives - flight.departure.left;
+            return {false, {event.time + latency, event.what, event.detail + 1}, {}};
+        }
+        Time& free = links_[flight.links[event.detail]];
+        const Time enters = std::max(event.time, free);
+        free = enters + flight.departure.occupancy;
+        return {false, {enters, event.what, event.detail + 1}, {}};
+    }
+
+  private:
+    struct Flight {
+        Departure departure;
+        std::vector<std::uint64_t> links;
+    };
+    const Queueing& queueing_;
+    std::vector<Flight> flights_;
+    std::vector<std::uint32_t> free_;
+    std::unordered_map<std::uint64_t, Time> links_;
+};
+
+}  // namespace
+
+base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
+                                            const plan::Surroundings& surroundings,
+                                            const Queueing& queueing, const plan::Trace& trace) {
+    const bool contended = queueing.contention != Contention::none;
+    if (contended && surroundings.model.blocking)
+        return base::fail(Status::unsupported,
+                          "contention needs a model with messages under way, not postal");
+    plan::Lanes lanes(parts, surroundings, trace);
+    lanes.watch();
+    Traffic traffic(queueing);
+    EventQueue queue;
+    std::vector<std::uint32_t> ready;
+    const auto run = [&](std::uint32_t lane) {
+        lanes.run(lane, [&](const Departure& message) {
+            queue.push(contended ? traffic.enter(message)
+                                 : Event{message.arrives,
+                                         static_cast<std::uint32_t>(message.target), message.key});
+        });
+        ready.insert(ready.end(), lanes.woken().begin(), lanes.woken().end());
+        lanes.woken().clear();
+    };
+    const auto run_ready = [&] {
+        while (!ready.empty()) {
+            const std::uint32_t lane = ready.back();
+            ready.pop_back();
+            run(lane);
+        }
+    };
+    for (std::uint32_t lane = 0; lane < lanes.count(); ++lane) {
+        run(lane);
+        run_ready();
+    }
+    std::uint64_t events = 0;
+    std::uint64_t arrived = 0;
+    const auto deliver = [&](Rank target, std::uint32_t key, Time time) {
+        lanes.deliver(target, key, time, [&](std::uint32_t lane) { ready.push_back(lane); });
+        run_ready();
+        if ((++arrived & 0xfffff) == 0 && surroundings.progress)
+            surroundings.progress(static_cast<double>(arrived) /
+                                  static_cast<double>(lanes.raises()));
+    };
+    while (!queue.empty()) {
+        const Event event = queue.pop();
+        ++events;
+        if (!contended) {
+            deliver(static_cast<Rank>(event.what), event.detail, event.time);
+            continue;
+        }
+        const Traffic::Step step = traffic.advance(event);
+        if (step.arrived)
+            deliver(step.departure.target, step.departure.key, event.time);
+        else
+            queue.push(step.next);
+    }
+    base::Result<plan::Outcome> outcome = lanes.outcome();
+    if (outcome) outcome->events = events;
+    return outcome;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// noise_distributions.hpp - distributions of noise by name.
+//
+// Holds    The normal distribution is the sum of twelve uniform draws, cut at six standard deviations.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "plan/simulate/noise.hpp"
+
+namespace weft::lab {
+
+enum class Distribution : std::uint8_t { uniform, normal, exponential };
+
+/// `scale`: the longest delay, the standard deviation, or the mean.
+[[nodiscard]] plan::Noise make_noise(Distribution distribution, plan::Time scale,
+                                     std::uint64_t seed = 1);
+
+/// "uniform:NS", "normal:NS" or "exponential:NS".
+[[nodiscard]] base::Result<plan::Noise> parse_noise(std::string_view text, std::uint64_t seed);
+
+}  // namespace weft::lab

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// topology.hpp - latency and links between ranks, by arithmetic on coordinates.
+//
+// Idea     Ranks fill nodes in order, nodes fill the network in order; the latency of a message is the
+//          model's latency and so much for each link on its way. Nothing is stored per rank or link.
+//            two-level:ranks=R,near=NS         R ranks on a node; near replaces the latency there
+//            fat-tree:radix=K,hop=NS           each switch has K children; up to the common one, down
+//            dragonfly:routers=A,nodes=P,hop=NS,global=NS  groups of A routers with P nodes each
+//            torus:dims=4x4x2,hop=NS           dimension after dimension, the shorter way round
+//          All but two-level take ranks=R (per node, default 1) and near=NS (default: the latency).
+// Holds    Latency is symmetric. A route names each link once, in the order of travel.
+// Next     docs/simulator.md; events.hpp for messages that queue on the links.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "plan/simulate/network.hpp"
+
+namespace weft::lab {
+
+using plan::Time;
+
+class Topology final : public plan::Network {
+  public:
+    /// Every rank on a node of its own, at the same latency from all others.
+    explicit Topology(Time latency) : latency_(latency), near_(latency) {}
+    [[nodiscard]] static base::Result<Topology> parse(std::string_view text, Time latency,
+                                                      Rank ranks);
+
+    [[nodiscard]] Time latency(Rank source, Rank target) const override;
+    /// Appends the links of a message; the ports of nodes are the first and last.
+    void route(Rank source, Rank target, std::vector<std::uint64_t>& links) const;
+    /// The port by which the node of a rank sends (or receives).
+    [[nodiscard]] std::uint64_t port(Rank rank, bool sending) const {
+        return link(sending ? LinkKind::out : LinkKind::in, static_cast<std::uint64_t>(node(rank)),
+                    0);
+    }
+
+  private:
+    enum class Kind : std::uint8_t { uniform, two_level, fat_tree, dragonfly, torus };
+    enum class LinkKind : std::uint8_t { out, in, up, local, global, ring };
+    [[nodiscard]] static std::uint64_t link(LinkKind kind, std::uint64_t a, std::uint64_t b) {
+        return static_cast<std::uint64_t>(kind) << 60 | a << 30 | b;
+    }
+    [[nodiscard]] base::Result<void> set(std::string_view key, std::string_view value);
+    [[nodiscard]] base::Result<void> complete(Rank ranks);
+    [[nodiscard]] Rank node(Rank rank) const { return rank / ranks_per_node_; }
+    [[nodiscard]] int tree_levels(Rank a, Rank b) const;
+    [[nodiscard]] Time between_nodes(Rank a, Rank b) const;
+    void torus_route(Rank a, Rank b, std::vector<std::uint64_t>& links) const;
+
+    Kind kind_ = Kind::uniform;
+    Time latency_;
+    Time near_;  ///< within a node
+    Time hop_ = 0;
+    Time global_ = 0;
+    Rank ranks_per_node_ = 1;
+    Rank radix_ = 0;
+    Rank routers_ = 0;
+    Rank nodes_per_router_ = 1;
+    std::vector<Rank> dims_;
+};
+
+}  // namespace weft::lab

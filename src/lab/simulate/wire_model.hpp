@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// wire_model.hpp - the models of messages by name, and the parameters that a person gives them.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "plan/simulate/model.hpp"
+
+namespace weft::lab {
+
+enum class WireModel : std::uint8_t { postal, pipelined_postal, logp, loggp };
+[[nodiscard]] base::Result<WireModel> parse_wire_model(std::string_view text);
+[[nodiscard]] std::string_view name_of(WireModel model);
+
+/// Which of them a model reads: docs/simulator.md.
+struct ModelParameters {
+    WireModel model = WireModel::pipelined_postal;
+    plan::Time latency = 0;
+    plan::Time issue = 0;     ///< pipelined postal: per message, at the sender
+    plan::Time overhead = 0;  ///< LogP, LogGP: per message, at both ends
+    plan::Time gap = 0;     ///< LogP, LogGP: between the starts of two sends, or of two receptions
+    plan::Time reduce = 0;  ///< for each operand that is combined into another
+    std::int64_t byte_fs = 0;         ///< per byte of a message, at the sender
+    std::int64_t reduce_byte_fs = 0;  ///< per byte of each operand combined into another
+};
+
+[[nodiscard]] plan::MessageModel message_model(const ModelParameters& parameters);
+
+}  // namespace weft::lab

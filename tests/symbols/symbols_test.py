@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Goal: the shared library holds nothing of the laboratory or of the verifier, and does not grow unnoticed.
+Method: the names in its symbol table; the same look at the `weft` command, which has both, must find them.
+
+    symbols_test.py LIBRARY COMMAND TEXT_BYTES_MAX    (0: a build whose size says nothing)
+"""
+import re
+import subprocess
+import sys
+import unittest
+
+FOREIGN = {
+    "the laboratory": r"\bweft::lab::",
+    "the verifier": r"\bweft::plan::(verify|verify_by_fingerprints|malformed)\(|\bweft::plan::Execution::",
+    "the text form of programs": r"\bweft::plan::parse_programs\(",
+}
+LIBRARY, COMMAND, TEXT_BYTES_MAX = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+
+def symbols_of(path):
+    run = subprocess.run(["nm", "--demangle", "--defined-only", path], capture_output=True, text=True, check=True)
+    return [line.split(maxsplit=2)[-1] for line in run.stdout.splitlines()]
+
+
+def found(symbols, pattern):
+    return [symbol for symbol in symbols if re.search(pattern, symbol)]
+
+
+class Symbols(unittest.TestCase):
+    def test_the_library_has_none_that_only_commands_need(self):
+        library, command = symbols_of(LIBRARY), symbols_of(COMMAND)
+        self.assertTrue(found(library, r"\bweft::plan::predict\("), "the library is stripped: nothing to look at")
+        for what, pattern in FOREIGN.items():
+            self.assertEqual(found(library, pattern)[:5], [], f"{LIBRARY} holds {what}")
+            self.assertTrue(found(command, pattern), f"no symbol of {what} in {COMMAND}: the pattern finds nothing")
+
+    @unittest.skipIf(TEXT_BYTES_MAX == 0, "not an optimised build")
+    def test_the_library_is_no_larger_than_it_was(self):
+        run = subprocess.run(["size", LIBRARY], capture_output=True, text=True, check=True)
+        text_bytes = int(run.stdout.splitlines()[1].split()[0])
+        self.assertLessEqual(text_bytes, TEXT_BYTES_MAX)
+        self.assertGreater(text_bytes, TEXT_BYTES_MAX // 2, "much smaller: lower the bound")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the loop counts calls, samples and wrong results as its description says. Method: a subject
+// whose clock advances by what each action is made to cost, and which records what it was asked.
+#include "lab/measure/measuring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace weft::lab {
+namespace {
+
+/// One rank of a job whose other rank needs `slower` times as long for everything timed.
+struct FakeSubject {
+    std::uint64_t clock_ns = 0;
+    std::uint64_t align_ns = 5000;
+    double slower = 1;
+    std::function<std::uint64_t(std::uint64_t call)> cost_ns = [](std::uint64_t) { return 100; };
+    std::uint64_t wrong_batch = 0;  // 0: none
+
+    std::uint64_t calls = 0;
+    std::uint64_t aligned = 0;
+    std::vector<std::uint64_t> prepared;
+    std::vector<std::uint64_t> calls_at_check;
+
+    std::uint64_t now_ns() const { return clock_ns; }
+    void align() {
+        clock_ns += align_ns;
+        ++aligned;
+    }
+    void prepare(std::uint64_t batch) {
+        clock_ns += 1'000'000;
+        prepared.push_back(batch);
+    }
+    void call() { clock_ns += cost_ns(calls++); }
+    bool check(std::uint64_t batch) {
+        clock_ns += 1'000'000;
+        calls_at_check.push_back(calls);
+        return batch != wrong_batch;
+    }
+    void largest(std::span<double> values) const {
+        for (double& value : values) value *= slower;
+    }
+};
+
+TEST(Measuring, GivenIterationsAreSpreadOverTheBatches) {
+    FakeSubject subject;
+    const auto measurement = measure(subject, {.iterations = 43, .warmup = 7, .batches = 10});
+    EXPECT_EQ(measurement.iterations, 43U);
+    EXPECT_EQ(subject.calls, 7U + 43U);
+    EXPECT_EQ(measurement.call_us.count, 10U);
+    EXPECT_EQ(subject.calls_at_check.front(), 7U + 5U) << "the first batches take the rest";
+    EXPECT_EQ(subject.calls_at_check.back() - *(subject.calls_at_check.end() - 2), 4U);
+    EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
+    EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
+    EXPECT_TRUE(measurement.checked);
+    for (std::size_t i = 0; i < subject.prepared.size(); ++i) EXPECT_EQ(subject.prepared[i], i);
+}
+
+TEST(Measuring, FewIterationsGiveFewSamples) {
+    FakeSubject subject;
+    const auto measurement = measure(subject, {.iterations = 3, .batches = 10});
+    EXPECT_EQ(measurement.call_us.count, 3U);
+    EXPECT_EQ(measurement.iterations, 3U);
+}
+
+TEST(Measuring, CallsPerBatchFillTheTime) {
+    for (const std::uint64_t cost : {20U, 100U, 50'000U, 3'000'000U}) {
+        FakeSubject subject;
+        subject.cost_ns = [cost](std::uint64_t) { return cost; };
+        const auto measurement = measure(subject, {.seconds = 0.2, .batches = 20});
+        EXPECT_NEAR(static_cast<double>(measurement.iterations * cost), 0.2e9,
+                    0.02e9 + 20.0 * static_cast<double>(cost));
+        EXPECT_EQ(measurement.iterations % 20, 0U);
+        EXPECT_DOUBLE_EQ(measurement.call_us.min, static_cast<double>(cost) / 1000);
+    }
+}
+
+TEST(Measuring, ACallLongerThanABatchIsStillMeasured) {
+    FakeSubject subject;
+    subject.cost_ns = [](std::uint64_t) { return 1'000'000'000; };
+    const auto measurement = measure(subject, {.seconds = 0.1, .warmup = 0, .batches = 4});
+    EXPECT_EQ(measurement.iterations, 4U);
+    EXPECT_DOUBLE_EQ(measurement.call_us.median, 1e6);
+}
+
+TEST(Measuring, ASlowStartDoesNotShortenTheBatches) {
+    FakeSubject subject;
+    subject.cost_ns = [](std::uint64_t call) { return call < 2 ? 500'000'000 : 100; };
+    const auto measurement = measure(subject, {.seconds = 0.2, .warmup = 0, .batches = 20});
+    EXPECT_GT(measurement.iterations, 1'000'000U);
+}
+
+TEST(Measuring, TheSlowestRankCounts) {
+    FakeSubject subject;
+    subject.slower = 3;
+    const auto measurement = measure(subject, {.iterations = 20});
+    EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.3);
+}
+
+TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
+    FakeSubject subject;
+    const auto measurement = measure(
+        subject, {.loop = MeasuringLoop::separated, .iterations = 40, .warmup = 0, .batches = 4});
+    EXPECT_EQ(subject.aligned, 4U + 40U);
+    EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
+    EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
+}
+
+TEST(Measuring, OneWrongBatchIsEnough) {
+    for (const std::uint64_t wrong : {1U, 5U, 10U}) {
+        FakeSubject subject;
+        subject.wrong_batch = wrong;
+        EXPECT_FALSE(measure(subject, {.iterations = 100, .batches = 10}).checked);
+    }
+}
+
+TEST(Measuring, OutliersShowInTheMaximumNotInTheMedian) {
+    FakeSubject subject;
+    subject.cost_ns = [](std::uint64_t call) { return call == 55 ? 100'000 : 100; };
+    const auto measurement = measure(subject, {.iterations = 100, .warmup = 0, .batches = 10});
+    EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
+    EXPECT_NEAR(measurement.call_us.max, 10.09, 1e-9);
+}
+
+TEST(Measuring, SingleCallsAreTimedOneByOne) {
+    for (const auto loop : {MeasuringLoop::back_to_back, MeasuringLoop::separated}) {
+        FakeSubject subject;
+        subject.slower = 2;
+        subject.cost_ns = [](std::uint64_t call) { return call == 3 ? 50'000U : 100U; };
+        const std::vector<double> times = measure_singly(subject, loop, 5);
+        ASSERT_EQ(times.size(), 5U);
+        for (std::size_t i = 0; i < times.size(); ++i)
+            EXPECT_DOUBLE_EQ(times[i], i == 3 ? 100.0 : 0.2) << "on the slower rank";
+        EXPECT_EQ(subject.aligned, loop == MeasuringLoop::separated ? 6U : 1U);
+    }
+}
+
+TEST(Measuring, ACallTakesTimeEvenIfTheClockStandsStill) {
+    FakeSubject subject;
+    subject.cost_ns = [](std::uint64_t) { return 0U; };
+    EXPECT_DOUBLE_EQ(measure_singly(subject, MeasuringLoop::back_to_back, 1).front(), 0.001);
+}
+
+}  // namespace
+}  // namespace weft::lab

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: medians and percentiles are those of the definition. Method: small cases by hand, larger
+// ones against the definition by counting.
+#include "lab/measure/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/random.hpp"
+
+namespace weft::lab {
+namespace {
+
+TEST(Statistics, MedianIsTheMiddleOrTheMeanOfTwo) {
+    EXPECT_DOUBLE_EQ(median(std::vector{5.0}), 5.0);
+    EXPECT_DOUBLE_EQ(median(std::vector{9.0, 1.0, 5.0}), 5.0);
+    EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 100.0, 2.0}), 3.0);
+}
+
+TEST(Statistics, SamplesKeepTheirOrder) {
+    const std::vector<double> samples{3.0, 1.0, 2.0};
+    (void)summarize(samples);
+    EXPECT_EQ(samples, (std::vector{3.0, 1.0, 2.0}));
+}
+
+TEST(Statistics, PercentileIsTheSmallestSampleWithEnoughBelow) {
+    base::Random random(11);
+    for (std::size_t count = 1; count < 60; ++count) {
+        std::vector<double> samples;
+        for (std::size_t i = 0; i < count; ++i)
+            samples.push_back(static_cast<double>(random.below(20)));
+        for (const double percent : {0.0, 1.0, 25.0, 50.0, 99.0, 100.0}) {
+            const auto enough = [&](double limit) {
+                const auto under = std::count_if(samples.begin(), samples.end(),
+                                                 [&](double x) { return x <= limit; });
+                return static_cast<double>(under) * 100 >= percent * static_cast<double>(count);
+            };
+            double expected = *std::max_element(samples.begin(), samples.end());
+            for (const double x : samples)
+                if (enough(x)) expected = std::min(expected, x);
+            EXPECT_EQ(percentile(samples, percent), expected) << count << " at " << percent;
+        }
+    }
+}
+
+TEST(Statistics, SummaryOfAKnownSeries) {
+    std::vector<double> samples;
+    for (int i = 200; i >= 1; --i) samples.push_back(i);
+    const Summary summary = summarize(samples);
+    EXPECT_EQ(summary.count, 200U);
+    EXPECT_DOUBLE_EQ(summary.min, 1);
+    EXPECT_DOUBLE_EQ(summary.median, 100.5);
+    EXPECT_DOUBLE_EQ(summary.p99, 198);
+    EXPECT_DOUBLE_EQ(summary.max, 200);
+}
+
+TEST(Statistics, AHistogramHoldsEverySampleOnceBetweenFixedBorders) {
+    const std::vector<double> samples{1.0, 1.3, 1.5, 8.0, 0.25, 1.0};
+    const std::vector<Bin> bins = histogram(samples);
+    EXPECT_DOUBLE_EQ(bins.front().from, 0.25);
+    EXPECT_DOUBLE_EQ(bins.back().from, 8);
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+        if (i > 0) {
+            EXPECT_DOUBLE_EQ(bins[i].from, bins[i - 1].to);
+        }
+        EXPECT_NEAR(bins[i].to / bins[i].from, std::sqrt(2.0), 1e-12);
+        held += bins[i].count;
+        std::size_t inside = 0;
+        for (const double x : samples) inside += x >= bins[i].from && x < bins[i].to ? 1 : 0;
+        EXPECT_EQ(bins[i].count, inside) << bins[i].from;
+    }
+    EXPECT_EQ(held, samples.size());
+    EXPECT_EQ(histogram(std::vector{3.7}).size(), 1U);
+}
+
+TEST(Statistics, ASampleOnABorderBelongsAbove) {
+    for (int power = -8; power <= 8; ++power) {
+        const std::vector<Bin> bins = histogram(std::vector{std::exp2(power)});
+        EXPECT_DOUBLE_EQ(bins.front().from, std::exp2(power));
+        EXPECT_EQ(bins.front().count, 1U);
+    }
+}
+
+}  // namespace
+}  // namespace weft::lab
