@@ -101,8 +101,10 @@ void Team::set_algorithm(std::string_view collective, std::string_view spec) {
 }
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
-    const Call call{
-        .collective = collective_named(collective), .count = count, .type = type, .root = 0};
+    const std::vector<std::size_t> counts(static_cast<std::size_t>(size()), count);
+    Call call{.collective = collective_named(collective), .count = count, .type = type, .root = 0};
+    if (collectives::traits_of(call.collective).has_counts())
+        call.in_blocks.counts = call.out_blocks.counts = counts;
     return succeed(team_of(link_).plans().choose(call))->text;
 }
 
