@@ -71,13 +71,13 @@ class AlgorithmMatrix {
         return plan::Layout::of(nodes);
     }
 
-    [[nodiscard]] collectives::GenerateRequest request_of(const Traits& traits) const {
+    [[nodiscard]] collectives::GenerateRequest request_of() const {
         return {.rank = world_.rank(),
                 .size = world_.size(),
                 .root = 0,
                 .elements = 1,
                 .element_bytes = 8,
-                .layout = traits.has_counts() ? plan::Layout{} : layout_};
+                .layout = layout_};
     }
     /// What the registry names, and what it proposes for so many ranks.
     [[nodiscard]] std::vector<std::string> specs_of(const Traits& traits) const {
@@ -99,7 +99,7 @@ class AlgorithmMatrix {
     void try_spec(const Traits& traits, const std::string& spec) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const auto parsed = collectives::parse_spec(spec);
-        collectives::GenerateRequest request = request_of(traits);
+        collectives::GenerateRequest request = request_of();
         if (!collectives::generate(name, *parsed, request).ok()) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();

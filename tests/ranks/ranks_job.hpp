@@ -24,7 +24,7 @@ inline bool long_forms() {
 
 /// A rank program of this folder.
 inline std::string rank_program(const std::string& name) {
-    return std::string(RANK_PROGRAMS) + "/weft_" + name;
+    return RANK_PROGRAMS "/weft_" + name;
 }
 
 /// Seconds after which a launch is taken for hung; a machine that builds meanwhile is slow.
@@ -43,7 +43,7 @@ inline Outcome run_command(const Words& command, const Words& settings = {}) {
 
 /// weft run OPTIONS -- PROGRAM
 inline Outcome run_ranks(const Words& options, const Words& program, const Words& settings = {}) {
-    Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
+    Words command{RANK_PROGRAMS "/weft", "run"};
     command.insert(command.end(), options.begin(), options.end());
     command.emplace_back("--");
     command.insert(command.end(), program.begin(), program.end());
