@@ -65,6 +65,20 @@ inline constexpr Tick kTickMask = (Tick{1} << 48) - 1;
     return static_cast<std::int64_t>((a - b) << 16) >> 16;
 }
 
+/// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
+/// different ones, so a disagreement in a call without waits is detected by the next wait.
+using Digest = std::uint64_t;
+
+[[nodiscard]] constexpr Digest digest_of(Digest before, std::uint16_t call_hash) {
+    Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
+    return mixed ^ (mixed >> 29);
+}
+/// The 16 bits of a digest that flags carry; never 0, so that an untouched cell is no flag.
+[[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest) {
+    const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16) ^ (digest >> 48));
+    return folded == 0 ? std::uint16_t{1} : folded;
+}
+
 /// Sizes of a region; the same on all members of a team.
 struct RegionShape {
     std::uint32_t cells = 0;        ///< cells per bank, and published cells per bank

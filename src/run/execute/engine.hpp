@@ -49,7 +49,8 @@ class Engine {
         : wire_(wire),
           turn_(options.shared),
           stepper_(wire, job_rank),
-          watchdog_(wire, job_rank, std::move(options.watchdog)) {}
+          watchdog_(wire, job_rank, std::move(options.watchdog)),
+          status_request_(watchdog_.status_request()) {}
 
     /// Adds a team; its region must be clear of flags with ticks from first_tick on.
     TeamState& add_team(TeamSetup setup) {
@@ -205,9 +206,9 @@ class Engine {
     class Driving {
       public:
         explicit Driving(Engine& engine)
-            : engine_(engine), nested_(engine.watchdog_.status_request().enter()) {}
+            : engine_(engine), nested_(engine.status_request_.enter()) {}
         ~Driving() {
-            if (engine_.watchdog_.status_request().leave(nested_)) [[unlikely]]
+            if (engine_.status_request_.leave(nested_)) [[unlikely]]
                 engine_.watchdog_.answer_status_request(
                     [this] { return engine_.describe_running(); });
         }
@@ -360,7 +361,7 @@ class Engine {
     // --- fused calls -------------------------------------------------------------------------
 
     [[nodiscard]] bool may_run_fused(const TeamState& team, const BoundProgram& program) const {
-        return !program.fused.empty() && !busy() && !team.failed && team.cells->idle() &&
+        return !program.fused.stages.empty() && !busy() && !team.failed && team.cells->idle() &&
                (program.synchronizing || !team.cells->needs_barrier());
     }
 
@@ -472,6 +473,7 @@ class Engine {
     Turn turn_;
     Stepper<Wire> stepper_;
     Watchdog<Wire> watchdog_;
+    StatusRequest& status_request_;
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
     std::size_t queued_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/region.hpp"
 #include "base/result.hpp"
 #include "plan/schedule/cursor.hpp"
 #include "run/bind/bound_program.hpp"
@@ -14,19 +15,8 @@
 
 namespace weft::run {
 
-/// Stands for all calls of a team up to one of them. Ranks that disagreed about any of these have
-/// different ones, so a disagreement in a call without waits is detected by the next wait.
-using Digest = std::uint64_t;
-
-[[nodiscard]] constexpr Digest digest_of(Digest before, std::uint16_t call_hash) {
-    Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
-    return mixed ^ (mixed >> 29);
-}
-/// The 16 bits of a digest that flags carry; never 0, so that an untouched cell is no flag.
-[[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest) {
-    const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16) ^ (digest >> 48));
-    return folded == 0 ? std::uint16_t{1} : folded;
-}
+using base::Digest;
+using base::flag_hash;
 
 /// The memory of one call. input and output may be the same.
 struct Registers {

@@ -67,7 +67,9 @@ struct TeamState {
                                       : shape.bulk(bank & (shape.bulk_banks - 1));
     }
     /// The digest that the next call gets.
-    Digest digest_next(std::uint16_t call_hash) { return digest = digest_of(digest, call_hash); }
+    Digest digest_next(std::uint16_t call_hash) {
+        return digest = base::digest_of(digest, call_hash);
+    }
     /// Records what call `epoch` was, for inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
         history[static_cast<std::size_t>(epoch) % history.size()] = call;

@@ -5,7 +5,7 @@
 //          reads the clock: after a second it asks the peer whether both mean the same call
 //          (inquiry.hpp), after WEFT_TIMEOUT it reports which rank waits for which. Failures of the
 //          wire and answers of peers end the wait; on a request for status it prints what it waits
-//          for (status_request.hpp).
+//          for (turn.hpp).
 // Why      A wire fails because a peer has died. The launcher should see that peer's end first, and
 //          this rank's SIGTERM report should say what it waited for: so it waits on for a moment
 //          (linger_ns).
@@ -23,9 +23,9 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/execute/inquiry.hpp"
-#include "run/execute/status_request.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
+#include "run/execute/turn.hpp"
 
 namespace weft::run {
 

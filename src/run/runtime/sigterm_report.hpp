@@ -3,7 +3,7 @@
 //
 // Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there while
 //          the process has a runtime tells apart where each runtime is: in start-up or in finalize it
-//          prints the stage; in a call it asks the engine (status_request.hpp), which prints who waits for
+//          prints the stage; in a call it asks the engine (turn.hpp), which prints who waits for
 //          whom; else the rank is in the application. After that the process dies of the signal.
 // Why      A hung or broken job is understood from who waits for whom, and only the ranks know.
 // Holds    The handler is installed only over the default action, and taken away with the last runtime.
@@ -15,7 +15,7 @@
 
 #include <string_view>
 
-#include "run/execute/status_request.hpp"
+#include "run/execute/turn.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {
