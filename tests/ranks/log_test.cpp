@@ -55,8 +55,9 @@ TEST(LogTest, InfoGivesTheReasonsOfNetworkAndForcedAlgorithm) {
     const auto lines = logged({"-n", "4", "--nodes", "2"},
                               {"WEFT_LOG=info", "WEFT_ALLREDUCE=a2,a2", "WEFT_NOTIFY=delivery"});
     EXPECT_LE(lines.size(), 20U);
-    for (const char* part : {"4 ranks on 2 nodes (2, 2)", "network: provider ",
-                             "WEFT_NOTIFY asks for it", "by a2,a2: WEFT_ALLREDUCE sets it"})
+    for (const char* part :
+         {"4 ranks on 2 nodes (2, 2)", "network: provider ", "WEFT_NOTIFY asks for it",
+          "1 double with sum by a2,a2: WEFT_ALLREDUCE sets it"})
         EXPECT_EQ(count(lines, part), 1) << part;
 }
 

@@ -25,7 +25,7 @@ def run(*arguments):
 
 class Recipe(unittest.TestCase):
     def test_the_algorithm_is_listed(self):
-        named = [(entry["collective"], entry["name"]) for entry in json.loads(run("list", "--json"))["algorithms"]]
+        named = [(entry["collective"], entry["algorithm"]) for entry in json.loads(run("list", "--json"))["algorithms"]]
         self.assertEqual(named.count(("allreduce", "direct")), 1)
 
     def test_its_programs_are_proved(self):
@@ -33,13 +33,14 @@ class Recipe(unittest.TestCase):
             for ranks in (1, 2, 7):
                 verdict = json.loads(run("verify", "allreduce", "--algorithm", spec, "--ranks", str(ranks), "--json"))
                 self.assertTrue(verdict["valid"] and verdict["ordered"] and verdict["bit_identical"], verdict)
-        verdict = json.loads(run("verify", "allreduce", "--algorithm", "direct", "--layout", "3,1,4", "--json"))
+        verdict = json.loads(run("verify", "allreduce", "--algorithm", "direct", "--ranks", "8", "--layout", "3,1,4",
+                                 "--json"))
         self.assertEqual((verdict["valid"], verdict["rounds"], verdict["messages"]), (True, 1, 8 * 7))
 
     def test_four_ranks_execute_it(self):
         results = json.loads(run("run", "-n", "4", "--", WEFT, "bench", "allreduce", "--algorithm", "direct", "--algorithm",
                                  "direct:segments=3", "--bytes", "8,4K", "--iterations", "20", "--json"))["results"]
-        self.assertEqual([row["algorithm"] for row in results], ["direct"] * 2 + ["direct:segments=3"] * 2)
+        self.assertEqual([row["algorithm"] for row in results], ["direct", "direct:segments=3"] * 2)
         self.assertTrue(all(row["checked"] for row in results), results)
 
 
