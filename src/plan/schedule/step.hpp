@@ -73,6 +73,7 @@ enum StepFlags : std::uint8_t {
                   ///< the same payload, and each receiver knows so: near peers may read it in
                   ///< place from one published cell. wait: the sender's puts are shared
     kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal raised here
+    kWritten = 4,        ///< expose: the peer may write the block, too
 };
 
 struct Step {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// reach.hpp - how node-mates get at memory of a rank where it lies.
+//
+// Idea     Before mates touch a buffer its owner makes it reachable: an *exposure*, of which each part has a
+//          Reach, small enough for a cell, that tells a mate where the part lies and by which way.
+//          Whoever runs a step resolves it to a pointer, or has the kernel copy.
+// Next     link/direct for who makes them; run/execute/stepper.hpp for who uses them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/region.hpp"
+
+namespace weft::base {
+
+/// What mates do with exposed memory.
+enum class Access : std::uint8_t { read, write };
+
+/// Ways to a mate's memory, the best one first.
+enum class Way : std::uint8_t {
+    segment,  ///< it lies in the owner's segment, which mates have mapped
+    adopted,  ///< its pages are those of an object that mates can map
+    copied,   ///< the kernel copies between the two processes
+};
+inline constexpr int kWays = 3;
+
+/// Where a block of a rank's memory lies, for its node-mates. Travels as the payload of an expose.
+struct Reach {
+    std::uint64_t address = 0;  ///< of the block in the owner's process; valid while it is exposed
+    std::uint64_t offset = 0;   ///< of the block in the owner's segment or in the object
+    std::uint64_t object_bytes = 0;  ///< adopted: how much of the object there is to map
+    std::uint32_t object = 0;        ///< adopted: which one; its file descriptor at the owner
+    std::uint32_t generation = 0;    ///< adopted: tells objects that had the same number apart
+    Way way = Way::copied;
+
+    /// Of the part of the block that starts so many bytes after its start.
+    [[nodiscard]] Reach at(std::uint64_t bytes) const {
+        Reach part = *this;
+        part.address += bytes;
+        part.offset += bytes;
+        return part;
+    }
+};
+static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reach>);
+
+/// Memory of the calling rank while mates may get at it.
+struct Exposure {
+    Reach reach;  ///< of its first byte
+    /// What the owner must use instead of its own pointer from expose to conceal: the same bytes, seen as
+    /// mates see them. May be that pointer itself.
+    std::byte* alias = nullptr;
+    std::byte* data = nullptr;  ///< the owner's pointer
+    std::uint64_t bytes = 0;
+    Access access = Access::read;
+};
+
+}  // namespace weft::base
