@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/direct_memory.hpp"
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace weft::link {
+namespace {
+
+using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                         unsigned long);
+
+/// The kernel copies as far as it can at once: up to a page that it cannot reach, or to its own limit
+/// for one call.
+bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::uint64_t bytes) {
+    while (bytes > 0) {
+        const iovec local{here, bytes};
+        const iovec remote{reinterpret_cast<void*>(there), bytes};
+        const ssize_t copied = copy(pid, &local, 1, &remote, 1, 0);
+        if (copied < 0 && errno == EINTR) continue;
+        if (copied <= 0) return false;
+        here += copied;
+        there += static_cast<std::uint64_t>(copied);
+        bytes -= static_cast<std::uint64_t>(copied);
+    }
+    return true;
+}
+
+}  // namespace
+
+DirectMemory::DirectMemory(DirectOptions options) : options_(std::move(options)) {
+    // Where Yama restricts tracing to descendants, ranks are siblings: this lets mates of the same user
+    // copy. Fails without Yama, and nothing is restricted then.
+    ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+DirectMemory::~DirectMemory() = default;
+
+bool DirectMemory::in_segment(const std::byte* data, std::uint64_t bytes) const noexcept {
+    const auto segment = options_.segment;
+    return !segment.empty() && data >= segment.data() && bytes <= segment.size() &&
+           data <= segment.data() + (segment.size() - bytes);
+}
+
+base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
+                                    base::Access access) noexcept {
+    base::Exposure exposure{{}, data, data, bytes, access};
+    exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
+    if (in_segment(data, bytes)) {
+        exposure.reach.way = base::Way::segment;
+        exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
+    }
+    const auto way = static_cast<std::size_t>(exposure.reach.way);
+    ++counters_.exposures[way];
+    counters_.bytes[way] += bytes;
+    return exposure;
+}
+
+void DirectMemory::conceal(const base::Exposure& /*exposure*/) noexcept {}
+
+std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
+    const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
+    if (reach.way != base::Way::segment || there.segment == nullptr) return nullptr;
+    return there.segment + reach.offset;
+}
+
+bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,
+                        std::uint64_t bytes) noexcept {
+    const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
+    return pid != 0 && copy_all(&::process_vm_readv, pid, to, address, bytes);
+}
+
+bool DirectMemory::write(Rank mate, std::uint64_t address, const std::byte* from,
+                         std::uint64_t bytes) noexcept {
+    const pid_t pid = options_.mates[static_cast<std::size_t>(mate)].pid;
+    // The local side of a write is only read.
+    return pid != 0 &&
+           copy_all(&::process_vm_writev, pid, const_cast<std::byte*>(from), address, bytes);
+}
+
+bool DirectMemory::can_copy(pid_t pid, const void* address, std::uint64_t expected) noexcept {
+    std::uint64_t found = ~expected;
+    return copy_all(&::process_vm_readv, pid, reinterpret_cast<std::byte*>(&found),
+                    reinterpret_cast<std::uintptr_t>(address), sizeof found) &&
+           found == expected;
+}
+
+}  // namespace weft::link

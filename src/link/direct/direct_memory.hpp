@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// direct_memory.hpp - memory of the calling rank that its node-mates read and write where it lies.
+//
+// Idea     Before a call the owner exposes a buffer, and says in a few bytes (base::Reach) how mates get at
+//          it: in the segment that they have mapped, in pages of an object that they can map (the buffer is
+//          *adopted*: its pages were replaced, in place, by pages of that object), or through the kernel,
+//          which copies from process to process. Mates turn a Reach into a pointer or have the kernel copy.
+// Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate nothing and
+//          make at most one system call; map() of a block seen before makes none.
+// Why      A copy less in each direction, on buffers that the caller allocated as it liked.
+// Next     base/reach.hpp for what travels.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/reach.hpp"
+#include "weft/types.hpp"
+
+namespace weft::link {
+
+/// When the pages of a buffer are adopted.
+enum class DirectMode : std::uint8_t {
+    automatic,  ///< when it has come so often that copying has cost as much as adoption does
+    adopt,      ///< at its first use; also under allocators that automatic leaves alone
+    copy,       ///< never
+};
+
+/// A rank of the job as others on its node see it.
+struct DirectMate {
+    pid_t pid = 0;                 ///< 0: it is not on this node
+    std::byte* segment = nullptr;  ///< where its segment is mapped here; may be missing
+};
+
+struct DirectOptions {
+    std::span<std::byte> segment;   ///< the calling rank's own, as mapped here; may be empty
+    std::vector<DirectMate> mates;  ///< by rank in the job
+    DirectMode mode = DirectMode::automatic;
+};
+
+/// One thread at a time uses an object, and the memory behind an exposure stays valid until conceal().
+class DirectMemory {
+  public:
+    explicit DirectMemory(DirectOptions options);
+    DirectMemory(const DirectMemory&) = delete;
+    DirectMemory& operator=(const DirectMemory&) = delete;
+    ~DirectMemory();
+
+    /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst way is
+    /// base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
+    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
+                                        base::Access access) noexcept;
+    /// Ends an exposure, when no mate uses it any more: what mates wrote is at `data` then.
+    void conceal(const base::Exposure& exposure) noexcept;
+
+    /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only read()
+    /// and write() reach it. The pointer holds until the mate conceals the block, and no longer than
+    /// until kWindowsKept other objects of mates have been mapped.
+    [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach) noexcept;
+    static constexpr int kWindowsKept = 256;
+
+    /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False if it
+    /// refuses; part of the bytes may have been copied then.
+    [[nodiscard]] bool read(Rank mate, std::uint64_t address, std::byte* to,
+                            std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,
+                             std::uint64_t bytes) noexcept;
+
+    struct Counters {
+        std::array<std::uint64_t, base::kWays> exposures{};  ///< by way
+        std::array<std::uint64_t, base::kWays> bytes{};      ///< exposed, by way
+        std::uint64_t windows_mapped = 0;                    ///< objects of mates
+        std::uint64_t windows_refused = 0;                   ///< that could not be mapped
+    };
+    [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+
+    /// Can the kernel copy from that process? Reads eight bytes there and compares.
+    [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
+                                       std::uint64_t expected) noexcept;
+
+  private:
+    [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
+
+    DirectOptions options_;
+    Counters counters_;
+};
+
+}  // namespace weft::link

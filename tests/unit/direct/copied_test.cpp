@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: every buffer has a way: blocks of the segment are found in the mate's mapping of it, all others
+// are copied by the kernel, and what the kernel refuses is reported. Method: two real processes.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "link/direct/direct_memory.hpp"
+#include "tests/unit/shared/forked_ranks.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::ForkedRank;
+
+/// What two ranks show each other besides the board. Zero-filled at start.
+struct Shown {
+    pid_t pids[2];
+    base::Reach reach[2];
+    std::uint64_t secret;
+    std::byte segment[4096];
+};
+
+class Copied : public ::testing::Test {
+  protected:
+    Copied() {
+        void* const at = ::mmap(nullptr, sizeof(Shown), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        shown_ = static_cast<Shown*>(at);
+    }
+    ~Copied() override { ::munmap(shown_, sizeof(Shown)); }
+
+    DirectOptions options(ForkedRank& rank) {
+        shown_->pids[rank.rank()] = ::getpid();
+        rank.fence();
+        DirectOptions options{.mates = {{shown_->pids[0], nullptr}, {shown_->pids[1], nullptr}}};
+        options.mates[0].segment = shown_->segment;
+        if (rank.rank() == 0) options.segment = shown_->segment;
+        return options;
+    }
+
+    Shown* shown_;
+};
+
+std::vector<std::byte> numbered(std::size_t bytes, int first) {
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::byte>(first + i * 7);
+    return data;
+}
+
+TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        DirectMemory direct(options(rank));
+        constexpr std::size_t kBytes = 3'000'001;
+        auto buffer = numbered(kBytes, 1);
+        if (rank.rank() == 0) {
+            const auto exposure = direct.expose(buffer.data(), kBytes, Access::write);
+            rank.require(exposure.reach.way == Way::copied && exposure.alias == buffer.data(),
+                         "a buffer that comes once is not copied");
+            shown_->reach[0] = exposure.reach.at(1);
+            rank.fence();
+            rank.fence();
+            direct.conceal(exposure);
+            auto expected = numbered(kBytes, 1);
+            std::memset(expected.data() + 1, 0x55, kBytes - 1);
+            rank.require(buffer == expected, "what the mate wrote is not there");
+        } else {
+            rank.fence();
+            const base::Reach reach = shown_->reach[0];
+            rank.require(direct.map(0, reach) == nullptr, "a pointer to memory of another process");
+            std::vector<std::byte> found(kBytes - 1);
+            rank.require(direct.read(0, reach.address, found.data(), found.size()), "read");
+            rank.require(std::equal(found.begin(), found.end(), buffer.begin() + 1),
+                         "read other bytes");
+            std::memset(found.data(), 0x55, found.size());
+            rank.require(direct.write(0, reach.address, found.data(), found.size()), "write");
+            rank.fence();
+        }
+    });
+}
+
+TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        DirectMemory direct(options(rank));
+        if (rank.rank() == 0) {
+            const auto whole = direct.expose(shown_->segment, 4096, Access::read);
+            const auto inner = direct.expose(shown_->segment + 100, 200, Access::read);
+            rank.require(whole.reach.way == Way::segment && inner.reach.way == Way::segment,
+                         "not found in the segment");
+            const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
+            rank.require(across.reach.way == Way::copied,
+                         "found in the segment, but ends after it");
+            rank.require(direct.counters().exposures == std::array<std::uint64_t, 3>{2, 0, 1} &&
+                             direct.counters().bytes == std::array<std::uint64_t, 3>{4296, 0, 4000},
+                         "counters");
+            shown_->reach[0] = inner.reach.at(5);
+            rank.fence();
+        } else {
+            rank.fence();
+            rank.require(direct.map(0, shown_->reach[0]) == shown_->segment + 105, "address");
+        }
+    });
+}
+
+TEST_F(Copied, WhatTheKernelCannotReachIsRefused) {
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        DirectMemory direct(options(rank));
+        void* const pages =
+            ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ::munmap(static_cast<std::byte*>(pages) + 4096, 4096);
+        shown_->reach[rank.rank()] =
+            direct.expose(static_cast<std::byte*>(pages), 8192, Access::write).reach;
+        rank.fence();
+        const Rank mate = 1 - rank.rank();
+        std::vector<std::byte> here(8192);
+        const std::uint64_t there = shown_->reach[mate].address;
+        rank.require(direct.read(mate, there, here.data(), 4096), "the page that is there");
+        rank.require(!direct.read(mate, there, here.data(), 8192), "read a page that is not there");
+        rank.require(!direct.write(mate, there, here.data(), 8192), "wrote one");
+        rank.fence();
+    });
+    DirectMemory alone({.mates = {DirectMate{}}});
+    std::byte byte{};
+    EXPECT_FALSE(alone.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
+}
+
+TEST_F(Copied, TheProbeComparesWhatItReads) {
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        const auto mates = options(rank).mates;
+        std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());
+        shown_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
+        rank.fence();
+        const Rank mate = 1 - rank.rank();
+        const auto* there = reinterpret_cast<const void*>(shown_->reach[mate].address);
+        const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(mate);
+        const pid_t pid = mates[static_cast<std::size_t>(mate)].pid;
+        rank.require(DirectMemory::can_copy(pid, there, theirs), "the mate's number");
+        rank.require(!DirectMemory::can_copy(pid, there, theirs + 1), "another number");
+        rank.require(!DirectMemory::can_copy(pid, nullptr, theirs), "an address without memory");
+        rank.fence();
+    });
+}
+
+}  // namespace
+}  // namespace weft::link
