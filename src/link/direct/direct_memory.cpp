@@ -63,8 +63,11 @@ void DirectMemory::conceal(const base::Exposure& /*exposure*/) noexcept {}
 
 std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
     const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
-    if (reach.way != base::Way::segment || there.segment == nullptr) return nullptr;
-    return there.segment + reach.offset;
+    if (reach.way == base::Way::segment)
+        return there.segment == nullptr ? nullptr : there.segment + reach.offset;
+    if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
+    std::byte* const object = windows_.find(mate, there.pid, reach);
+    return object == nullptr ? nullptr : object + reach.offset;
 }
 
 bool DirectMemory::read(Rank mate, std::uint64_t address, std::byte* to,

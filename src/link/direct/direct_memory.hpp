@@ -8,7 +8,7 @@
 // Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate nothing and
 //          make at most one system call; map() of a block seen before makes none.
 // Why      A copy less in each direction, on buffers that the caller allocated as it liked.
-// Next     base/reach.hpp for what travels.
+// Next     mate_windows.hpp for the side of the mate.
 #pragma once
 
 #include <sys/types.h>
@@ -16,11 +16,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/reach.hpp"
+#include "link/direct/mate_windows.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
@@ -61,9 +61,8 @@ class DirectMemory {
 
     /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only read()
     /// and write() reach it. The pointer holds until the mate conceals the block, and no longer than
-    /// until kWindowsKept other objects of mates have been mapped.
+    /// until MateWindows::kKept - 1 other objects of mates have been asked for.
     [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach) noexcept;
-    static constexpr int kWindowsKept = 256;
 
     /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False if it
     /// refuses; part of the bytes may have been copied then.
@@ -75,10 +74,12 @@ class DirectMemory {
     struct Counters {
         std::array<std::uint64_t, base::kWays> exposures{};  ///< by way
         std::array<std::uint64_t, base::kWays> bytes{};      ///< exposed, by way
-        std::uint64_t windows_mapped = 0;                    ///< objects of mates
-        std::uint64_t windows_refused = 0;                   ///< that could not be mapped
     };
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+    /// Of objects of mates that map() has mapped or could not map.
+    [[nodiscard]] const MateWindows::Counters& window_counters() const noexcept {
+        return windows_.counters();
+    }
 
     /// Can the kernel copy from that process? Reads eight bytes there and compares.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
@@ -88,6 +89,7 @@ class DirectMemory {
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
 
     DirectOptions options_;
+    MateWindows windows_;
     Counters counters_;
 };
 

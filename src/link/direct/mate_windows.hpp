@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mate_windows.hpp - objects of node-mates, mapped into the calling rank.
+//
+// Idea     An object is mapped whole when it is first asked for, and found again by its mate and its file
+//          descriptor there. A new generation under that descriptor means that the old object is gone.
+//          Objects that could not be mapped are remembered as well: nobody tries twice.
+// Holds    Never more than kKept objects; the one that was used longest ago makes room. No allocation after
+//          construction.
+// Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must be what it
+//          looks for: name, size, user and seals are checked, so that a mate's mistake maps no foreign file
+//          and no access ends in a SIGBUS.
+// Next     object_name.hpp for how an object is recognised.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/reach.hpp"
+#include "weft/types.hpp"
+
+namespace weft::link {
+
+class MateWindows {
+  public:
+    static constexpr int kKept = 256;
+
+    struct Counters {
+        std::uint64_t mapped = 0;
+        std::uint64_t refused = 0;
+    };
+
+    MateWindows();
+    MateWindows(const MateWindows&) = delete;
+    MateWindows& operator=(const MateWindows&) = delete;
+    ~MateWindows();
+
+    /// Where the object of a block with the way base::Way::adopted starts here, or nullptr. It stays there
+    /// until its mate gives it up or kKept - 1 others have been asked for.
+    [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach) noexcept;
+
+    [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+
+  private:
+    struct Window {
+        Rank mate = -1;
+        std::uint32_t object = 0;
+        std::uint32_t generation = 0;
+        std::byte* start = nullptr;
+        std::uint64_t bytes = 0;
+        std::uint64_t last_use = 0;
+        int next = -1;  ///< of the same chain
+    };
+    static constexpr std::size_t kChains = 512;
+
+    [[nodiscard]] static std::size_t chain_of(Rank mate, std::uint32_t object) noexcept;
+    /// One that is in no chain.
+    [[nodiscard]] int take_window() noexcept;
+
+    std::vector<Window> windows_;
+    std::array<int, kChains> chains_;
+    int used_ = 0;
+    std::uint64_t uses_ = 0;
+    Counters counters_;
+};
+
+}  // namespace weft::link

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a mate's object is mapped once, found again, replaced by its next generation, and nothing else is
+// ever mapped. Method: objects made by hand, in this process, which is its own mate.
+#include "link/direct/mate_windows.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "link/direct/object_name.hpp"
+#include "link/shared/os_handles.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint64_t kBytes = 8192;
+
+struct Object {
+    explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK)
+        : file(::memfd_create(name != nullptr ? name : ObjectName(generation).text,
+                              MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+        EXPECT_EQ(::ftruncate(file.number(), kBytes), 0);
+        EXPECT_EQ(::fcntl(file.number(), F_ADD_SEALS, seals), 0);
+        EXPECT_EQ(::pwrite(file.number(), &generation, sizeof generation, 0), 4);
+        reach.object = static_cast<std::uint32_t>(file.number());
+        reach.object_bytes = kBytes;
+        reach.generation = generation;
+        reach.way = base::Way::adopted;
+    }
+    Descriptor file;
+    base::Reach reach;
+};
+
+std::uint32_t number_at(const std::byte* start) {
+    return start == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(start);
+}
+
+int mappings_of_objects() {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+        count += line.find("weft-adopted") != std::string::npos ? 1 : 0;
+    return count;
+}
+
+TEST(MateWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
+    {
+        MateWindows windows;
+        std::byte* first = nullptr;
+        int number = -1;
+        {
+            const Object object(7);
+            number = object.file.number();
+            first = windows.find(3, ::getpid(), object.reach);
+            EXPECT_EQ(number_at(first), 7U);
+            EXPECT_EQ(windows.find(3, ::getpid(), object.reach), first);
+            EXPECT_EQ(windows.counters().mapped, 1U);
+        }
+        const Object next(8);
+        ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
+        EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach)), 8U);
+        EXPECT_EQ(windows.counters().mapped, 2U);
+        EXPECT_EQ(mappings_of_objects(), 1);
+    }
+    EXPECT_EQ(mappings_of_objects(), 0);
+}
+
+TEST(MateWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
+    MateWindows windows;
+    Rank mate = 0;
+    const auto maps = [&](base::Reach reach) {
+        return windows.find(mate++, ::getpid(), reach) != nullptr;
+    };
+    const Object object(7);
+    EXPECT_TRUE(maps(object.reach));
+    base::Reach wrong = object.reach;
+    wrong.generation = 8;
+    EXPECT_FALSE(maps(wrong));
+    wrong = object.reach;
+    wrong.object_bytes = 2 * kBytes;
+    EXPECT_FALSE(maps(wrong)) << "an access to its end would be a SIGBUS";
+    wrong = object.reach;
+    wrong.object = 9999;
+    EXPECT_FALSE(maps(wrong));
+    EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
+    EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach)) << "its owner could shrink it";
+    EXPECT_EQ(windows.counters().refused, 5U);
+    EXPECT_EQ(windows.find(0, 0, object.reach) != nullptr, true) << "found without /proc";
+}
+
+TEST(MateWindows, ARefusalIsRememberedUntilTheNextGeneration) {
+    MateWindows windows;
+    const Object object(7);
+    base::Reach wrong = object.reach;
+    wrong.generation = 6;
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong), nullptr);
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong), nullptr);
+    EXPECT_EQ(windows.counters().refused, 1U);
+    EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach)), 7U);
+}
+
+TEST(MateWindows, TheOneUsedLongestAgoMakesRoom) {
+    MateWindows windows;
+    const Object object(7);
+    const auto find = [&](Rank mate) { return windows.find(mate, ::getpid(), object.reach); };
+    std::vector<std::byte*> starts;
+    for (Rank mate = 0; mate < MateWindows::kKept; ++mate) starts.push_back(find(mate));
+    EXPECT_EQ(find(0), starts[0]);
+    EXPECT_EQ(number_at(find(MateWindows::kKept)), 7U);  // takes the place of mate 1
+    EXPECT_EQ(mappings_of_objects(), MateWindows::kKept);
+    EXPECT_EQ(find(0), starts[0]);
+    for (Rank mate = 2; mate < MateWindows::kKept; ++mate)
+        EXPECT_EQ(find(mate), starts[static_cast<std::size_t>(mate)]);
+    EXPECT_EQ(windows.counters().mapped, 1U + MateWindows::kKept);
+    EXPECT_EQ(number_at(find(1)), 7U);
+    EXPECT_EQ(windows.counters().mapped, 2U + MateWindows::kKept);
+}
+
+}  // namespace
+}  // namespace weft::link
