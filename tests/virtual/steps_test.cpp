@@ -133,7 +133,7 @@ HandMade put_into_output() {
                 const Rank left = (rank + size - 1) % size;
                 const Rank right = (rank + 1) % size;
                 builder.copy(plan::scratch(0, 0, 4), plan::input(0, 4));
-                builder.expose(left, 0, plan::output(0, 4));
+                builder.expose(left, 0, plan::output(0, 4), plan::kWritten);
                 builder.wait(right, 0);
                 builder.put_mapped(right, 1, plan::mapped(right, 0, 0, 1), plan::scratch(0, 0, 1));
                 Block tail = plan::mapped(right, 0, 1, 3);

@@ -61,9 +61,9 @@ void Builder::signal(Rank peer, std::uint32_t signal, std::uint8_t flags, std::u
     add(StepKind::signal, peer, signal, flags).lag = lag;
 }
 
-void Builder::expose(Rank peer, std::uint32_t signal, Block block) {
+void Builder::expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags) {
     const BlockList list = intern(std::span(&block, 1));
-    add(StepKind::expose, peer, signal, 0).source = list;
+    add(StepKind::expose, peer, signal, flags).source = list;
 }
 
 void Builder::publish(std::uint32_t signal, Block source) {
@@ -90,6 +90,14 @@ void Builder::reduce(Block target, std::initializer_list<Block> operands) {
 
 void Builder::reduce(Block target, std::span<const Block> operands) {
     reduce_lists(std::span(&target, 1), operands);
+}
+
+void Builder::reduce(std::span<const Block> targets, std::span<const Block> operands) {
+    WEFT_CHECK(!targets.empty() && !operands.empty(), targets.size(), operands.size());
+    const BlockList to = intern(targets);
+    const BlockList from = intern(operands);
+    program_.steps.push_back(
+        Step{.kind = StepKind::reduce, .operands = from.count, .target = to, .source = from});
 }
 
 void Builder::reduce_lists(std::span<const Block> target, std::span<const Block> operands) {

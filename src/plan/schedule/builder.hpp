@@ -60,13 +60,16 @@ class Builder {
     /// Into the block that `peer` exposed to this rank (target.buffer is mapped).
     void put_mapped(Rank peer, std::uint32_t signal, Block target, Block source);
     void signal(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
-    void expose(Rank peer, std::uint32_t signal, Block block);
+    /// flags: kWritten if the peer may write the block, too.
+    void expose(Rank peer, std::uint32_t signal, Block block, std::uint8_t flags = 0);
     void publish(std::uint32_t signal, Block source);
     void publish(std::uint32_t signal);  ///< no payload
     void wait(Rank peer, std::uint32_t signal, std::uint8_t flags = 0, std::uint16_t lag = 0);
     void flush();
     void reduce(Block target, std::initializer_list<Block> operands);
     void reduce(Block target, std::span<const Block> operands);
+    /// To several places in one pass: all targets get the result.
+    void reduce(std::span<const Block> targets, std::span<const Block> operands);
     /// Of lists of blocks, cut the same way: the operands one after the other, as many blocks each as the target.
     void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);

@@ -272,6 +272,7 @@ class Splicer {
     static void run(Step& step) {
         if (step.kind == StepKind::put || step.kind == StepKind::expose)
             step.kind = StepKind::signal;
+        step.flags &= static_cast<std::uint8_t>(~kWritten);
         step.target = step.source = {};
     }
 

@@ -63,8 +63,9 @@ enum class StepKind : std::uint8_t {
     publish,  ///< store the small payload `source` with its flag into my published cell `signal`
     wait,     ///< until `signal` was raised here by `peer` (or published by it) for this segment
     flush,    ///< until the sources of this lane's earlier puts may be overwritten
-    reduce,  ///< `target` = operand 0 (op) operand 1 (op) ...; `source` holds the operands in order
-    copy,    ///< `target` = `source`
+    reduce,   ///< each target = operand 0 (op) operand 1 (op) ...; `source` holds the operands in
+              ///< order, `target` one list or more, each of as many blocks as an operand
+    copy,     ///< `target` = `source`
     loop,  ///< run the next `body` steps once for each segment 0 .. segments-1, or `operands` times
 };
 
@@ -93,5 +94,23 @@ struct Step {
     friend bool operator==(const Step&, const Step&) = default;
 };
 static_assert(sizeof(Step) == 32);
+
+/// Lists that a reduction or copy writes: as many as its target holds of an operand's length.
+[[nodiscard]] constexpr std::uint32_t targets_of(const Step& step) {
+    if (step.kind != StepKind::reduce || step.operands == 0) return 1;
+    const std::uint32_t each = step.source.count / step.operands;
+    return each == 0 || step.target.count % each != 0 ? 1 : step.target.count / each;
+}
+/// Target number i of a reduction or copy.
+[[nodiscard]] constexpr BlockList target_of(const Step& step, std::uint32_t i) {
+    const std::uint32_t each = step.target.count / targets_of(step);
+    return {step.target.start + i * each, each};
+}
+/// Operand number i of a reduction; of a copy, the source.
+[[nodiscard]] constexpr BlockList operand_of(const Step& step, std::uint32_t i) {
+    const std::uint32_t operands = step.kind == StepKind::reduce ? step.operands : 1;
+    const std::uint32_t each = step.source.count / operands;
+    return {step.source.start + i * each, each};
+}
 
 }  // namespace weft::plan

@@ -58,13 +58,21 @@ void print_blocks(Out out, std::span<const Block> list) {
     fmt::format_to(out, "}}");
 }
 
-void print_operands(Out out, const Program& program, const Step& step) {
-    const std::span<const Block> all = blocks_of(program, step.source);
-    const std::size_t each = step.operands == 0 ? all.size() : all.size() / step.operands;
-    for (std::uint32_t i = 0; i < step.operands; ++i) {
+/// Lists after each other: `list_at(i)` is the one with number i.
+template <class ListAt>
+void print_lists(Out out, const Program& program, std::uint32_t count, const ListAt& list_at) {
+    for (std::uint32_t i = 0; i < count; ++i) {
         if (i > 0) fmt::format_to(out, ", ");
-        print_blocks(out, all.subspan(i * each, each));
+        print_blocks(out, blocks_of(program, list_at(i)));
     }
+}
+
+void print_reduction(Out out, const Program& program, const Step& step) {
+    fmt::format_to(out, "reduce ");
+    print_lists(out, program, targets_of(step),
+                [&](std::uint32_t i) { return target_of(step, i); });
+    fmt::format_to(out, " = ");
+    print_lists(out, program, step.operands, [&](std::uint32_t i) { return operand_of(step, i); });
 }
 
 void print_step(Out out, const Program& program, const Step& step) {
@@ -100,10 +108,7 @@ void print_step(Out out, const Program& program, const Step& step) {
             fmt::format_to(out, "flush");
             break;
         case StepKind::reduce:
-            fmt::format_to(out, "reduce ");
-            target();
-            fmt::format_to(out, " = ");
-            print_operands(out, program, step);
+            print_reduction(out, program, step);
             break;
         case StepKind::copy:
             fmt::format_to(out, "copy ");
@@ -116,6 +121,7 @@ void print_step(Out out, const Program& program, const Step& step) {
             if (step.operands != 0) fmt::format_to(out, " {}", step.operands);
             break;
     }
+    if ((step.flags & kWritten) != 0) fmt::format_to(out, " for writing");
     if ((step.flags & kShared) != 0) fmt::format_to(out, " shared");
     if ((step.flags & kFromPublished) != 0) fmt::format_to(out, " published");
     if (step.lag != 0) fmt::format_to(out, " lag {}", step.lag);

@@ -16,12 +16,14 @@
 //              reduce output[0+1] = input[0+1], slot 0[0+1]
 //
 //          Header words: collective algorithm ranks root units segments depth slots slot-units
-//          slot-capacity scratch synchronizing counts unit-elements pairwise. After a `rank` line, before its steps, they hold for that
-//          rank alone. slots, slot-units and scratch are counted from the steps if not given.
+//          slot-capacity scratch synchronizing counts unit-elements pairwise. After a `rank` line,
+//          before its steps, they hold for that rank alone. slots, slot-units and scratch are
+//          counted from the steps if not given.
 //          Steps: `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`, `expose to
-//          P slot K from BLOCK`, `publish slot K [from BLOCKS]`, `wait from P slot K`, `flush`,
-//          `reduce BLOCKS = BLOCKS, BLOCKS, ...`, `copy BLOCKS = BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and
-//          `lane`, which starts a further lane. After a step: `shared`, `published`, `lag L`.
+//          P slot K from BLOCK [for writing]`, `publish slot K [from BLOCKS]`, `wait from P slot K`,
+//          `flush`, `reduce BLOCKS, .. = BLOCKS, BLOCKS, ..` (targets = operands), `copy BLOCKS =
+//          BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and `lane`, which starts a further lane.
+//          After a step: `shared`, `published`, `lag L`.
 //          BLOCKS is one block or `{block, block}`. A block is `input`, `output`, `scratch I`,
 //          `slot K`, `published K of P` or `mapped K of P`, followed by `[first+count]`
 //          (`[first]`: one unit; nothing: all units) and inside the brackets `stride S`, `origin O`

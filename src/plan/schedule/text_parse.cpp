@@ -294,7 +294,7 @@ class Parser {
             step.kind = StepKind::flush;
         } else if (word == "reduce" || word == "copy") {
             step.kind = word == "reduce" ? StepKind::reduce : StepKind::copy;
-            if (!list(step.target) || !expect("=") || !operands(step)) return false;
+            if (!targets(step) || !expect("=") || !operands(step)) return false;
         } else {
             --next_;
             return expected(
@@ -309,16 +309,30 @@ class Parser {
 
     bool step_options(Step& step) {
         while (next_ < tokens_.size()) {
-            if (accept("shared")) {
+            if (accept("for")) {
+                if (!expect("writing")) return false;
+                step.flags |= kWritten;
+            } else if (accept("shared")) {
                 step.flags |= kShared;
             } else if (accept("published")) {
                 step.flags |= kFromPublished;
             } else if (accept("lag")) {
                 if (!number(step.lag, "a number of segments")) return false;
             } else {
-                return expected("'shared', 'published', 'lag' or the end of the line");
+                return expected(
+                    "'for writing', 'shared', 'published', 'lag' or the end of the line");
             }
         }
+        return true;
+    }
+
+    /// One list, or several of a reduction.
+    bool targets(Step& step) {
+        std::vector<Block> all;
+        do {
+            if (!blocks(all)) return false;
+        } while (step.kind == StepKind::reduce && accept(","));
+        step.target = intern_blocks(program_.blocks, all);
         return true;
     }
 

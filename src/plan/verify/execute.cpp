@@ -134,6 +134,7 @@ Raise Execution::raise_of(const Site& site, const Step& step) const {
     return {.kind = step.kind,
             .shared = (step.flags & kShared) != 0,
             .in_loop = lanes_[site.lane].cursor.in_loop(),
+            .written = (step.flags & kWritten) != 0,
             .lane = site.lane,
             .sender = site.rank,
             .target = step.peer,
@@ -218,16 +219,13 @@ bool Execution::reduce(const Site& site, const Step& step) {
     const Program& program = programs_[static_cast<std::size_t>(site.rank)];
     const Access access = order_.now(site.lane);
     const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
-    const std::uint32_t each = step.source.count / operands;
-    if (!places_.resolve(site, blocks_of(program, step.target), targets_)) return false;
+    if (!places_.resolve(site, blocks_of(program, target_of(step, 0)), targets_)) return false;
     results_.assign(targets_.size(), kUndefined);
     for (std::uint32_t operand = 0; operand < operands; ++operand) {
-        const BlockList list{step.source.start + operand * each, each};
+        const BlockList list = operand_of(step, operand);
         if (!places_.resolve(site, blocks_of(program, list), sources_)) return false;
         for (std::uint32_t i = 0; i < sources_.size(); ++i) {
-            if (targets_[i].size != sources_[i].size)
-                return reason_.no(fmt::format("combines units of {} and {} elements",
-                                              targets_[i].size, sources_[i].size));
+            if (!same_size(i)) return false;
             if (onto_itself(step, i)) continue;
             Value value = kUndefined;
             if (!places_.read(site, sources_[i], access, i, value)) return false;
@@ -236,11 +234,30 @@ bool Execution::reduce(const Site& site, const Step& step) {
                 counts_.reduced[static_cast<std::size_t>(site.rank)] += sources_[i].size;
         }
     }
-    for (std::uint32_t i = 0; i < targets_.size(); ++i) {
-        if (onto_itself(step, i)) continue;
-        if (!places_.write(site, targets_[i], access, i, results_[i])) return false;
+    return write_results(site, step, access);
+}
+
+/// Every target gets the results; the sources are those of the last operand.
+bool Execution::write_results(const Site& site, const Step& step, const Access& access) {
+    const Program& program = programs_[static_cast<std::size_t>(site.rank)];
+    for (std::uint32_t target = 0; target < targets_of(step); ++target) {
+        if (target > 0 &&
+            !places_.resolve(site, blocks_of(program, target_of(step, target)), targets_))
+            return false;
+        for (std::uint32_t i = 0; i < targets_.size(); ++i) {
+            if (!same_size(i)) return false;
+            if (onto_itself(step, i)) continue;
+            if (!places_.write(site, targets_[i], access, i, results_[i])) return false;
+        }
     }
     return true;
+}
+
+/// A unit of the source and the one of the target that it goes to.
+bool Execution::same_size(std::size_t unit) {
+    if (targets_[unit].size == sources_[unit].size) return true;
+    return reason_.no(fmt::format("combines units of {} and {} elements", targets_[unit].size,
+                                  sources_[unit].size));
 }
 
 /// A copy of a unit to where it stands already (output = input, in place) touches nothing.

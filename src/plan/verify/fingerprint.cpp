@@ -252,13 +252,15 @@ class Run {
 
     bool reduce(const Site& site, const Step& step) {
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
-        const std::uint32_t each = step.source.count / operands;
-        if (!read_list(site, {step.source.start, each}, values_)) return false;
+        if (!read_list(site, operand_of(step, 0), values_)) return false;
         for (std::uint32_t operand = 1; operand < operands; ++operand) {
-            if (!read_list(site, {step.source.start + operand * each, each}, others_)) return false;
+            if (!read_list(site, operand_of(step, operand), others_)) return false;
             std::ranges::transform(values_, others_, values_.begin(), product);
         }
-        return write_list(site, step.target, values_);
+        for (std::uint32_t target = 0; target < targets_of(step); ++target) {
+            if (!write_list(site, target_of(step, target), values_)) return false;
+        }
+        return true;
     }
 
     /// The prints of a list of blocks.

@@ -127,6 +127,8 @@ class Form {
         if (step.lag != 0 && step.kind != StepKind::signal && step.kind != StepKind::wait &&
             step.kind != StepKind::publish)
             return "has a lag (only signals and waits do)";
+        if ((step.flags & kWritten) != 0 && step.kind != StepKind::expose)
+            return "is marked for writing (only exposes are)";
         switch (step.kind) {
             case StepKind::put:
                 return put(step);
@@ -199,6 +201,9 @@ class Form {
         if (block.stride != 1 && block.count > 1) return "exposes units that are not consecutive";
         if (block.buffer == Buffer::published || block.buffer == Buffer::mapped)
             return "exposes memory of another rank";
+        const bool vector = block.buffer == Buffer::output || block.buffer == Buffer::scratch;
+        if ((step.flags & kWritten) != 0 && !vector)
+            return "exposes for writing what nobody may write";
         return {};
     }
 
@@ -215,20 +220,27 @@ class Form {
     std::string reduce(const Step& step) const {
         if (step.operands == 0 || step.source.count % step.operands != 0)
             return fmt::format("has {} blocks in {} operands", step.source.count, step.operands);
+        const std::uint32_t targets = targets_of(step);
         const std::uint32_t each = step.source.count / step.operands;
-        if (each == 1 && step.target.count == 1) {
+        if (each == 1 && step.target.count == targets) {
             const auto shape = [](const Block& block) {
                 return std::pair(block.count, block.stride == 1 || block.count <= 1);
             };
-            const auto target = shape(program_.blocks[step.target.start]);
-            for (const Block& operand : blocks_of(program_, step.source)) {
-                if (shape(operand) != target) return "has operands of different shapes";
-            }
+            const auto first = shape(program_.blocks[step.target.start]);
+            const auto differs = [&](const Block& block) { return shape(block) != first; };
+            if (std::ranges::any_of(blocks_of(program_, step.target), differs))
+                return "has targets of different shapes";
+            if (std::ranges::any_of(blocks_of(program_, step.source), differs))
+                return "has operands of different shapes";
             return {};
         }
-        const std::vector<std::uint32_t> target = runs(blocks_of(program_, step.target));
+        const std::vector<std::uint32_t> first = runs(blocks_of(program_, target_of(step, 0)));
+        for (std::uint32_t i = 1; i < targets; ++i) {
+            if (runs(blocks_of(program_, target_of(step, i))) != first)
+                return "has targets of different shapes";
+        }
         for (std::uint32_t i = 0; i < step.operands; ++i) {
-            if (runs(blocks_of(program_, {step.source.start + i * each, each})) != target)
+            if (runs(blocks_of(program_, operand_of(step, i))) != first)
                 return "has operands of different shapes";
         }
         return {};

@@ -69,6 +69,7 @@ struct Raise {
     StepKind kind = StepKind::signal;
     bool shared = false;
     bool in_loop = false;
+    bool written = false;  ///< an expose: the peer may write the block
     bool in_cell = false;  ///< can be read in place: published, or put shared
     std::uint32_t lane = 0;
     std::uint32_t step = 0;  ///< number of the step

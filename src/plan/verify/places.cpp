@@ -177,6 +177,10 @@ bool Places::write(const Site& site, const Place& place, const Access& access,
                    std::uint32_t position, Value value) {
     if (place.cell == kNone)
         return reason_.no("writes into a slot or a published cell (only puts and publishes do)");
+    if (place.exposed != kNone && !order_.raises()[place.exposed].written)
+        return reason_.no(fmt::format("writes {}, which {} exposed for reading only",
+                                      memory_.name(place.cell),
+                                      order_.name(order_.raises()[place.exposed].step)));
     note(site, place, access);
     return memory_.write(place.cell, site.lane, access, position, value);
 }

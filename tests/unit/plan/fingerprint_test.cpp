@@ -69,6 +69,17 @@ TEST(Fingerprint, OrderIsSeenIfAskedFor) {
     }
 }
 
+TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
+    const auto programs = test::programs_of(
+        "rank 0; put to 1 slot 0 from input; wait from 1 slot 0; flush;"
+        "        reduce scratch 0, output = input, slot 0;"
+        "rank 1; put to 0 slot 0 from input; wait from 0 slot 0; flush;"
+        "        reduce scratch 0, scratch 1, output = slot 0, input");
+    const Contract contract = test::allreduce_contract();
+    const auto found = verify_by_fingerprints(input_of(programs, contract));
+    EXPECT_TRUE(found.valid) << found.error;
+}
+
 /// Mistakes after which a rank gets a wrong result or waits forever are found by both judges; what is sound is
 /// sound to both.
 TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {

@@ -51,7 +51,8 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     head.depth = 2;
     head.unit_counts = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     Builder build(std::move(head));
-    build.expose(2, 4, output(3, 6));
+    build.expose(2, 4, output(3, 6), kWritten);
+    build.expose(3, 4, scratch(1, 0, 2));
     build.wait(0, 5, kFromPublished);
     build.copy(scratch(1, 2, 2), Block{.buffer = Buffer::published,
                                        .peer = 0,
@@ -71,6 +72,9 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     build.begin_lane();
     build.put_mapped(2, 8, mapped(2, 4, 0, 2), scratch(0, 0, 2));
     build.flush();
+    const Block places[] = {output(3, 2), mapped(2, 4, 0, 2), scratch(0, 4, 2)};
+    const Block parts_of_two[] = {input(3, 2), slot(1, 3, 2)};
+    build.reduce(places, parts_of_two);
     const Block two[] = {output(0), output(2)};
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));
@@ -80,7 +84,10 @@ TEST(Text, EveryFormOfStepAndBlockComesBackEqual) {
     const BlockList from = intern_blocks(program.blocks, four);
     program.steps.push_back(
         {.kind = StepKind::reduce, .operands = 2, .target = to, .source = from});
-    ++program.lanes.back().count;
+    // Nor has one of several lists of targets.
+    program.steps.push_back(
+        {.kind = StepKind::reduce, .operands = 1, .target = from, .source = to});
+    program.lanes.back().count += 2;
     expect_round_trip({canonical(program)});
 }
 
@@ -204,7 +211,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "line 3, column 3: expected a step (header lines stand before the steps of a "
                 "rank), found 'units'"},
         Mistake{"rank 0\n  local 3",
-                "line 2, column 9: expected 'shared', 'published', 'lag' or the end of the line, "
+                "line 2, column 9: expected 'for writing', 'shared', 'published', 'lag' or the end "
+                "of the line, "
                 "found '3'"},
         Mistake{"rank 0\n  reduce output = {input[0], input[1]}, slot 0",
                 "line 2, column 47: expected as many blocks in each operand as in the first, "

@@ -161,17 +161,74 @@ const Fault kFaults[] = {
      "rank 1 step 1 (copy output[0+1] = mapped 0 of 0[0+1]) reads scratch 0[0] of rank 0 while "
      "rank 0 step 2 may be using it (nothing orders the two)"},
     {"a put into exposed memory that its owner still uses",
-     "rank 0; expose to 1 slot 0 from output; copy output = input; wait from 1 slot 1; "
+     "rank 0; expose to 1 slot 0 from output for writing; copy output = input; wait "
+     "from 1 slot 1; "
      "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0",
      "rank 1 step 1 (put to 0 slot 1 from input[0+1] into mapped 0 of 0[0+1]) overwrites "
      "output[0] of rank 0 while rank 0 step 1 may be using it (nothing orders the two)"},
     {"a put into exposed memory that its owner still uses",
-     "rank 0; expose to 1 slot 0 from output; wait from 1 slot 2; copy scratch 0 = output; wait "
-     "from 1 slot 1; "
+     "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 2; copy scratch 0 = "
+     "output; wait from 1 slot 1; "
      "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0; signal to 0 "
      "slot 2",
      "rank 0 step 2 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0 while the put "
      "of rank 1 step 1 into it is not known to have been awaited"},
+    {"a write into what was exposed for reading",
+     "rank 0; expose to 1 slot 0 from output; wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; put to 0 slot 1 from input into mapped 0 of 0",
+     "rank 1 step 1 (put to 0 slot 1 from input[0+1] into mapped 0 of 0[0+1]) writes output[0] of "
+     "rank 0, which rank 0 step 0 exposed for reading only"},
+    {"a write into what was exposed for reading",
+     "rank 0; expose to 1 slot 0 from scratch 0; wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; copy mapped 0 of 0 = input; signal to 0 slot 1",
+     "rank 1 step 1 (copy mapped 0 of 0[0+1] = input[0+1]) writes scratch 0[0] of rank 0, which "
+     "rank 0 step 0 exposed for reading only"},
+    {"a write into what was exposed for reading",
+     "rank 0; expose to 1 slot 0 from output; wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
+     "rank 1 step 1 (reduce output[0+1], mapped 0 of 0[0+1] = input[0+1], input[0+1]) writes "
+     "output[0] of rank 0, which rank 0 step 0 exposed for reading only"},
+    {"the same, exposed for writing",
+     "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
+     ""},
+    {"an owner that may end before a target is written",
+     "rank 0; expose to 1 slot 0 from output for writing; "
+     "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input",
+     "rank 1 step 1 uses memory of rank 0, whose program may end before that: it awaits no later "
+     "signal (a done signal is missing)"},
+    {"an owner that reads what is still written",
+     "rank 0; expose to 1 slot 0 from output for writing; copy scratch 0 = output; "
+     "wait from 1 slot 1; "
+     "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input; signal to 0 slot 1",
+     "rank 0 step 1 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
+     "has written"},
+    {"one place in two targets", "rank 0; reduce output, output = input, input",
+     "rank 0 step 0 (reduce output[0+1], output[0+1] = input[0+1], input[0+1]) writes output[0] "
+     "of rank 0 twice"},
+    {"a target that is also read elsewhere",
+     "rank 0; units 2; copy output = input; "
+     "reduce scratch 0[0], output[1] = output[0], output[1], output[0]",
+     ""},
+    {"a target that is also read elsewhere",
+     "rank 0; units 2; copy output = input; reduce {output[1], output[0]}, {scratch 0[0], scratch "
+     "0[1]} = {output[0], output[1]}, {input[0], input[1]}",
+     "rank 0 step 1 (reduce {output[1+1], output[0+1]}, {scratch 0[0+1], scratch 0[1+1]} = "
+     "{output[0+1], output[1+1]}, {input[0+1], input[1+1]}) overwrites output[1] of rank 0, which "
+     "it also reads at another place of its operands"},
+    {"targets of different shapes", "rank 0; units 2; reduce output, scratch 0[0] = input, input",
+     "rank 0 step 0 (reduce output[0+2], scratch 0[0+1] = input[0+2], input[0+2]): has targets of "
+     "different shapes"},
+    {"targets of different sizes",
+     "rank 0; units 2; reduce output[0], output[1] = input[0], input[0]",
+     "rank 0 step 0 (reduce output[0+1], output[1+1] = input[0+1], input[0+1]) combines units of 2 "
+     "and 1 elements",
+     3},
+    {"input that others may write", "rank 0; expose to 0 slot 0 from input for writing",
+     "rank 0 step 0 (expose to 0 slot 0 from input[0+1] for writing): exposes for writing what "
+     "nobody may write"},
+    {"another step that is for writing", "rank 0; signal to 0 slot 0 for writing",
+     "rank 0 step 0 (signal to 0 slot 0 for writing): is marked for writing (only exposes are)"},
     {"a published cell read without waiting",
      "rank 0; publish slot 0 from input; rank 1; wait from 0 slot 0 published; "
      "rank 2; copy output = published 0 of 0",

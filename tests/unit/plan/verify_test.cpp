@@ -139,19 +139,42 @@ TEST(Verify, PutsIntoExposedOutput) {
     // The origin moves along with the segment, so segment 1 would go to the start of the output.
     const auto moving = test::programs_of(
         "root 1; units 2; segments 2;"
-        "rank 0; expose to 1 slot 0 from output; loop; wait from 1 slot 1; end;"
+        "rank 0; expose to 1 slot 0 from output for writing; loop; wait from 1 slot 1; end;"
         "rank 1; copy output = input; wait from 0 slot 0;"
         "        loop; put to 0 slot 1 from input[0+1 advance 1]"
         "                  into mapped 0 of 0[0+1 advance 1 origin 0]; end");
     EXPECT_FALSE(judge(moving, test::broadcast_contract(), 5).valid);
     const auto good = test::programs_of(
         "root 1; units 2;"
-        "rank 0; expose to 1 slot 0 from output; wait from 1 slot 1; wait from 1 slot 2;"
+        "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 1; wait from 1 slot "
+        "2;"
         "rank 1; copy output = input; wait from 0 slot 0;"
         "        put to 0 slot 1 from input[0] into mapped 0 of 0[0];"
         "        put to 0 slot 2 from input[1] into mapped 0 of 0[1 origin 0]");
     expect(judge(good, test::broadcast_contract(), 5),
            {.messages = 2, .bytes_total = 40, .slots_max = 0});
+}
+
+/// Each rank reduces its part of both inputs straight into both outputs.
+TEST(Verify, AReductionWritesAllItsTargets) {
+    const auto programs = test::programs_of(
+        "units 2;"
+        "rank 0; expose to 1 slot 0 from input; expose to 1 slot 2 from output for writing;"
+        "        wait from 1 slot 1; wait from 1 slot 3;"
+        "        reduce output[0], mapped 3 of 1[0] = input[0], mapped 1 of 1[0];"
+        "        signal to 1 slot 4; wait from 1 slot 4;"
+        "rank 1; expose to 0 slot 1 from input; expose to 0 slot 3 from output for writing;"
+        "        wait from 0 slot 0; wait from 0 slot 2;"
+        "        reduce mapped 2 of 0[1 origin 0], output[1] = mapped 0 of 0[1 origin 0], input[1];"
+        "        signal to 0 slot 4; wait from 0 slot 4");
+    for (const std::uint64_t elements : {1U, 4U, 5U})
+        expect(judge(programs, test::allreduce_contract(), elements), {.rounds = 2,
+                                                                       .messages = 0,
+                                                                       .signals = 6,
+                                                                       .slots_max = 0,
+                                                                       .ordered = true,
+                                                                       .bit_identical = true,
+                                                                       .synchronizing = true});
 }
 
 TEST(Verify, ListsOfBlocksArePackedInTheirOrder) {
