@@ -11,22 +11,23 @@
 //          accelerator).
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "lab/measure/statistics.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
 #include "weft/weft.hpp"
 
 namespace {
 
 using weft::base::monotonic_ns;
+using weft::lab::Json;
 
 constexpr std::array<std::size_t, 3> kCounts{1, 8192, 131072};  // doubles
 
@@ -108,7 +109,7 @@ void print_line(const Figures& found) {
                found.sleeping_us, 100 * found.hidden(found.sleeping_us));
 }
 
-nlohmann::ordered_json to_json(const Figures& found) {
+Json to_json(const Figures& found) {
     return {{"bytes", found.bytes},
             {"blocking_us", found.alone_us},
             {"computing_us", found.computing_us},
@@ -127,16 +128,15 @@ int run(int rounds, bool json) {
         fmt::print("WEFT_PROGRESS={}, {} ranks, {} nodes\n{:>9} {:>12} {:>12} {:>8} {:>12} {:>8}\n",
                    mode, world.size(), runtime.nodes(), "bytes", "blocking us", "computing us",
                    "hidden", "sleeping us", "hidden");
-    nlohmann::ordered_json object{
-        {"progress", mode},         {"ranks", world.size()},
-        {"nodes", runtime.nodes()}, {"provider", runtime.provider()},
-        {"rounds", rounds},         {"rows", nlohmann::ordered_json::array()}};
+    Json object{{"progress", mode},         {"ranks", world.size()},
+                {"nodes", runtime.nodes()}, {"provider", runtime.provider()},
+                {"rounds", rounds},         {"rows", Json::array()}};
     for (const std::size_t count : kCounts) {
         const Figures found = measure(world, count, rounds);
         if (prints) print_line(found);
         object["rows"].push_back(to_json(found));
     }
-    if (world.rank() == 0 && json) fmt::print("{}\n", object.dump());
+    if (world.rank() == 0 && json) weft::lab::print_json(object);
     runtime.finalize();
     return 0;
 }
@@ -146,15 +146,11 @@ int run(int rounds, bool json) {
 int main(int argc, char** argv) {
     int rounds = 100;
     bool json = false;
-    CLI::App app{"What a progress thread costs and gains."};
-    app.add_option("--rounds", rounds, "how often each call is timed")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    app.add_flag("--json", json, "one JSON object on stdout");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
+    weft::lab::CommandLine line{"overlap", "What a progress thread costs and gains."};
+    line.option("--rounds", rounds, "how often each call is timed")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.flag("--json", json, "one JSON object on stdout");
+    if (const auto status = line.read(argc, argv)) return *status;
     return run(rounds, json);
 }

@@ -4,27 +4,25 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
 
 int main(int argument_count, char** arguments) {
     weft::lab::PingPongOptions options;
     std::pair<int, int> processors{-1, -1};
     bool json = false;
-    CLI::App app{"Half a round trip of one cache line between two pinned processes."};
-    app.add_option("--seconds", options.seconds, "How long to measure")
-        ->check(CLI::Range(0.001, 60.0))
-        ->capture_default_str();
-    app.add_option("--processors", processors, "Two processors (default: the first two usable)")
-        ->delimiter(',');
-    app.add_flag("--json", json, "One JSON object on stdout");
-    try {
-        app.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
+    weft::lab::CommandLine line{
+        "ping_pong", "Half a round trip of one cache line between two pinned processes."};
+    line.option("--seconds", options.seconds, "How long to measure")
+        .within(0.001, 60.0)
+        .shows_default();
+    line.option("--processors", processors, "Two processors (default: the first two usable)")
+        .comma_separated();
+    line.flag("--json", json, "One JSON object on stdout");
+    if (const auto status = line.read(argument_count, arguments)) return *status;
     options.first_processor = processors.first;
     options.second_processor = processors.second;
 
@@ -34,11 +32,11 @@ int main(int argument_count, char** arguments) {
         return 3;
     }
     if (json) {
-        const nlohmann::ordered_json object{
+        const weft::lab::Json object{
             {"half_round_trip_ns", measured->median_ns},
             {"half_round_trip_min_ns", measured->min_ns},
             {"processors", {measured->first_processor, measured->second_processor}}};
-        fmt::print("{}\n", object.dump());
+        weft::lab::print_json(object);
     } else {
         fmt::print("half round trip between processors {} and {}: {:.1f} ns (least {:.1f} ns)\n",
                    measured->first_processor, measured->second_processor, measured->median_ns,

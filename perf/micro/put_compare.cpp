@@ -12,16 +12,17 @@
 // Next     src/front/cli/bench_puts.hpp for the same figures without a bare side.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "lab/measure/statistics.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
 #include "perf/micro/bare_endpoint.hpp"
 #include "weft/weft.hpp"
 
@@ -29,6 +30,8 @@ namespace {
 
 using weft::Compare;
 using weft::Rank;
+using weft::lab::Json;
+using weft::lab::median;
 using weft::micro::BareAddress;
 using weft::micro::BareEndpoint;
 using weft::micro::give_up;
@@ -223,11 +226,6 @@ class Bare final : public Way, private BareEndpoint {
     std::size_t arrived_ = 0;
 };
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
 /// Microseconds of one put: half of there and back.
 double time_pings(weft::Team world, Way& way, std::size_t bytes) {
     const int turns = bytes > 4096 ? kTurns / 10 : kTurns;
@@ -279,7 +277,7 @@ void print_line(const Figures& found) {
     std::fflush(stdout);
 }
 
-nlohmann::ordered_json to_json(const Figures& found) {
+Json to_json(const Figures& found) {
     return {{"bytes", found.bytes},
             {"put_us", found.put_us},
             {"bare_put_us", found.bare_put_us},
@@ -310,17 +308,17 @@ int run(int rounds, bool json) {
         fmt::print("{:>8} {:>9} {:>9} {:>6} {:>11} {:>11} {:>9} {:>9} {:>6}\n", "bytes", "put_us",
                    "bare_us", "ratio", "puts/s", "bare/s", "GB/s", "bare GB/s", "ratio");
     }
-    nlohmann::ordered_json object{{"against", against},
-                                  {"nodes", runtime.nodes()},
-                                  {"rounds", rounds},
-                                  {"rows", nlohmann::ordered_json::array()}};
+    Json object{{"against", against},
+                {"nodes", runtime.nodes()},
+                {"rounds", rounds},
+                {"rows", Json::array()}};
     for (const std::size_t bytes : kSizes) {
         const Figures found = compare(world, ours, *bare, bytes, rounds);
         if (prints) print_line(found);
         object["rows"].push_back(to_json(found));
     }
     world.barrier();
-    if (world.rank() == 0 && json) fmt::print("{}\n", object.dump());
+    if (world.rank() == 0 && json) weft::lab::print_json(object);
     runtime.finalize();
     return 0;
 }
@@ -330,15 +328,12 @@ int run(int rounds, bool json) {
 int main(int argc, char** argv) {
     int rounds = 15;
     bool json = false;
-    CLI::App app{"One-sided calls against the thinnest way to do the same."};
-    app.add_option("--rounds", rounds, "how often each figure is taken, both ways in turn")
-        ->check(CLI::Range(1, 100'000))
-        ->capture_default_str();
-    app.add_flag("--json", json, "one JSON object on stdout");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
+    weft::lab::CommandLine line{"put_compare",
+                                "One-sided calls against the thinnest way to do the same."};
+    line.option("--rounds", rounds, "how often each figure is taken, both ways in turn")
+        .within(1, 100'000)
+        .shows_default();
+    line.flag("--json", json, "one JSON object on stdout");
+    if (const auto status = line.read(argc, argv)) return *status;
     return run(rounds, json);
 }

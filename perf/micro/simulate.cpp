@@ -9,12 +9,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +21,8 @@
 #include "collectives/notation/optimum.hpp"
 #include "collectives/registry.hpp"
 #include "lab/measure/statistics.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
 #include "lab/simulate/events.hpp"
 #include "lab/simulate/noise_distributions.hpp"
 #include "lab/simulate/stream.hpp"
@@ -31,6 +31,7 @@
 namespace {
 
 using weft::Rank;
+using weft::lab::Json;
 namespace plan = weft::plan;
 namespace collectives = weft::collectives;
 
@@ -173,18 +174,12 @@ int main(int argument_count, char** arguments) {
     int repeats = 5;
     bool json = false;
     std::string wanted;
-    CLI::App app{"Times of the simulator's engines."};
-    app.add_option("--repeats", repeats, "How often each case runs")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    app.add_option("--case", wanted, "Only cases whose name contains this");
-    app.add_flag("--json", json, "One JSON object on stdout");
-    try {
-        app.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    weft::lab::CommandLine line{"simulate", "Times of the simulator's engines."};
+    line.option("--repeats", repeats, "How often each case runs").within(1, 1000).shows_default();
+    line.option("--case", wanted, "Only cases whose name contains this");
+    line.flag("--json", json, "One JSON object on stdout");
+    if (const auto status = line.read(argument_count, arguments)) return *status;
+    Json rows = Json::array();
     const std::string machine =
         fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency());
     if (!json) {
@@ -215,7 +210,6 @@ int main(int argument_count, char** arguments) {
                    result.waits, static_cast<double>(result.count) / least * 1e-6);
         std::fflush(stdout);
     }
-    if (json)
-        fmt::print("{}\n", nlohmann::ordered_json{{"machine", machine}, {"rows", rows}}.dump());
+    if (json) weft::lab::print_json(Json{{"machine", machine}, {"rows", rows}});
     return 0;
 }

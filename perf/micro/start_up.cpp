@@ -17,12 +17,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "lab/program/json.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace {
@@ -126,16 +126,15 @@ int main() {
     const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segment}, Op::sum);
     const auto times = over_ranks(world, phases.seconds(), Op::max);
     const bool speaks = runtime.job().bootstrap->rank() == 0;
-    nlohmann::ordered_json result{
-        {"ranks", static_cast<int>(ranks)},
-        {"nodes", runtime.job().nodes},
-        {"provider", runtime.job().provider},
-        {"pss_bytes", static_cast<std::int64_t>(sums[0] / ranks)},
-        {"rss_bytes", static_cast<std::int64_t>(sums[1] / ranks)},
-        {"segment_touched_bytes", static_cast<std::int64_t>(sums[2] / ranks)},
-        {"segment_mapped_bytes", runtime.layout().bytes}};
+    lab::Json result{{"ranks", static_cast<int>(ranks)},
+                     {"nodes", runtime.job().nodes},
+                     {"provider", runtime.job().provider},
+                     {"pss_bytes", static_cast<std::int64_t>(sums[0] / ranks)},
+                     {"rss_bytes", static_cast<std::int64_t>(sums[1] / ranks)},
+                     {"segment_touched_bytes", static_cast<std::int64_t>(sums[2] / ranks)},
+                     {"segment_mapped_bytes", runtime.layout().bytes}};
     for (std::size_t i = 0; i < times.size(); ++i) result["phases_s"][phases.names()[i]] = times[i];
     require(runtime.finalize());
-    if (speaks) fmt::print("{}\n", result.dump());
+    if (speaks) lab::print_json(result);
     return 0;
 }

@@ -11,22 +11,23 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.hpp"
 #include "lab/measure/measuring.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
 #include "perf/peer/mpi_calls.hpp"
 
 namespace {
 
 using weft::Collective;
+using weft::lab::Json;
 using weft::lab::Measurement;
 using weft::lab::MeasuringLoop;
 using weft::lab::MeasuringOptions;
@@ -49,29 +50,29 @@ const weft::collectives::CollectiveTraits& traits_of(const Options& options) {
     return *weft::collectives::find_collective(options.collective);  // the parser has checked it
 }
 
-void declare(CLI::App& app, Options& options) {
-    app.add_option("--collective", options.collective, "What to call")
-        ->required()
-        ->check(CLI::IsMember(weft::peer::collective_names()));
-    app.add_option("--type", options.type, "Element type, by weft's name")->capture_default_str();
-    app.add_option("--op", options.op, "Reduction")->capture_default_str();
-    app.add_option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M")->capture_default_str();
-    app.add_option("--iterations", options.measuring.iterations,
-                   "Timed calls in all (0: as many as fit into --seconds)")
-        ->capture_default_str();
-    app.add_option("--seconds", options.measuring.seconds, "Time for one size, all batches")
-        ->check(CLI::Range(1e-3, 3600.0))
-        ->capture_default_str();
-    app.add_option("--batches", options.measuring.batches, "Samples")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    app.add_option("--warmup", options.measuring.warmup, "Calls before anything is timed")
-        ->capture_default_str();
-    app.add_option("--loop", options.loop, "How calls follow each other")
-        ->check(CLI::IsMember({"back-to-back", "separated"}))
-        ->capture_default_str();
-    app.add_option("--root", options.call.root, "Root, where there is one")->capture_default_str();
-    app.add_flag("--json", options.json, "One JSON object on stdout");
+void declare(weft::lab::CommandLine& line, Options& options) {
+    line.option("--collective", options.collective, "What to call")
+        .required()
+        .one_of(weft::peer::collective_names());
+    line.option("--type", options.type, "Element type, by weft's name").shows_default();
+    line.option("--op", options.op, "Reduction").shows_default();
+    line.option("--bytes", options.bytes_text, "Sizes, such as 8,64K,1M").shows_default();
+    line.option("--iterations", options.measuring.iterations,
+                "Timed calls in all (0: as many as fit into --seconds)")
+        .shows_default();
+    line.option("--seconds", options.measuring.seconds, "Time for one size, all batches")
+        .within(1e-3, 3600.0)
+        .shows_default();
+    line.option("--batches", options.measuring.batches, "Samples")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--warmup", options.measuring.warmup, "Calls before anything is timed")
+        .shows_default();
+    line.option("--loop", options.loop, "How calls follow each other")
+        .one_of({"back-to-back", "separated"})
+        .shows_default();
+    line.option("--root", options.call.root, "Root, where there is one").shows_default();
+    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 /// What is wrong with the type and the operation; empty if nothing.
@@ -125,7 +126,7 @@ std::string library_version() {
     return first;
 }
 
-nlohmann::ordered_json describe(const Measurement& measurement, std::uint64_t bytes) {
+Json describe(const Measurement& measurement, std::uint64_t bytes) {
     return {{"algorithm", "library"},
             {"bytes", bytes},
             {"iterations", measurement.iterations},
@@ -145,13 +146,13 @@ void print_line(const Measurement& measurement, std::uint64_t bytes) {
 
 /// Measures every size; rank 0 prints. True if all results were right.
 bool run(const Options& options, const Job& job) {
-    nlohmann::ordered_json object{{"collective", options.collective},
-                                  {"ranks", job.size()},
-                                  {"library", library_version()},
-                                  {"type", options.type},
-                                  {"op", traits_of(options).reduces() ? options.op : "none"},
-                                  {"loop", options.loop},
-                                  {"results", nlohmann::ordered_json::array()}};
+    Json object{{"collective", options.collective},
+                {"ranks", job.size()},
+                {"library", library_version()},
+                {"type", options.type},
+                {"op", traits_of(options).reduces() ? options.op : "none"},
+                {"loop", options.loop},
+                {"results", Json::array()}};
     const bool speaks = job.rank() == 0;
     if (speaks && !options.json)
         fmt::print("{} on {} ranks, {}\n{:>10} {:>12} {:>10} {:>10} {:>10} {:>10}\n",
@@ -164,21 +165,16 @@ bool run(const Options& options, const Job& job) {
         if (speaks && options.json) object["results"].push_back(describe(measurement, bytes));
         if (speaks && !options.json) print_line(measurement, bytes);
     }
-    if (speaks && options.json) fmt::print("{}\n", object.dump());
+    if (speaks && options.json) weft::lab::print_json(object);
     return right;
 }
 
 /// The exit status if the program should not measure.
 std::optional<int> read_options(int argument_count, char** arguments, Options& options,
                                 const Job& job) {
-    CLI::App app{"Times collective calls of an MPI library."};
-    declare(app, options);
-    try {
-        app.parse(argument_count, arguments);
-    } catch (const CLI::ParseError& error) {
-        if (job.rank() == 0) return app.exit(error) == 0 ? 0 : 2;
-        return error.get_exit_code() == 0 ? 0 : 2;
-    }
+    weft::lab::CommandLine line("mpi_bench", "Times collective calls of an MPI library.");
+    declare(line, options);
+    if (const auto status = line.read(argument_count, arguments, job.rank() == 0)) return status;
     const std::string complaint = complete(options, job.size());
     if (complaint.empty()) return std::nullopt;
     if (job.rank() == 0) fmt::print(stderr, "{}\n", complaint);

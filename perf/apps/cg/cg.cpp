@@ -22,6 +22,7 @@ namespace {
 
 using apps::Blocks;
 using apps::Check;
+using apps::CommandLine;
 using apps::Solution;
 using apps::SparseRows;
 
@@ -34,26 +35,25 @@ struct Options {
     bool json = false;
 };
 
-void declare(CLI::App& line, Options& options) {
-    line.add_option("matrix", options.file, "Matrix Market file of a symmetric positive matrix")
-        ->required();
-    line.add_option("--blocks", options.blocks,
-                    "Rows of each rank, as in 100,0,200; default: evenly")
-        ->delimiter(',')
-        ->check(CLI::Range(0, 2'147'483'647));
-    line.add_option("--tolerance", options.solver.tolerance,
-                    "Residual to reach, relative to the right side")
-        ->check(CLI::Range(1e-15, 1.0))
-        ->capture_default_str();
-    line.add_option("--iterations", options.solver.iterations_max, "At most so many")
-        ->check(CLI::Range(1, 1'000'000'000))
-        ->capture_default_str();
-    line.add_flag("--check", options.check, "Compare with a run in one process");
-    line.add_option("--check-tolerance", options.check_tolerance,
-                    "How far the solutions may differ, relative to the largest element")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
-    line.add_flag("--json", options.json, "One JSON object on stdout");
+void declare(CommandLine& line, Options& options) {
+    line.option("matrix", options.file, "Matrix Market file of a symmetric positive matrix")
+        .required();
+    line.option("--blocks", options.blocks, "Rows of each rank, as in 100,0,200; default: evenly")
+        .comma_separated()
+        .within(0, 2'147'483'647);
+    line.option("--tolerance", options.solver.tolerance,
+                "Residual to reach, relative to the right side")
+        .within(1e-15, 1.0)
+        .shows_default();
+    line.option("--iterations", options.solver.iterations_max, "At most so many")
+        .within(1, 1'000'000'000)
+        .shows_default();
+    line.flag("--check", options.check, "Compare with a run in one process");
+    line.option("--check-tolerance", options.check_tolerance,
+                "How far the solutions may differ, relative to the largest element")
+        .within(0.0, 1.0)
+        .shows_default();
+    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 Blocks make_blocks(const Options& options, std::int64_t rows, int ranks) {
@@ -177,7 +177,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App line("Solves A x = b by conjugate gradients, A from a Matrix Market file.", "cg");
+    CommandLine line("cg", "Solves A x = b by conjugate gradients, A from a Matrix Market file.");
     declare(line, options);
     return apps::run(line, argc, argv,
                      [&](weft::Runtime& runtime) { return work(runtime, options); });

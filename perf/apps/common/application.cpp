@@ -17,33 +17,27 @@ constexpr int kWrong = 1;
 constexpr int kUnusable = 2;
 constexpr int kEnvironmentFailed = 3;
 
-int parse_and_work(CLI::App& line, int argc, char** argv, weft::Runtime& runtime,
+int parse_and_work(CommandLine& line, int argc, char** argv, weft::Runtime& runtime,
                    const std::function<Check(weft::Runtime&)>& work) {
     const bool speaks = runtime.world().rank() == 0;
     try {
-        line.parse(argc, argv);
+        if (const auto status = line.read(argc, argv, speaks)) return *status;
         return work(runtime) == Check::wrong ? kWrong : kRight;
-    } catch (const CLI::Success& answer) {  // --help
-        if (speaks) line.exit(answer);
-        return kRight;
-    } catch (const CLI::ParseError& refusal) {
-        if (speaks)
-            fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", line.get_name(), refusal.what());
     } catch (const Unusable& problem) {
-        if (speaks) fmt::print(stderr, "{}: {}\n", line.get_name(), problem.what());
+        if (speaks) fmt::print(stderr, "{}: {}\n", line.name(), problem.what());
     }
     return kUnusable;
 }
 
 std::string to_text(const Report& value) {
-    if (value.is_string()) return value.get<std::string>();
     if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-    return value.dump();
+    return weft::lab::json_text(value);
 }
 
 }  // namespace
 
-int run(CLI::App& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work) {
+int run(CommandLine& line, int argc, char** argv,
+        const std::function<Check(weft::Runtime&)>& work) {
     try {
         weft::Runtime runtime;
         const int status = parse_and_work(line, argc, argv, runtime, work);
@@ -51,10 +45,10 @@ int run(CLI::App& line, int argc, char** argv, const std::function<Check(weft::R
         return status;
     } catch (const weft::Error& error) {
         // Perhaps of this rank alone. Leaving without finalize() makes the launcher end the others.
-        fmt::print(stderr, "{}: {}\n", line.get_name(), error.what());
+        fmt::print(stderr, "{}: {}\n", line.name(), error.what());
         return error.status() == weft::Status::argument ? kUnusable : kEnvironmentFailed;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "{}: {}\n", line.get_name(), error.what());
+        fmt::print(stderr, "{}: {}\n", line.name(), error.what());
         return kEnvironmentFailed;
     }
 }
@@ -99,7 +93,7 @@ std::string name_of(Check check) {
 void print_report(weft::Team team, const Report& report, bool json) {
     if (team.rank() != 0) return;
     if (json) {
-        fmt::print("{}\n", report.dump());
+        weft::lab::print_json(report);
     } else {
         for (const auto& [name, value] : report.items())
             fmt::print("{:<24} {}\n", name, to_text(value));

@@ -12,15 +12,18 @@
 //          input, 3 the environment failed. Results go to stdout, everything else to stderr.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <weft/weft.hpp>
 
+#include "lab/program/command_line.hpp"
+#include "lab/program/json.hpp"
+
 namespace apps {
+
+using weft::lab::CommandLine;
 
 /// Arguments or input that cannot be used: thrown by all ranks.
 class Unusable : public std::runtime_error {
@@ -33,7 +36,7 @@ enum class Check { none, right, wrong };
 
 /// Joins the job, reads the arguments, works, leaves; returns the exit status of the program. work
 /// runs on every rank.
-int run(CLI::App& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work);
+int run(CommandLine& line, int argc, char** argv, const std::function<Check(weft::Runtime&)>& work);
 
 /// Collective. If any rank has a problem (a text that is not empty), all throw Unusable with the
 /// text of the first one that has.
@@ -53,7 +56,7 @@ class Stopwatch {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-using Report = nlohmann::ordered_json;
+using Report = weft::lab::Json;
 
 /// The lines that every report begins with.
 [[nodiscard]] Report start_report(const std::string& application, weft::Runtime& runtime);

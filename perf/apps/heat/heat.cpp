@@ -24,6 +24,7 @@ namespace {
 using apps::Area;
 using apps::Blocks;
 using apps::Check;
+using apps::CommandLine;
 using apps::Field;
 
 struct Options {
@@ -35,22 +36,19 @@ struct Options {
     bool json = false;
 };
 
-void declare(CLI::App& line, Options& options) {
-    const CLI::Range cells(1, 1'000'000);
-    line.add_option("--rows", options.rows, "Cells from north to south")
-        ->check(cells)
-        ->capture_default_str();
-    line.add_option("--columns", options.columns, "Cells from west to east")
-        ->check(cells)
-        ->capture_default_str();
-    line.add_option("--steps", options.steps, "Steps in time")
-        ->check(CLI::Range(0, 1'000'000'000))
-        ->capture_default_str();
-    line.add_option("--grid", options.grid,
-                    "Ranks from north to south and from west to east, as in 3x2; default: the "
-                    "shortest edges");
-    line.add_flag("--check", options.check, "Compare with a run in one process");
-    line.add_flag("--json", options.json, "One JSON object on stdout");
+void declare(CommandLine& line, Options& options) {
+    line.option("--rows", options.rows, "Cells from north to south")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--columns", options.columns, "Cells from west to east")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--steps", options.steps, "Steps in time").within(0, 1'000'000'000).shows_default();
+    line.option("--grid", options.grid,
+                "Ranks from north to south and from west to east, as in 3x2; default: the "
+                "shortest edges");
+    line.flag("--check", options.check, "Compare with a run in one process");
+    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 /// How the plate is cut: rank = row of the grid x columns of the grid + column of the grid.
@@ -230,7 +228,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App line("Spreads heat over a plate that is cut into a piece for each rank.", "heat");
+    CommandLine line("heat", "Spreads heat over a plate that is cut into a piece for each rank.");
     declare(line, options);
     return apps::run(line, argc, argv,
                      [&](weft::Runtime& runtime) { return work(runtime, options); });

@@ -27,6 +27,7 @@ namespace {
 
 using apps::Blocks;
 using apps::Check;
+using apps::CommandLine;
 using apps::Digest;
 using apps::Records;
 
@@ -41,28 +42,27 @@ struct Options {
     bool json = false;
 };
 
-void declare(CLI::App& line, Options& options) {
-    const CLI::Range sizes(1, 1'000'000);
-    line.add_option("input", options.input, "File of records")->required();
-    line.add_option("output", options.output, "File to write them to, sorted")->required();
-    line.add_option("--record-bytes", options.shape.bytes, "Size of a record")
-        ->check(sizes)
-        ->capture_default_str();
-    line.add_option("--key-bytes", options.shape.key_bytes,
-                    "Size of the key that a record begins with, compared byte by byte")
-        ->check(sizes)
-        ->capture_default_str();
-    line.add_option("--samples", options.samples, "Records of each rank to find the shares by")
-        ->check(sizes)
-        ->capture_default_str();
-    line.add_option("--make", options.make,
-                    "Make the input first, of so many records; there must be no such file")
-        ->check(CLI::Range(0, 1'000'000'000));
-    line.add_option("--distinct", options.made.distinct,
-                    "Different keys of an input that is made; default: all differ");
-    line.add_option("--seed", options.made.seed, "Of an input that is made")->capture_default_str();
-    line.add_flag("--check", options.check, "Read the output and compare it with the input");
-    line.add_flag("--json", options.json, "One JSON object on stdout");
+void declare(CommandLine& line, Options& options) {
+    line.option("input", options.input, "File of records").required();
+    line.option("output", options.output, "File to write them to, sorted").required();
+    line.option("--record-bytes", options.shape.bytes, "Size of a record")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--key-bytes", options.shape.key_bytes,
+                "Size of the key that a record begins with, compared byte by byte")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--samples", options.samples, "Records of each rank to find the shares by")
+        .within(1, 1'000'000)
+        .shows_default();
+    line.option("--make", options.make,
+                "Make the input first, of so many records; there must be no such file")
+        .within(0, 1'000'000'000);
+    line.option("--distinct", options.made.distinct,
+                "Different keys of an input that is made; default: all differ");
+    line.option("--seed", options.made.seed, "Of an input that is made").shows_default();
+    line.flag("--check", options.check, "Read the output and compare it with the input");
+    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 std::size_t index_of(weft::Rank rank) {
@@ -235,7 +235,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App line("Sorts a file of records by their keys.", "samplesort");
+    CommandLine line("samplesort", "Sorts a file of records by their keys.");
     declare(line, options);
     return apps::run(line, argc, argv,
                      [&](weft::Runtime& runtime) { return work(runtime, options); });

@@ -19,6 +19,7 @@
 namespace {
 
 using apps::Check;
+using apps::CommandLine;
 using apps::DistributedTable;
 
 struct Options {
@@ -30,21 +31,20 @@ struct Options {
     bool json = false;
 };
 
-void declare(CLI::App& line, Options& options) {
-    const CLI::Range counts(1, 1'000'000'000);
-    line.add_option("--draws", options.draws, "Keys to count, of all ranks together")
-        ->check(counts)
-        ->capture_default_str();
-    line.add_option("--distinct", options.distinct, "Different keys to draw from")
-        ->check(counts)
-        ->capture_default_str();
-    line.add_option("--slots", options.slots,
-                    "Slots of all ranks together, rounded up to a multiple of the ranks; default: "
-                    "twice the different keys")
-        ->check(counts);
-    line.add_option("--seed", options.seed, "Of the generator")->capture_default_str();
-    line.add_flag("--check", options.check, "Compare with a count in one process");
-    line.add_flag("--json", options.json, "One JSON object on stdout");
+void declare(CommandLine& line, Options& options) {
+    line.option("--draws", options.draws, "Keys to count, of all ranks together")
+        .within(1, 1'000'000'000)
+        .shows_default();
+    line.option("--distinct", options.distinct, "Different keys to draw from")
+        .within(1, 1'000'000'000)
+        .shows_default();
+    line.option("--slots", options.slots,
+                "Slots of all ranks together, rounded up to a multiple of the ranks; default: "
+                "twice the different keys")
+        .within(1, 1'000'000'000);
+    line.option("--seed", options.seed, "Of the generator").shows_default();
+    line.flag("--check", options.check, "Compare with a count in one process");
+    line.flag("--json", options.json, "One JSON object on stdout");
 }
 
 /// Key number `index` of a seed, odd and so never kNoKey.
@@ -145,7 +145,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App line("Counts keys in a hash table that is spread over the ranks.", "table");
+    CommandLine line("table", "Counts keys in a hash table that is spread over the ranks.");
     declare(line, options);
     return apps::run(line, argc, argv,
                      [&](weft::Runtime& runtime) { return work(runtime, options); });

@@ -17,11 +17,11 @@ int status_of(const base::Result<int>& status) {
 
 void print_answer(const Json& object, bool json) {
     if (json) {
-        fmt::print("{}\n", object.dump());
+        print_json(object);
         return;
     }
     for (const auto& [name, value] : object.items())
-        fmt::print("{:18} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+        fmt::print("{:18} {}\n", name, json_text(value));
 }
 
 base::Result<std::string> read_file(const std::string& path) {

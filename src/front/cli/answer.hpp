@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -12,8 +11,6 @@
 #include "front/cli/exit_status.hpp"
 
 namespace weft::front {
-
-using Json = nlohmann::ordered_json;
 
 /// The exit status that `status` says; a failure is reported on stderr.
 [[nodiscard]] int status_of(const base::Result<int>& status);

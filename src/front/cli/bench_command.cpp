@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -322,23 +321,23 @@ base::Result<Measured> measure_one(Team world, const BenchOptions& options, std:
     return measure_call(world, options, bytes);
 }
 
-void print_json(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
-                const std::vector<BenchRow>& rows) {
-    nlohmann::ordered_json object{{"collective", options.collective},
-                                  {"ranks", runtime.world().size()},
-                                  {"nodes", runtime.nodes()},
-                                  {"provider", runtime.provider()},
-                                  {"notify", runtime.notify()},
-                                  {"type", options.type},
-                                  {"op", has_operation(options) ? options.op : "none"},
-                                  {"loop", options.loop},
-                                  {"buffers", options.buffers},
-                                  {"counts", options.counts},
-                                  {"delay_ns", options.delay_ns},
-                                  {"calibrator_ns", calibrator_ns},
-                                  {"results", nlohmann::ordered_json::array()}};
+void print_object(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
+                  const std::vector<BenchRow>& rows) {
+    Json object{{"collective", options.collective},
+                {"ranks", runtime.world().size()},
+                {"nodes", runtime.nodes()},
+                {"provider", runtime.provider()},
+                {"notify", runtime.notify()},
+                {"type", options.type},
+                {"op", has_operation(options) ? options.op : "none"},
+                {"loop", options.loop},
+                {"buffers", options.buffers},
+                {"counts", options.counts},
+                {"delay_ns", options.delay_ns},
+                {"calibrator_ns", calibrator_ns},
+                {"results", Json::array()}};
     for (const BenchRow& row : rows) object["results"].push_back(to_json(row));
-    fmt::print("{}\n", object.dump());
+    print_json(object);
 }
 
 /// The calibrator is measured before the job is joined: the other ranks then sleep in start-up.
@@ -413,7 +412,7 @@ int bench(const BenchOptions& options) {
     if (prints) printer.print_head();
     const auto rows = measure_rows(world, options, prints ? &printer : nullptr);
     if (!rows) return leave(runtime, rows.failure());
-    if (speaks && options.json) print_json(options, runtime, calibrator_ns, *rows);
+    if (speaks && options.json) print_object(options, runtime, calibrator_ns, *rows);
     runtime.finalize();
     const bool right =
         std::ranges::all_of(*rows, [](const BenchRow& row) { return row.measurement.checked; });

@@ -14,8 +14,6 @@ namespace weft::front {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double rate_per_s(const BenchRow& row) {
     return 1e6 / row.measurement.call_us.median;
 }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "front/cli/command.hpp"
 #include "lab/measure/measuring.hpp"
 #include "weft/types.hpp"
 
@@ -35,7 +35,7 @@ struct BenchHead {
     double calibrator_ns = 0;
 };
 
-[[nodiscard]] nlohmann::ordered_json to_json(const BenchRow& row);
+[[nodiscard]] Json to_json(const BenchRow& row);
 
 /// Prints as rows come. Two forms: a table of its own, and the two columns of the OSU
 /// micro-benchmarks, size and latency, bandwidth or rate, for scripts that read those.

@@ -228,7 +228,7 @@ class Question {
         for (const std::size_t i : lab::pareto_front(costs))
             front.push_back(to_json(candidates[i], *question_, parameters_.name));
         if (arguments_.json) {
-            fmt::print("{}\n", Json{{"front", std::move(front)}}.dump());
+            print_json(Json{{"front", std::move(front)}});
             return;
         }
         fmt::print("{:>12} {:>14} {:>16}  {}\n", "time_us", "energy_uj", "descriptor_bytes",

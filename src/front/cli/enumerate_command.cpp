@@ -102,7 +102,7 @@ base::Result<int> print_counts(const EnumerateArguments& arguments) {
     Json object{{"ranks", arguments.ranks}, {"kind", arguments.kind}, {"count", sum}};
     if (arguments.unordered) object["unordered"] = true;
     if (arguments.up_to) object["count_max"] = most;
-    fmt::print("{}\n", arguments.json ? object.dump() : fmt::to_string(sum));
+    fmt::print("{}\n", arguments.json ? json_text(object) : fmt::to_string(sum));
     return 0;
 }
 
@@ -120,7 +120,7 @@ base::Result<int> print_improved(const EnumerateArguments& arguments,
     }
     const Json object{
         {"ranks", arguments.ranks}, {"sizes", arguments.ranks - 1}, {"improved", improved}};
-    fmt::print("{}\n", arguments.json ? object.dump()
+    fmt::print("{}\n", arguments.json ? json_text(object)
                                       : fmt::format("{} of {}", improved, arguments.ranks - 1));
     return 0;
 }
@@ -149,14 +149,13 @@ base::Result<int> print_best(const EnumerateArguments& arguments) {
         fmt::print("{}\n", schedule);
         return 0;
     }
-    fmt::print("{}\n", Json{{"ranks", arguments.ranks},
-                            {"kind", name_of(best.family)},
-                            {"schedule", schedule},
-                            {"model_ns", nanoseconds(best.cost)},
-                            {"factored_ns", nanoseconds(best.factored)},
-                            {"cover", cover},
-                            {"cover_ns", nanoseconds(cover_cost)}}
-                           .dump());
+    print_json(Json{{"ranks", arguments.ranks},
+                    {"kind", name_of(best.family)},
+                    {"schedule", schedule},
+                    {"model_ns", nanoseconds(best.cost)},
+                    {"factored_ns", nanoseconds(best.factored)},
+                    {"cover", cover},
+                    {"cover_ns", nanoseconds(cover_cost)}});
     return 0;
 }
 

@@ -126,20 +126,19 @@ void print_text(const plan::Choice& choice) {
                    candidate.algorithm);
 }
 
-void print_json(const plan::Choice& choice, const ExplainArguments& arguments) {
+void print_object(const plan::Choice& choice, const ExplainArguments& arguments) {
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates)
         candidates.push_back({{"algorithm", candidate.algorithm},
                               {"predicted_us", plan::nanoseconds(candidate.predicted) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
-    fmt::print("{}\n", Json{{"collective", arguments.collective},
-                            {"ranks", arguments.ranks},
-                            {"nodes", arguments.nodes},
-                            {"chosen", choice.algorithm()},
-                            {"reason", choice.reason},
-                            {"candidates", std::move(candidates)}}
-                           .dump());
+    print_json(Json{{"collective", arguments.collective},
+                    {"ranks", arguments.ranks},
+                    {"nodes", arguments.nodes},
+                    {"chosen", choice.algorithm()},
+                    {"reason", choice.reason},
+                    {"candidates", std::move(candidates)}});
 }
 
 base::Result<int> explain(const ExplainArguments& arguments) {
@@ -152,7 +151,7 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
-        print_json(*choice, arguments);
+        print_object(*choice, arguments);
     else
         print_text(*choice);
     return 0;

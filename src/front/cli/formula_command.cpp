@@ -52,7 +52,7 @@ void list(bool json) {
                        formula.source);
         }
     }
-    if (json) fmt::print("{}\n", Json{{"formulas", std::move(all)}}.dump());
+    if (json) print_json(Json{{"formulas", std::move(all)}});
 }
 
 base::Result<int> formula(const FormulaArguments& arguments) {
@@ -73,7 +73,7 @@ base::Result<int> formula(const FormulaArguments& arguments) {
         object[std::string(name)] = value;
         if (!arguments.json) fmt::print("{:24} {}\n", name, value);
     }
-    if (arguments.json) fmt::print("{}\n", object.dump());
+    if (arguments.json) print_json(object);
     return 0;
 }
 

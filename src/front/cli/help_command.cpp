@@ -65,7 +65,7 @@ base::Result<int> help(const CLI::App& app, const HelpArguments& arguments) {
     } else if (arguments.completion) {
         fmt::print("{}", bash_completion(reference));
     } else if (arguments.json) {
-        fmt::print("{}\n", to_json(reference).dump());
+        print_json(to_json(reference));
     } else {
         return print_help(app, arguments);
     }

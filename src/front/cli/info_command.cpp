@@ -31,7 +31,7 @@ int tell_environment(bool json) {
     if (!settings) return refuse("info", settings.failure());
     if (!is_first_rank()) return 0;
     const auto table = environment_json(*settings);
-    fmt::print("{}", json ? table.dump() + "\n" : environment_text(table));
+    fmt::print("{}", json ? json_text(table) + "\n" : environment_text(table));
     return 0;
 }
 
@@ -42,7 +42,7 @@ base::Result<void> report(run::Runtime& runtime, bool json) {
     if (!machine) return machine.failure();
     const auto info = info_json({run::describe(runtime, runtime.world().rank() == 0),
                                  *std::move(machine), runtime.settings(), runtime.layout()});
-    fmt::print("{}", json ? info.dump() + "\n" : info_text(info));
+    fmt::print("{}", json ? json_text(info) + "\n" : info_text(info));
     return runtime.finalize();
 }
 

@@ -10,8 +10,6 @@ namespace weft::front {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json job_json(const run::Description& job) {
     return {{"launched", job.launched},
             {"ranks", job.ranks},

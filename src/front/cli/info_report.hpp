@@ -4,10 +4,10 @@
 // Idea     The object is made first and the text is written from it, so both say the same.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/environment.hpp"
+#include "front/cli/command.hpp"
 #include "run/runtime/describe.hpp"
 #include "topology/model.hpp"
 
@@ -20,11 +20,11 @@ struct InfoFacts {
     run::SegmentLayout layout;
 };
 
-[[nodiscard]] nlohmann::ordered_json info_json(const InfoFacts& facts);
-[[nodiscard]] std::string info_text(const nlohmann::ordered_json& info);
+[[nodiscard]] Json info_json(const InfoFacts& facts);
+[[nodiscard]] std::string info_text(const Json& info);
 
 /// The table of settings, with what is in force.
-[[nodiscard]] nlohmann::ordered_json environment_json(const base::Settings& settings);
-[[nodiscard]] std::string environment_text(const nlohmann::ordered_json& settings);
+[[nodiscard]] Json environment_json(const base::Settings& settings);
+[[nodiscard]] std::string environment_text(const Json& settings);
 
 }  // namespace weft::front

@@ -11,14 +11,8 @@ namespace weft::front {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 std::string count(const Json& number, std::string_view noun) {
-    return fmt::format("{} {}{}", number.dump(), noun, number == 1 ? "" : "s");
+    return fmt::format("{} {}{}", json_text(number), noun, number == 1 ? "" : "s");
 }
 
 std::string bytes(const Json& number) {
@@ -29,7 +23,7 @@ std::string bytes(const Json& number) {
 std::string joined(const Json& values, std::string_view between) {
     std::string text;
     for (const Json& value : values)
-        text += fmt::format("{}{}", text.empty() ? "" : between, text_of(value));
+        text += fmt::format("{}{}", text.empty() ? "" : between, json_text(value));
     return text;
 }
 
@@ -50,7 +44,7 @@ std::string job_text(const Json& info) {
         info["mapping"]["mode"] == "equal"
             ? "  node-mates' memory: mapped at equal addresses, so pointers into it are shared\n"
             : "  node-mates' memory: mapped at different addresses, so only offsets are shared\n";
-    if (const std::string problems = text_of(info["mapping"]["problems"]); !problems.empty())
+    if (const std::string problems = json_text(info["mapping"]["problems"]); !problems.empty())
         text += fmt::format("    {}\n", problems);
     return text;
 }
@@ -60,11 +54,12 @@ std::string machine_text(const Json& info) {
     return fmt::format(
         "machine {}\n  {}\n  {}, {}, {}, {}; usable here: {}, {}\n  reductions with {} (this "
         "processor can run {})\n",
-        text_of(machine["host"]), text_of(machine["processor"]),
+        json_text(machine["host"]), json_text(machine["processor"]),
         count(machine["packages"], "package"), count(machine["numa_nodes"], "NUMA node"),
         count(machine["cores"], "core"), count(machine["processors"], "processor"),
         count(machine["usable_cores"], "core"), count(machine["usable_processors"], "processor"),
-        text_of(info["reduction"]["instruction_set"]), joined(info["reduction"]["runnable"], ", "));
+        json_text(info["reduction"]["instruction_set"]),
+        joined(info["reduction"]["runnable"], ", "));
 }
 
 std::string banks_text(const Json& info) {
@@ -74,70 +69,71 @@ std::string banks_text(const Json& info) {
         "  heap of {}; room for {} teams of {}\n"
         "  a team has {} banks of {} cells with {} bytes each, and for larger payloads {} banks of "
         "{} and {} of {}\n",
-        bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), banks["teams_max"].dump(),
-        bytes(banks["team_bytes"]), banks["banks"].dump(), banks["cells_per_bank"].dump(),
-        banks["cell_payload_bytes"].dump(), banks["small_bulk_banks"].dump(),
-        bytes(banks["small_bulk_bank_bytes"]), banks["bulk_banks"].dump(),
+        bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), json_text(banks["teams_max"]),
+        bytes(banks["team_bytes"]), json_text(banks["banks"]), json_text(banks["cells_per_bank"]),
+        json_text(banks["cell_payload_bytes"]), json_text(banks["small_bulk_banks"]),
+        bytes(banks["small_bulk_bank_bytes"]), json_text(banks["bulk_banks"]),
         bytes(banks["bulk_bank_bytes"]));
 }
 
 std::string notify_text(const Json& notify) {
-    if (notify["problem"] != "") return fmt::format("  {}\n", text_of(notify["problem"]));
+    if (notify["problem"] != "") return fmt::format("  {}\n", json_text(notify["problem"]));
     std::string text = "  far ranks learn that data has landed\n";
     for (const Json& line : notify["sizes"]) {
-        const std::string which = line["up_to_bytes"].is_null()
-                                      ? fmt::format("above {} bytes", line["above_bytes"].dump())
-                                      : fmt::format("up to {} bytes", line["up_to_bytes"].dump());
-        text += fmt::format("    {}: by {}, because {}\n", which, text_of(line["way"]),
-                            text_of(line["reason"]));
+        const std::string which =
+            line["up_to_bytes"].is_null()
+                ? fmt::format("above {} bytes", json_text(line["above_bytes"]))
+                : fmt::format("up to {} bytes", json_text(line["up_to_bytes"]));
+        text += fmt::format("    {}: by {}, because {}\n", which, json_text(line["way"]),
+                            json_text(line["reason"]));
     }
     text += "  ways there are\n";
     for (const Json& way : notify["ways"])
         text += fmt::format(
-            "    {:<10}{:<14}{}\n", text_of(way["way"]),
-            way["promised"] == true ? "promised:" : "not promised:", text_of(way["reason"]));
+            "    {:<10}{:<14}{}\n", json_text(way["way"]),
+            way["promised"] == true ? "promised:" : "not promised:", json_text(way["reason"]));
     return text;
 }
 
 std::string granted_text(const Json& value) {
     if (value.is_boolean()) return value == true ? "yes" : "no";
-    return value == std::numeric_limits<std::size_t>::max() ? "no limit" : text_of(value);
+    return value == std::numeric_limits<std::size_t>::max() ? "no limit" : json_text(value);
 }
 
 std::string network_text(const Json& info) {
     std::string text = "network\n";
-    const std::string provider = text_of(info["provider"]);
+    const std::string provider = json_text(info["provider"]);
     const bool used = info["job"]["provider"] != "none";
     if (provider == "none") {
-        text += fmt::format("  no provider: {}\n", text_of(info["provider_reason"]));
+        text += fmt::format("  no provider: {}\n", json_text(info["provider_reason"]));
     } else {
         text += fmt::format("  {} {}: {}\n",
                             used ? "this job uses" : "a job of several nodes would use", provider,
-                            text_of(info["provider_reason"]));
+                            json_text(info["provider_reason"]));
     }
     if (!info.contains("providers")) return text;
     text += "  providers, in order of preference\n";
     for (const Json& finding : info["providers"])
         text += fmt::format("    {} {:<16} {}\n", finding["chosen"] == true ? '*' : ' ',
-                            text_of(finding["provider"]), text_of(finding["reason"]));
+                            json_text(finding["provider"]), json_text(finding["reason"]));
     if (!info.contains("granted")) return text;
     text += "  granted\n";
     for (const auto& [name, value] : info["granted"].items())
         text += fmt::format("    {:<22} {}\n", name, granted_text(value));
     text += notify_text(info["notify"]);
     if (info.contains("completion"))
-        text +=
-            fmt::format("  one-sided writes are known to have landed as {}, because {}\n",
-                        text_of(info["completion"]["kind"]), text_of(info["completion"]["reason"]));
+        text += fmt::format("  one-sided writes are known to have landed as {}, because {}\n",
+                            json_text(info["completion"]["kind"]),
+                            json_text(info["completion"]["reason"]));
     return text;
 }
 
 std::string in_force_text(const Json& info) {
     std::string text = "environment in force (weft info --environment explains it)\n";
     for (const Json& setting : info["environment"]) {
-        const std::string value = text_of(setting["value"]);
+        const std::string value = json_text(setting["value"]);
         if (value.empty()) continue;
-        text += fmt::format("  {}={}{}\n", text_of(setting["name"]), value,
+        text += fmt::format("  {}={}{}\n", json_text(setting["name"]), value,
                             setting["given"] == true ? "" : "  (default)");
     }
     return text;
@@ -153,12 +149,12 @@ std::string unknown_text(const Json& info) {
 std::string environment_text(const Json& settings) {
     std::string text;
     for (const Json& setting : settings["environment"]) {
-        const std::string value = text_of(setting["value"]);
-        text += fmt::format("{}{}\n    {}\n    value: {}{}\n", text_of(setting["name"]),
+        const std::string value = json_text(setting["value"]);
+        text += fmt::format("{}{}\n    {}\n    value: {}{}\n", json_text(setting["name"]),
                             value.empty() ? "" : fmt::format("={}", value),
-                            text_of(setting["meaning"]), text_of(setting["form"]),
+                            json_text(setting["meaning"]), json_text(setting["form"]),
                             setting["alike"] == true ? "; same on all ranks" : "");
-        const std::string fallback = text_of(setting["default"]);
+        const std::string fallback = json_text(setting["default"]);
         if (!fallback.empty()) text += fmt::format("    default: {}\n", fallback);
         if (setting["given"] == true) text += "    set here\n";
     }
@@ -167,10 +163,10 @@ std::string environment_text(const Json& settings) {
 
 std::string info_text(const Json& info) {
     const Json& versions = info["versions"];
-    const std::string libfabric = text_of(versions["libfabric"]);
-    return fmt::format("weft {} with libfabric {}, PMIx {}, hwloc {}\n", text_of(versions["weft"]),
-                       libfabric.empty() ? "(not loaded)" : libfabric, text_of(versions["pmix"]),
-                       text_of(versions["hwloc"])) +
+    const std::string libfabric = json_text(versions["libfabric"]);
+    return fmt::format("weft {} with libfabric {}, PMIx {}, hwloc {}\n",
+                       json_text(versions["weft"]), libfabric.empty() ? "(not loaded)" : libfabric,
+                       json_text(versions["pmix"]), json_text(versions["hwloc"])) +
            job_text(info) + machine_text(info) + banks_text(info) + network_text(info) +
            in_force_text(info) + unknown_text(info);
 }

@@ -79,7 +79,7 @@ base::Result<int> list(const ListArguments& arguments) {
             print_text(algorithm);
         }
     }
-    if (arguments.json) fmt::print("{}\n", Json{{"algorithms", std::move(all)}}.dump());
+    if (arguments.json) print_json(Json{{"algorithms", std::move(all)}});
     return 0;
 }
 

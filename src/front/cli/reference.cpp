@@ -9,8 +9,6 @@ namespace weft::front {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<std::string> split(const std::string& text, char between) {
     std::vector<std::string> parts;
     std::size_t begin = 0;

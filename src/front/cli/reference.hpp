@@ -6,7 +6,6 @@
 // Next     help_command.cpp for who asks.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -43,7 +42,7 @@ struct Reference {
 
 [[nodiscard]] Reference describe(const CLI::App& app);
 
-[[nodiscard]] nlohmann::ordered_json to_json(const Reference& reference);
+[[nodiscard]] Json to_json(const Reference& reference);
 /// weft(1), and weft-NAME(1) of a command, in the language of man(7).
 [[nodiscard]] std::string man_page(const Reference& reference);
 [[nodiscard]] std::string man_page(const CommandText& command);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "front/cli/command.hpp"
+#include "lab/program/command_line.hpp"
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <optional>
+#include <cstdio>
+#include <utility>
 
-namespace weft::front {
+namespace weft::lab {
 
 Option& Option::required() {
     option_->required();
@@ -35,6 +38,10 @@ Option& Option::one_value_each() {
     option_->allow_extra_args(false);
     return *this;
 }
+Option& Option::comma_separated() {
+    option_->delimiter(',');
+    return *this;
+}
 Option& Option::excludes(CLI::App& command, std::initializer_list<const char*> names) {
     for (const char* name : names) option_->excludes(command.get_option(name));
     return *this;
@@ -46,7 +53,11 @@ Option add_option(CLI::App& command, const char* name, T& value, const char* hel
 }
 template Option add_option(CLI::App&, const char*, std::string&, const char*);
 template Option add_option(CLI::App&, const char*, std::vector<std::string>&, const char*);
+template Option add_option(CLI::App&, const char*, std::vector<std::int64_t>&, const char*);
+template Option add_option(CLI::App&, const char*, std::pair<std::int32_t, std::int32_t>&,
+                           const char*);
 template Option add_option(CLI::App&, const char*, std::int32_t&, const char*);
+template Option add_option(CLI::App&, const char*, std::int64_t&, const char*);
 template Option add_option(CLI::App&, const char*, std::uint32_t&, const char*);
 template Option add_option(CLI::App&, const char*, std::uint64_t&, const char*);
 template Option add_option(CLI::App&, const char*, double&, const char*);
@@ -83,4 +94,27 @@ std::string help_text(const CLI::App& app, const std::string& command) {
     return command.empty() ? app.help() : app.get_subcommand(command)->help("weft");
 }
 
-}  // namespace weft::front
+CommandLine::CommandLine(std::string name, std::string summary)
+    : name_(std::move(name)), app_(std::make_unique<CLI::App>(std::move(summary), name_)) {}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::flag(const char* name, bool& value, const char* help) {
+    add_flag(*app_, name, value, help);
+}
+
+std::optional<int> CommandLine::read(int argc, char** argv, bool speaks) {
+    constexpr int kUnusable = 2;
+    try {
+        app_->parse(argc, argv);
+    } catch (const CLI::Success& answer) {  // --help
+        if (speaks) app_->exit(answer);
+        return 0;
+    } catch (const CLI::ParseError& refusal) {
+        if (speaks) fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", name_, refusal.what());
+        return kUnusable;
+    }
+    return std::nullopt;
+}
+
+}  // namespace weft::lab
