@@ -79,8 +79,7 @@ run::Reducer reducer_of(Algebra algebra) {
                                             oracle::affine_samples().bytes};
     const auto& [samples, op] = elements_of(algebra);
     if (op == Op::user) return {.user = &compose, .element_bytes = element_bytes(algebra)};
-    return {.kernel = run::reduce_kernel(samples.type, op),
-            .element_bytes = element_bytes(algebra)};
+    return run::select_isa("auto").value().reducer(samples.type, op);
 }
 
 TeamCall bind_call(VirtualJob& job, const VirtualTeam& team, CallPlan plan) {

@@ -17,7 +17,7 @@
 //          operands of a sum or product are NaN, the result is a NaN whose payload is the
 //          processor's choice, but for 16-bit floats.
 // Next     kernel_elements.hpp for what the elements are; kernel_table.hpp for the table;
-//          reduce.cpp for many operands.
+//          kernel_passes.hpp for many operands at once.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "run/reduce/kernel_elements.hpp"
+#include "run/reduce/kernel_passes.hpp"
 #include "run/reduce/kernel_table.hpp"
 
 #if defined(__F16C__) && defined(__AVX2__)
@@ -284,7 +285,8 @@ constexpr KernelRow row() noexcept {
     return {{kernel<T, Sum>(), kernel<T, Prod>(), kernel<T, Min>(), kernel<T, Max>(),
              kernel<T, LogicalAnd>(), kernel<T, LogicalOr>(), kernel<T, LogicalXor>(),
              kernel<T, BitAnd>(), kernel<T, BitOr>(), kernel<T, BitXor>(), kernel<T, MinLoc>(),
-             kernel<T, MaxLoc>()}};
+             kernel<T, MaxLoc>()},
+            sum_pass_of<T>()};
 }
 static_assert(static_cast<int>(Op::sum) == 0 && static_cast<int>(Op::prod) == 1 &&
               static_cast<int>(Op::min) == 2 && static_cast<int>(Op::max) == 3 &&
@@ -303,13 +305,14 @@ constexpr KernelRow bool_row() noexcept {
     constexpr ReduceFn kOr = kernel<Byte, LogicalOr>();
     constexpr ReduceFn kXor = kernel<Byte, LogicalXor>();
     return {
-        {nullptr, nullptr, nullptr, nullptr, kAnd, kOr, kXor, kAnd, kOr, kXor, nullptr, nullptr}};
+        {nullptr, nullptr, nullptr, nullptr, kAnd, kOr, kXor, kAnd, kOr, kXor, nullptr, nullptr},
+        nullptr};
 }
 static_assert(sizeof(bool) == 1);
 
 /// The types whose loops the compiler vectorises; the others' rows are empty (kernels_scalar.cpp).
 constexpr KernelTable make_table(const char* name) noexcept {
-    KernelTable table{name, {}};
+    KernelTable table{name, {}, sum_pass_of<std::uint64_t>()};
     const auto set = [&table](Type type, KernelRow filled) {
         table.types[static_cast<int>(type)] = filled;
     };
@@ -333,7 +336,7 @@ constexpr KernelTable make_table(const char* name) noexcept {
 
 /// The rest: x87 numbers and pairs.
 constexpr KernelTable make_scalar_table(const char* name) noexcept {
-    KernelTable table{name, {}};
+    KernelTable table{name, {}, nullptr};
     const auto set = [&table](Type type, KernelRow filled) {
         table.types[static_cast<int>(type)] = filled;
     };

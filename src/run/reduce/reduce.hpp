@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reduce.hpp - combining operands: the kernel of a type and operation, and many operands in one
-// pass.
+// pass, with the result in one place or in many.
 //
 // Idea     A kernel combines two buffers element by element. It is looked up when a plan is bound,
-//          never in a loop. Several operands are combined tile by tile, with the partial result in
-//          a buffer that stays in the first-level cache, so memory is passed over once.
+//          never in a loop. Several operands are added in registers; other operations combine
+//          them tile by tile, with the partial result in the first-level cache. Either way each
+//          byte of an operand is read from memory once, and each byte of a target written once.
 // Why      The table of the best instruction set is chosen once; results do not depend on which one
 //          (kernels.hpp says what holds bit by bit).
-// Next     kernels.hpp for the loops; run/bind for who asks.
+// Next     kernels.hpp and kernel_passes.hpp for the loops; run/bind for who asks.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,21 @@
 
 namespace weft::run {
 
+struct UserOperation {
+    UserFunction function = nullptr;
+    void* argument = nullptr;
+    bool commutative = false;
+    std::size_t element_bytes = 0;
+};
+
+/// How to combine: exactly one of `kernel` and `user` is set.
+struct Reducer {
+    ReduceFn kernel = nullptr;
+    ReducePassFn pass = nullptr;  ///< gives the same as the kernel; there is one for sums only
+    const UserOperation* user = nullptr;
+    std::size_t element_bytes = 0;
+};
+
 /// The kernels of one instruction set. A value: copies are free.
 class ReduceTable {
   public:
@@ -30,8 +46,11 @@ class ReduceTable {
 
     /// "x86-64", "x86-64-v3", "x86-64-v4"; "baseline" on other processors.
     [[nodiscard]] std::string_view name() const noexcept { return kernels_->name; }
-    /// nullptr where the operation does not exist, such as bitwise ones on floating point, and user ones.
+    /// nullptr where the operation does not exist, such as bitwise ones on floating point, and user
+    /// ones.
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
+    /// For reduce_many; without a kernel where the operation does not exist.
+    [[nodiscard]] Reducer reducer(Type type, Op op) const noexcept;
 
   private:
     const KernelTable* kernels_;
@@ -51,25 +70,18 @@ class ReduceTable {
 /// Names of the operations that exist for a built-in type, for messages: "sum prod".
 [[nodiscard]] std::string operations_of(Type type);
 
-struct UserOperation {
-    UserFunction function = nullptr;
-    void* argument = nullptr;
-    bool commutative = false;
-    std::size_t element_bytes = 0;
-};
-
-/// How to combine: exactly one of `kernel` and `user` is set.
-struct Reducer {
-    ReduceFn kernel = nullptr;
-    const UserOperation* user = nullptr;
-    std::size_t element_bytes = 0;
-};
-
-/// target = operands[0] (op) operands[1] (op) ..., associated from the left. At least one operand.
-/// Any operands may be exactly the target, else they do not overlap it; operands may be the same as
-/// each other. Any alignment: a user function only sees buffers aligned to the largest power of two
-/// (at most 16) that divides its element. Allocates only for user elements of more than 4 KiB.
-void reduce_many(const Reducer& reducer, std::byte* target,
+/// Each target = operands[0] (op) operands[1] (op) ..., associated from the left, of so many
+/// elements. At least one operand and one target. Any operands may be exactly one of the targets,
+/// else they do not overlap them; operands may be the same as each other, targets not. Any
+/// alignment: a user function only sees buffers aligned to the largest power of two (at most 16)
+/// that divides its element. Allocates only for user elements of more than 4 KiB.
+void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
                  std::span<const std::byte* const> operands, std::size_t elements) noexcept;
+
+/// The same with one target.
+inline void reduce_many(const Reducer& reducer, std::byte* target,
+                        std::span<const std::byte* const> operands, std::size_t elements) noexcept {
+    reduce_many(reducer, std::span<std::byte* const>(&target, 1), operands, elements);
+}
 
 }  // namespace weft::run

@@ -121,9 +121,9 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
 }
 
 base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
-    Reducer reducer{.user = user_of(call), .element_bytes = element_bytes(call)};
-    if (!traits_of(call.collective).reduces() || reducer.user != nullptr) return reducer;
-    reducer.kernel = kernels.kernel(call.type, call.op);
+    const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
+    if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
+    const Reducer reducer = kernels.reducer(call.type, call.op);
     if (reducer.kernel != nullptr) return reducer;
     return base::fail(
         Status::argument, "op: {} does not exist for {}, which has {} (asked for by rank {})",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: many operands are combined from the left, in order, whichever of them is the target, with
-// built-in kernels and with user operations of any element size. Method: against a fold, element by
-// element, with non-commutative matrices and with floating point (whose sums show the order).
+// built-in kernels and with user operations of any element size, into one target or several.
+// Method: against a fold, element by element, with non-commutative matrices and with floating point
+// (whose sums show the order).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,30 +17,34 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Operand vectors of bytes at a chosen misalignment. Operand `target_is` (if >= 0) is the target.
+/// Operand vectors of bytes at a chosen misalignment. Operand `target_is` (if >= 0) is the last
+/// target.
 class Case {
   public:
-    Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is)
-        : bytes_(bytes), shift_(shift), memory_(operands + 1, Bytes(bytes + 64)) {
+    Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is,
+         std::size_t targets = 1)
+        : bytes_(bytes), shift_(shift), memory_(operands + targets, Bytes(bytes + 64)) {
         for (std::size_t i = 0; i < operands; ++i) pointers_.push_back(at(i));
-        target_ = target_is >= 0 ? at(static_cast<std::size_t>(target_is)) : at(operands);
+        for (std::size_t i = 0; i < targets; ++i) targets_.push_back(at(operands + i));
+        if (target_is >= 0) targets_.back() = at(static_cast<std::size_t>(target_is));
     }
 
     [[nodiscard]] std::byte* at(std::size_t i) { return memory_[i].data() + shift_; }
-    [[nodiscard]] std::byte* target() { return target_; }
+    [[nodiscard]] std::byte* target() { return targets_.front(); }
+    [[nodiscard]] std::span<std::byte* const> targets() const { return targets_; }
     [[nodiscard]] std::span<const std::byte* const> operands() const { return pointers_; }
-    [[nodiscard]] Bytes result() const { return {target_, target_ + bytes_}; }
+    [[nodiscard]] Bytes result() const { return {targets_[0], targets_[0] + bytes_}; }
 
   private:
     std::size_t bytes_;
     std::size_t shift_;
     std::vector<Bytes> memory_;
     std::vector<const std::byte*> pointers_;
-    std::byte* target_ = nullptr;
+    std::vector<std::byte*> targets_;
 };
 
 TEST(ReduceMany, SumsOfDoublesAssociateFromTheLeftWhicheverOperandIsTheTarget) {
-    const Reducer reducer{.kernel = reduce_kernel(Type::float64, Op::sum), .element_bytes = 8};
+    const Reducer reducer = select_isa("auto").value().reducer(Type::float64, Op::sum);
     std::mt19937_64 random(3);
     for (const std::size_t operands : {1, 2, 3, 4, 7})
         for (const std::size_t elements : {0, 1, 5, 511, 512, 513, 2000})
@@ -63,7 +68,7 @@ TEST(ReduceMany, SumsOfDoublesAssociateFromTheLeftWhicheverOperandIsTheTarget) {
 }
 
 TEST(ReduceMany, OneBufferMayBeSeveralOperandsAndTheTarget) {
-    const Reducer reducer{.kernel = reduce_kernel(Type::int32, Op::sum), .element_bytes = 4};
+    const Reducer reducer = select_isa("auto").value().reducer(Type::int32, Op::sum);
     std::vector<std::int32_t> x(3000);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i);
     auto* const data = reinterpret_cast<std::byte*>(x.data());
@@ -117,7 +122,8 @@ void check_matrices(std::size_t elements) {
             for (int alias = -1; alias < static_cast<int>(operands); ++alias) {
                 Calls calls;
                 const UserOperation user{&multiply<N>, &calls, false, sizeof(M)};
-                Case state(operands, elements * sizeof(M), shift, alias);
+                const auto targets = static_cast<std::size_t>(alias + 2);
+                Case state(operands, elements * sizeof(M), shift, alias, targets);
                 std::vector<M> expected(elements);
                 for (std::size_t k = 0; k < operands; ++k)
                     for (std::size_t i = 0; i < elements; ++i) {
@@ -128,9 +134,10 @@ void check_matrices(std::size_t elements) {
                         expected[i] = k == 0 ? x : product(expected[i], x);
                     }
                 const Reducer reducer{.user = &user, .element_bytes = sizeof(M)};
-                reduce_many(reducer, state.target(), state.operands(), elements);
-                ASSERT_EQ(std::memcmp(state.target(), expected.data(), elements * sizeof(M)), 0)
-                    << operands << " operands, shift " << shift << ", alias " << alias;
+                reduce_many(reducer, state.targets(), state.operands(), elements);
+                for (const std::byte* const target : state.targets())
+                    ASSERT_EQ(std::memcmp(target, expected.data(), elements * sizeof(M)), 0)
+                        << operands << " operands, shift " << shift << ", alias " << alias;
                 ASSERT_EQ(calls.elements, (operands - 1) * elements);
                 ASSERT_FALSE(calls.misaligned);
             }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernel_passes.hpp - sums of any number of operands in one pass, stored to any number of targets.
+//
+// Idea     A block of a few registers is loaded from the first operand, those of the others are
+//          added in turn, and the sum is stored to each target: nothing goes through memory in
+//          between. The numbers of operands and targets are loops, so that one kernel does for all
+//          of them. With one operand it copies.
+// Why      A kernel for each pair of numbers is no faster and many times larger; a partial sum in
+//          the first-level cache is slower where the operands are near (perf/micro/
+//          reduce_passes.cpp). Other operations than sums are not worth the size of their kernels.
+// Holds    The same bits as the kernels of two operands, one after another. A target may be an
+//          operand: each block is read from all operands before it is stored. Streamed stores are
+//          ordered before later ones of this thread by a fence.
+// Next     kernels.hpp for the kernels of two operands; reduce.cpp for who decides on streaming.
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "run/reduce/kernel_elements.hpp"
+#include "run/reduce/kernel_table.hpp"
+
+namespace weft::run {
+namespace {  // one copy per instruction set: see kernels.hpp
+
+#if defined(__AVX512F__)
+constexpr std::size_t kRegisterBytes = 64;
+constexpr std::size_t kBlockRegisters = 4;
+#elif defined(__AVX2__)
+constexpr std::size_t kRegisterBytes = 32;
+constexpr std::size_t kBlockRegisters = 8;
+#else
+constexpr std::size_t kRegisterBytes = 16;
+constexpr std::size_t kBlockRegisters = 8;
+#endif
+constexpr std::size_t kBlockBytes = kBlockRegisters * kRegisterBytes;
+static_assert(kBlockBytes % kStreamAlignment == 0 && kPassBytes % kBlockBytes == 0);
+
+template <class T>
+struct RegisterOf {
+    using Packed [[gnu::vector_size(kRegisterBytes)]] = T;
+};
+
+template <class Packed>
+Packed load_register(const std::byte* from) noexcept {
+    Packed value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/// `to` is aligned to a register.
+template <class Packed>
+void stream(std::byte* to, Packed value) noexcept {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), __builtin_bit_cast(__m512i, value));
+#elif defined(__AVX2__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), __builtin_bit_cast(__m256i, value));
+#elif defined(__x86_64__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), __builtin_bit_cast(__m128i, value));
+#else
+    __builtin_memcpy(to, &value, sizeof value);
+#endif
+}
+
+/// The sum of a block that lies `at` bytes after each pointer.
+template <class T, bool kStream>
+[[gnu::always_inline]] inline void sum_block(const ReducePass& pass, std::size_t at) noexcept {
+    using Packed = typename RegisterOf<T>::Packed;
+    Packed sum[kBlockRegisters];
+    for (std::size_t r = 0; r < kBlockRegisters; ++r)
+        sum[r] = load_register<Packed>(pass.operands[0] + at + r * kRegisterBytes);
+    for (std::size_t k = 1; k < pass.operand_count; ++k) {
+        const std::byte* const from = pass.operands[k] + at;
+        for (std::size_t r = 0; r < kBlockRegisters; ++r)
+            sum[r] = sum[r] + load_register<Packed>(from + r * kRegisterBytes);
+    }
+    for (std::size_t k = 0; k < pass.target_count; ++k) {
+        std::byte* const to = pass.targets[k] + at;
+        for (std::size_t r = 0; r < kBlockRegisters; ++r) {
+            if constexpr (kStream)
+                stream(to + r * kRegisterBytes, sum[r]);
+            else
+                __builtin_memcpy(to + r * kRegisterBytes, &sum[r], kRegisterBytes);
+        }
+    }
+}
+
+template <class T>
+void sum_pass(const ReducePass& given) noexcept {
+    const ReducePass pass = given;  // stores to targets cannot change a copy
+    if (!pass.stream) {
+        for (std::size_t at = 0; at < pass.bytes; at += kBlockBytes) sum_block<T, false>(pass, at);
+        return;
+    }
+    for (std::size_t at = 0; at < pass.bytes; at += kBlockBytes) sum_block<T, true>(pass, at);
+#if defined(__x86_64__)
+    _mm_sfence();  // the release store of a flag does not wait for streamed stores
+#endif
+}
+
+/// Signed integers wrap as unsigned ones do, and a sum of complex numbers is that of their parts.
+template <class T>
+constexpr ReducePassFn sum_pass_of() noexcept {
+    if constexpr (std::is_same_v<T, Complex<float>> || std::is_same_v<T, Complex<double>>)
+        return sum_pass_of<decltype(T::real)>();
+    else if constexpr (std::is_integral_v<T>)
+        return &sum_pass<std::make_unsigned_t<T>>;
+    else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+        return &sum_pass<T>;
+    else
+        return nullptr;
+}
+
+}  // namespace
+}  // namespace weft::run
