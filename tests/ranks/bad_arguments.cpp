@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bad_arguments.cpp - a program of real ranks that makes calls which must be refused.
 //
-// Idea     Every refusal must have the right status and say what is wrong; after it the team must
-//          work as before. Each group runs twice: all ranks make the bad calls, then only the last
-//          one does.
+// Idea     What the C++ interface adds to the refusals of tests/library/refusals.c: each form of a
+//          call throws, with the status and the words of the failure; spans, user operations,
+//          algorithms. After it the team must work as before. Each group runs twice: all ranks make
+//          the bad calls, then only the last one does.
 // Holds    Status 1 and lines on stderr if something was not as it should be.
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <initializer_list>
-#include <limits>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +25,8 @@ class Offender {
     int run() {
         for (const bool all : {true, false}) {
             const bool offends = all || world_.rank() == world_.size() - 1;
-            if (offends) buffers();
-            check_team("buffers");
-            if (offends) shapes();
-            check_team("shapes");
+            if (offends) calls();
+            check_team("calls");
             if (offends) user_operations();
             check_team("user operations");
             if (offends) started_calls();
@@ -41,7 +36,6 @@ class Offender {
         }
         algorithms();
         heap();
-        too_many_teams();
         return wrong_ == 0 ? 0 : 1;
     }
 
@@ -97,20 +91,22 @@ class Offender {
         }
     }
 
-    void buffers() {
+    void calls() {
         std::vector<double> values(16, 1.0);
         std::vector<double> results(16);
         double* const a = values.data();
         double* const b = results.data();
-        const auto sum = [](const void* in, void* out, std::size_t count) {
-            return Call::allreduce(in, out, count, Type::float64, Op::sum);
-        };
-        refused_calls({{sum(nullptr, b, 16), {"allreduce", "input", "null", "16"}},
-                       {sum(a, nullptr, 16), {"allreduce", "output", "null", "16"}},
-                       {sum(nullptr, nullptr, 16), {"allreduce", "null"}},
-                       {Call::broadcast(nullptr, 3, Type::int8, 0), {"broadcast", "null"}},
-                       {sum(a, a + 4, 8), {"allreduce", "overlap"}},
-                       {sum(a + 7, a, 8), {"allreduce", "overlap"}}});
+        const auto reduce = [&](Type type, Op op) { return Call::allreduce(a, b, 4, type, op); };
+        const Rank n = world_.size();
+        refused_calls(
+            {{Call::allreduce(nullptr, b, 16, Type::float64, Op::sum),
+              {"allreduce", "input", "null", "16"}},
+             {Call::allreduce(a, a + 4, 8, Type::float64, Op::sum), {"allreduce", "overlap"}},
+             {Call::broadcast(nullptr, 0, Type::float64, n), {"root", fmt::format("0..{}", n - 1)}},
+             {reduce(Type::float64, Op::band), {"allreduce", "op", "double", "band"}},
+             {reduce(Type::float64, Op::user), {"allreduce", "op", "user"}},
+             {reduce(Type::user, Op::sum), {"allreduce", "type", "user"}},
+             {Call::broadcast(a, 4, Type::user, 0), {"broadcast", "type", "user"}}});
         refused("allreduce without memory", {"allreduce", "null"},
                 [&] { world_.allreduce(nullptr, b, 16, Type::float64, Op::sum); });
         refused("broadcast without memory", {"broadcast", "null"},
@@ -119,36 +115,6 @@ class Offender {
             world_.allreduce<double>(std::span<const double>(values),
                                      std::span<double>(results).first(15), Op::sum);
         });
-    }
-
-    void shapes() {
-        std::vector<double> values(16, 1.0);
-        std::vector<double> results(16);
-        double* const a = values.data();
-        double* const b = results.data();
-        const auto reduce = [&](Type type, Op op) { return Call::allreduce(a, b, 4, type, op); };
-        const Rank n = world_.size();
-        const std::string range = fmt::format("0..{}", n - 1);
-        for (const Rank root : {n, -1, -7, std::numeric_limits<Rank>::max()}) {
-            const std::string said = std::to_string(root);
-            refused_calls(
-                {{Call::broadcast(a, 4, Type::float64, root), {"broadcast", "root", said, range}}});
-        }
-        refused_calls({{Call::broadcast(nullptr, 0, Type::float64, n), {"root", range}},
-                       {reduce(Type::float64, Op::band), {"allreduce", "op", "double", "band"}},
-                       {reduce(Type::float64, Op::bor), {"allreduce", "op", "double"}},
-                       {reduce(Type::float64, Op::bxor), {"allreduce", "op", "double"}},
-                       {reduce(Type::float32, Op::bxor), {"bxor", "float"}},
-                       {reduce(Type::float64, Op::user), {"allreduce", "op", "user"}},
-                       {reduce(Type::user, Op::sum), {"allreduce", "type", "user"}},
-                       {Call::broadcast(a, 4, Type::user, 0), {"broadcast", "type", "user"}},
-                       {reduce(static_cast<Type>(77), Op::sum), {"allreduce", "type", "77"}},
-                       {reduce(Type::float64, static_cast<Op>(77)), {"allreduce", "op", "77"}}});
-        constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-        for (const std::size_t count : {kMost, kMost / 8, kMost / 8 + 2})
-            for (double* const out : {a, b})
-                refused_calls({{Call::allreduce(a, out, count, Type::float64, Op::sum),
-                                {"allreduce", "count"}}});
     }
 
     void user_operations() {
@@ -209,38 +175,7 @@ class Offender {
             "more than the heap", {"WEFT_HEAP_SIZE"},
             [&] { (void)runtime_.allocate(std::size_t{1} << 40); }, Status::memory);
         refused("memory of others", {"heap"}, [&] { runtime_.release(&spare_); });
-        void* const memory = runtime_.allocate(64);
-        runtime_.release(memory);
-        refused("released twice", {"free"}, [&] { runtime_.release(memory); });
         check_team("allocations");
-    }
-
-    /// The world and 31 more fit; the next is refused on all ranks, and the others live on.
-    void too_many_teams() {
-        std::vector<Team> teams;
-        for (int i = 0; i < 31; ++i) {
-            std::optional<Team> team = world_.split(0, world_.rank());
-            if (!team) return complain("split gave no team");
-            teams.push_back(*team);
-        }
-        refused(
-            "one team too many", {"split", "32"}, [&] { (void)world_.split(0, 0); },
-            Status::memory);
-        check_team("splits");
-        for (Team& team : teams) {
-            if (team.allreduce(1, Op::sum) != team.size()) complain("wrong result on a split team");
-        }
-        while (!teams.empty()) {
-            teams.back().free();
-            refused("a team that is gone", {"freed"}, [&] { teams.back().barrier(); });
-            refused("a team freed twice", {"freed"}, [&] { teams.back().free(); });
-            teams.pop_back();
-        }
-        std::optional<Team> again = world_.split(0, -world_.rank());
-        if (again->rank() != world_.size() - 1 - world_.rank())
-            complain("split after all are free");
-        again->free();
-        check_team("teams");
     }
 
     Runtime& runtime_;

@@ -1,83 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the generalized allreduce is right for every size, number of steps left out and group, with
-// exactly the rounds, bytes and reductions of the paper. Method: the verifier against a recursion
-// over the numbers of vectors.
-#include <algorithm>
-#include <bit>
-
-#include "tests/unit/collectives/proof.hpp"
+// exactly the rounds, bytes and reductions of the paper. Method: the verifier against the formula.
+#include "lab/cost/formulas.hpp"
+#include "tests/unit/collectives/figures.hpp"
 
 namespace weft::collectives {
 namespace {
-
-std::uint64_t log2_ceil(std::uint64_t n) {
-    return static_cast<std::uint64_t>(std::bit_width(n - 1));
-}
 
 plan::Verdict prove_blocks(const std::string& spec, std::uint64_t n) {
     return prove("allreduce", spec, {.size = static_cast<int>(n), .elements = n});
 }
 
-/// Vectors sent and reduced by one rank, counted by the recursion over the numbers of vectors.
-struct Vectors {
-    std::uint64_t steps = 0, sent = 0, reduced = 0;
-};
-Vectors generalized_vectors(std::uint64_t n, std::uint64_t r) {
-    std::vector<std::uint64_t> counts{n};
-    while (counts.back() > 1) counts.push_back((counts.back() + 1) / 2);
-    const std::uint64_t steps = counts.size() - 1;
-    const std::uint64_t results = counts[steps - r];
-    Vectors sum{.steps = 2 * steps - r};
-    bool apart = false;
-    for (std::uint64_t i = 0; i < steps; ++i) {
-        const std::uint64_t half = counts[i] / 2;
-        const std::uint64_t sent = std::min(n, half + results - 1);
-        sum.sent += sent;
-        if (counts[i] % 2 == 0 && apart && counts[i] > 2) {
-            sum.reduced += results + std::min(n, half - 1 + results - 1);
-        } else {
-            sum.reduced += sent;
-        }
-        apart = apart || counts[i] % 2 != 0;
-    }
-    sum.sent += n - results;
-    return sum;
-}
-
-TEST(AllreduceCounts, GeneralizedHasTheExactCountsOfTheReconstruction) {
-    struct Row {
-        std::uint64_t n, r, steps, sent, reduced;
+/// The papers' numbers of steps, and of vectors that one rank sends and reduces; the formula itself against the
+/// printed tables: tests/cli/cost_test.py.
+void expect_formula(std::uint64_t n, std::uint64_t r) {
+    const lab::FormulaValue given[] = {{"p", static_cast<double>(n)},
+                                       {"r", static_cast<double>(r)}};
+    const lab::FormulaResults formula = *lab::evaluate_formula("cyclic", given);
+    const auto value = [&](std::string_view name) {
+        return static_cast<std::uint64_t>(
+            std::ranges::find(formula, name, &lab::FormulaResults::value_type::first)->second);
     };
-    for (const Row& row :
-         {Row{7, 0, 6, 12, 6}, Row{7, 1, 5, 14, 10}, Row{7, 2, 4, 18, 18}, Row{7, 3, 3, 21, 28},
-          Row{8, 0, 6, 14, 7}, Row{8, 1, 5, 16, 10}, Row{8, 2, 4, 20, 16}, Row{8, 3, 3, 24, 24},
-          Row{11, 0, 8, 20, 10}, Row{11, 1, 7, 23, 15}, Row{11, 2, 6, 26, 20},
-          Row{11, 3, 5, 35, 35}, Row{11, 4, 4, 44, 55}, Row{127, 0, 14, 252, 126},
-          Row{127, 2, 12, 270, 162}, Row{127, 4, 10, 342, 306}, Row{127, 6, 8, 630, 882},
-          Row{127, 7, 7, 889, 1524}}) {
-        const auto verdict = prove_blocks(fmt::format("generalized:r={}", row.r), row.n);
-        EXPECT_TRUE(verdict.valid) << row.n << " r=" << row.r << ": " << verdict.error;
-        EXPECT_EQ(verdict.rounds, row.steps) << row.n << " r=" << row.r;
-        EXPECT_EQ(verdict.bytes_sent_max, row.sent * 8) << row.n << " r=" << row.r;
-        EXPECT_EQ(verdict.reduced_bytes_max, row.reduced * 8) << row.n << " r=" << row.r;
-    }
+    const auto verdict = prove_blocks(fmt::format("generalized:r={}", r), n);
+    ASSERT_TRUE(verdict.valid) << n << " r=" << r << ": " << verdict.error;
+    EXPECT_TRUE(verdict.synchronizing);
+    EXPECT_TRUE(verdict.bit_identical || r > 0) << n;
+    EXPECT_EQ(verdict.rounds, value("steps")) << n << " r=" << r;
+    EXPECT_EQ(verdict.bytes_sent_max, value("vectors_sent") * 8) << n << " r=" << r;
+    EXPECT_EQ(verdict.bytes_total, n * value("vectors_sent") * 8) << n << " r=" << r;
+    EXPECT_EQ(verdict.reduced_bytes_max, value("vectors_reduced") * 8) << n << " r=" << r;
+    EXPECT_EQ(verdict.messages, n * value("steps"));
 }
 
 TEST(AllreduceCounts, GeneralizedIsRightForEverySizeAndEveryR) {
-    for (std::uint64_t n = 1; n <= 64; ++n) {
-        for (std::uint64_t r = 0; r <= log2_ceil(n); ++r) {
-            const auto verdict = prove_blocks(fmt::format("generalized:r={}", r), n);
-            const Vectors vectors = generalized_vectors(n, r);
-            ASSERT_TRUE(verdict.valid) << n << " r=" << r << ": " << verdict.error;
-            EXPECT_TRUE(verdict.synchronizing);
-            EXPECT_TRUE(verdict.bit_identical || r > 0) << n;
-            EXPECT_EQ(verdict.rounds, vectors.steps) << n << " r=" << r;
-            EXPECT_EQ(verdict.bytes_sent_max, vectors.sent * 8) << n << " r=" << r;
-            EXPECT_EQ(verdict.bytes_total, n * vectors.sent * 8) << n << " r=" << r;
-            EXPECT_EQ(verdict.reduced_bytes_max, vectors.reduced * 8) << n << " r=" << r;
-            EXPECT_EQ(verdict.messages, n * vectors.steps);
-        }
-    }
+    for (std::uint64_t n = 1; n <= 64; ++n)
+        for (std::uint64_t r = 0; r <= log2_ceil(n); ++r) expect_formula(n, r);
+    for (const std::uint64_t r : {0U, 2U, 4U, 6U, 7U}) expect_formula(127, r);
 }
 
 TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {

@@ -6,16 +6,11 @@
 
 #include "collectives/node_tree.hpp"
 #include "plan/schedule/builder.hpp"
+#include "tests/unit/collectives/figures.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 
 namespace weft::collectives {
 namespace {
-
-std::uint64_t rounds_of(Rank nodes, Rank radix) {
-    std::uint64_t rounds = 0;
-    for (std::int64_t reach = 1; reach < nodes; reach *= radix) ++rounds;
-    return rounds;
-}
 
 FarTraffic far_of(const plan::Layout& layout, std::string_view collective, const std::string& spec,
                   Rank root = plan::kNoRank) {
@@ -29,7 +24,7 @@ TEST(MultiObject, RadicesOfAllgatherAreRight) {
         for (Rank nodes = 1; nodes <= 30; ++nodes) {
             const plan::Layout layout(nodes * 4, 4);
             const std::string spec = fmt::format("multi-object-bruck:radix={}", radix);
-            EXPECT_EQ(far_of(layout, "allgather", spec).rounds, rounds_of(nodes, radix));
+            EXPECT_EQ(far_of(layout, "allgather", spec).rounds, rounds_in_base(radix, nodes));
             if (nodes < 14)
                 proves("allgather", spec, layout,
                        {.elements = static_cast<std::uint64_t>(layout.size())});
@@ -82,7 +77,7 @@ TEST(MultiObject, ScatterSendsEveryBlockOnceAndInFewRounds) {
             for (const char* collective : {"scatter", "gather"}) {
                 const FarTraffic far = far_of(layout, collective, "multi-object", root);
                 // What one port sends to a node and then to another is no chain.
-                const std::uint64_t rounds = rounds_of(nodes, each + 1);
+                const std::uint64_t rounds = rounds_in_base(each + 1, nodes);
                 EXPECT_LE(far.rounds, rounds) << nodes << ' ' << each;
                 EXPECT_EQ(part_sizes(nodes, each + 1).size(), rounds);
                 EXPECT_EQ(far.messages, static_cast<std::uint64_t>(nodes - 1));

@@ -5,16 +5,11 @@
 #include <algorithm>
 
 #include "tests/support/full_mode.hpp"
+#include "tests/unit/collectives/figures.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 
 namespace weft::collectives {
 namespace {
-
-std::uint64_t rounds_of(Rank nodes, Rank radix) {
-    std::uint64_t rounds = 0;
-    for (std::int64_t reach = 1; reach < nodes; reach *= radix) ++rounds;
-    return rounds;
-}
 
 void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
     const plan::Layout layout(nodes * each, each);
@@ -25,9 +20,9 @@ void expect_small(Rank nodes, Rank each, const std::string& spec, Rank radix) {
     EXPECT_TRUE(verdict.synchronizing);
     EXPECT_EQ(verdict.ordered && verdict.bit_identical, nodes <= radix) << nodes << ' ' << each;
     const FarTraffic far = far_traffic(layout, programs);
-    EXPECT_EQ(far.rounds, rounds_of(nodes, radix)) << nodes << " nodes of " << each;
+    EXPECT_EQ(far.rounds, rounds_in_base(radix, nodes)) << nodes << " nodes of " << each;
     // A port sends one vector a round.
-    EXPECT_LE(*std::ranges::max_element(far.units), rounds_of(nodes, radix));
+    EXPECT_LE(*std::ranges::max_element(far.units), rounds_in_base(radix, nodes));
 }
 
 TEST(MultiObjectSmall, EveryNumberOfNodesUpTo130IsRight) {
@@ -89,7 +84,7 @@ TEST(MultiObjectSmall, ItsSignalsAreABarrier) {
             EXPECT_EQ(verdict.messages, 0U);
         }
         EXPECT_EQ(far_rounds(layout, programs_on(layout, "barrier", "multi-object", {})),
-                  rounds_of(layout.nodes(), layout.least() + 1));
+                  rounds_in_base(layout.least() + 1, layout.nodes()));
     }
 }
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs of recursive multiplying talk to the peers that the paper's tables name.
 // Method: the worked examples, stage by stage, in the paper's placement of remainders.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 
-#include "collectives/registry.hpp"
+#include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
 namespace {
@@ -16,19 +11,6 @@ namespace {
 using plan::Program;
 using plan::Step;
 using plan::StepKind;
-
-std::vector<Program> programs(const std::string& schedule, int size, GenerateRequest request) {
-    std::vector<Program> list;
-    const auto spec = parse_spec(schedule);
-    EXPECT_TRUE(spec.ok()) << schedule;
-    request.size = size;
-    for (request.rank = 0; request.rank < size; ++request.rank) {
-        auto program = generate("allreduce", *spec, request);
-        EXPECT_TRUE(program.ok()) << program.failure().text;
-        list.push_back(*std::move(program));
-    }
-    return list;
-}
 
 /// Puts as "from->to", grouped by the stage that their number belongs to.
 using Stages = std::vector<std::set<std::string>>;
@@ -58,7 +40,8 @@ std::set<std::string> groups(std::initializer_list<std::initializer_list<int>> a
 
 void expect_stages(const std::string& schedule, int size, const std::vector<std::uint32_t>& firsts,
                    const Stages& expected) {
-    const auto list = programs(schedule, size, {.elements = 1, .placement = Placement::paper});
+    const auto list = generate_all("allreduce", *parse_spec(schedule),
+                                   {.size = size, .elements = 1, .placement = Placement::paper});
     EXPECT_EQ(stages_of(list, firsts), expected) << schedule << " on " << size;
 }
 
@@ -111,66 +94,6 @@ TEST(Multiplying, LargerWorkedExamplesHaveThePublishedPeers) {
                    groups({{1, 5}, {3, 7}, {9, 11}, {10, 12}}),
                    groups({{1, 9}, {3, 10}, {5, 11}, {7, 12}}),
                    {"1->0", "3->2", "5->4", "7->6", "9->8"}});
-}
-
-TEST(Multiplying, WorkedExamplesHaveThePublishedMessageCounts) {
-    struct Case {
-        const char* schedule;
-        int size;
-        std::size_t messages;
-    };
-    for (const Case& c :
-         {Case{"a3,a2", 6, 18}, Case{"c4m2,a2,a2,e4m2", 6, 12}, Case{"m1g2a3,n1g3a2", 7, 23},
-          Case{"m3g2a2,n3g2a2", 7, 20}, Case{"c6m2,a2,a2,e6m2", 7, 14}, Case{"a2,a5", 10, 50},
-          Case{"c4m2,a8,e4m2", 10, 60}, Case{"m2g3a3,n2g3a3", 11, 48},
-          Case{"m1g2a5,n1g5a2", 11, 57}, Case{"m1g4a3,n1g3a4", 13, 67},
-          Case{"m1g3a4,n1g4a3", 13, 67}, Case{"c10m2,a2,a2,a2,e10m2", 13, 34},
-          Case{"a2,a2,a2", 8, 24}, Case{"a2,a4", 8, 32}}) {
-        for (const Placement placement : {Placement::ordered, Placement::paper}) {
-            std::size_t messages = 0;
-            for (const Program& program :
-                 programs(c.schedule, c.size, {.elements = 4, .placement = placement})) {
-                messages += static_cast<std::size_t>(
-                    std::ranges::count(program.steps, StepKind::put, &Step::kind));
-                EXPECT_TRUE(program.synchronizing);
-            }
-            EXPECT_EQ(messages, c.messages) << c.schedule;
-        }
-    }
-}
-
-TEST(Multiplying, EveryPutIsAwaitedAndHeadersAgree) {
-    for (const std::uint32_t segments : {1U, 3U}) {
-        const auto list = programs("c4m2,c2m2,m2g2a2,n2g2a2,e2m2,e4m2", 9,
-                                   {.segments = segments, .elements = 64});
-        std::multiset<std::string> sent;
-        std::multiset<std::string> awaited;
-        for (const Program& program : list) {
-            EXPECT_EQ(program.slots, list.front().slots);
-            EXPECT_EQ(program.slot_units, list.front().slot_units);
-            EXPECT_EQ(program.segments, segments);
-            EXPECT_EQ(program.depth, segments > 1 ? 2U : 1U);
-            for (const Step& step : program.steps) {
-                if (step.kind == StepKind::put)
-                    sent.insert(fmt::format("{}->{}:{}", program.rank, step.peer, step.signal));
-                if (step.kind == StepKind::wait)
-                    awaited.insert(fmt::format("{}->{}:{}", step.peer, program.rank, step.signal));
-            }
-        }
-        EXPECT_EQ(sent, awaited);
-    }
-}
-
-TEST(Multiplying, OneRankCopiesAndAnEmptyVectorNeedsNothing) {
-    const auto spec = parse_spec("recursive-doubling");
-    const auto alone = generate("allreduce", *spec, {.size = 1, .elements = 5});
-    ASSERT_TRUE(alone.ok());
-    ASSERT_EQ(alone->steps.size(), 1U);
-    EXPECT_EQ(alone->steps[0].kind, StepKind::copy);
-    const auto empty = generate("allreduce", *spec, {.rank = 2, .size = 5, .elements = 0});
-    ASSERT_TRUE(empty.ok());
-    EXPECT_TRUE(empty->steps.empty());
-    EXPECT_FALSE(empty->synchronizing);
 }
 
 }  // namespace

@@ -96,27 +96,5 @@ TEST(Optimum, SearchesAMillionRanks) {
     EXPECT_EQ(four.find(999'983).cost, 17'500);
 }
 
-TEST(Enumeration, OfAllSizesUpTo128HasTheKnownTotals) {
-    std::uint64_t totals[3] = {0, 0, 0};
-    std::uint64_t most = 0;
-    for (Rank size = 2; size <= 128; ++size) {
-        std::uint64_t here = 0;
-        for (int family = 0; family < 3; ++family) {
-            std::uint64_t count = 0;
-            for_each_schedule(size, static_cast<ScheduleFamily>(family), [&](const Schedule&) {
-                ++count;
-                return true;
-            });
-            totals[family] += count;
-            here += count;
-        }
-        most = std::max(most, here);
-    }
-    EXPECT_EQ(totals[0], 1'441U);
-    EXPECT_EQ(totals[1], 253'458U);
-    EXPECT_EQ(totals[2], 57'456U);
-    EXPECT_EQ(most, 9'229U);
-}
-
 }  // namespace
 }  // namespace weft::collectives

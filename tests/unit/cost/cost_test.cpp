@@ -206,14 +206,6 @@ TEST(Parameters, AreReadFromLines) {
     }
 }
 
-TEST(Formulas, RefuseWhatTheyDoNotKnow) {
-    EXPECT_FALSE(evaluate_formula("none", {}).ok());
-    const FormulaValue strange{"q", 1};
-    EXPECT_FALSE(evaluate_formula("butterfly", {&strange, 1}).ok());
-    const FormulaValue none{"p", 0};
-    EXPECT_FALSE(evaluate_formula("butterfly", {&none, 1}).ok());
-}
-
 TEST(Formulas, OfTheOptimalNumberOfMessagesIsTheMinimum) {
     for (double ratio = 1; ratio < 40; ratio += 0.37) {
         const double best = messages_optimal(ratio, std::exp(1.0));

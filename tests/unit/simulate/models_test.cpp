@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes, and the
-// worked example of the conventions, against the engine that reads programs.
+// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes against the
+// engine that reads programs. The worked examples of the conventions, in every engine: tests/cli/simulate_test.py.
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
@@ -13,60 +13,6 @@ Surroundings with(const ModelParameters& parameters) {
     Surroundings around;
     around.model = message_model(parameters);
     return around;
-}
-
-struct Row {
-    Rank size;
-    const char* spec;
-    Time makespan;
-    Time earliest;
-};
-
-// Ruefenacht et al. 6.2 and 6.3, in tenths of a nanosecond; paper placement.
-constexpr Row kPaperRows[] = {
-    {8, "a2,a2,a2", 18396, 18396},
-    {8, "a8", 12924, 12924},
-    {8, "a2,a4", 14528, 14528},
-    {8, "a4,a2", 14528, 14528},
-    {6, "a6", 10660, 10660},
-    {6, "a3,a2", 13396, 13396},
-    {6, "a2,a3", 13396, 13396},
-    {6, "c4m2,a2,a2,e4m2", 19428, 14428},
-    {7, "c6m2,a2,a2,e6m2", 24428, 14428},
-    {7, "m1g2a3,n1g3a2", 14528, 13396},
-    {7, "m3g2a2,n3g2a2", 14528, 12364},
-    {10, "a2,a5", 15660, 15660},
-    {11, "m2g3a3,n2g3a3", 15660, 14528},
-    {11, "m1g2a5,n1g5a2", 16792, 15660},
-    {13, "m1g4a3,n1g3a4", 16792, 15660},
-    {13, "c10m2,a2,a2,a2,e10m2", 30560, 20560},
-};
-
-TEST(Models, GiveTheWorkedExampleOfTheConventions) {
-    for (const Row& row : kPaperRows) {
-        const Question question{.spec = row.spec,
-                                .request = {.size = row.size,
-                                            .elements = 1,
-                                            .element_bytes = 8,
-                                            .placement = collectives::Placement::paper}};
-        const Outcome outcome = generic(question, paper());
-        EXPECT_EQ(outcome.makespan, row.makespan * 100) << row.spec;
-        EXPECT_EQ(outcome.earliest_finish, row.earliest * 100) << row.spec;
-    }
-}
-
-TEST(Models, MessageSizeDecidesBetweenSchedulesOfEight) {
-    const auto makespan = [](const char* spec, std::uint64_t bytes) {
-        return generic(
-                   {.spec = spec, .request = {.size = 8, .elements = bytes, .element_bytes = 1}},
-                   paper())
-            .makespan;
-    };
-    EXPECT_EQ(makespan("a2,a2,a2", 344), 2'242'800);
-    EXPECT_EQ(makespan("a8", 344), 2'233'200);
-    EXPECT_EQ(makespan("a2,a2,a2", 352), 2'252'400);
-    EXPECT_EQ(makespan("a8", 352), 2'255'600);
-    EXPECT_EQ(makespan("a2,a2,a2", 350), makespan("a8", 350));
 }
 
 TEST(Models, PostalChargesEveryMessageInFull) {
