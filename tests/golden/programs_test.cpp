@@ -2,15 +2,13 @@
 // Goal: a change to what a generator emits is seen in review. Method: the programs of the worked
 // examples in their text form, with the verifier's facts on top, against files. After a wanted
 // change run this program with GOLDEN_UPDATE=1 in the environment and look at the difference.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
-#include "collectives/registry.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
+#include "tests/support/generate_all.hpp"
 
 namespace weft::collectives {
 namespace {
@@ -32,19 +30,6 @@ std::string facts(const plan::Verdict& verdict) {
         verdict.synchronizing, verdict.slots_max, verdict.descriptors_max);
 }
 
-std::vector<plan::Program> generate_all(const Golden& golden) {
-    const auto spec = parse_spec(golden.spec);
-    EXPECT_TRUE(spec.ok()) << golden.spec;
-    std::vector<plan::Program> programs;
-    GenerateRequest request = golden.request;
-    for (request.rank = 0; request.rank < request.size; ++request.rank) {
-        auto program = generate(golden.collective, *spec, request);
-        EXPECT_TRUE(program.ok()) << program.failure().text;
-        programs.push_back(*std::move(program));
-    }
-    return programs;
-}
-
 std::string read(const std::string& path) {
     std::ifstream file(path);
     std::ostringstream text;
@@ -56,7 +41,7 @@ class GoldenPrograms : public ::testing::TestWithParam<Golden> {};
 
 TEST_P(GoldenPrograms, AreWhatTheFileSays) {
     const Golden& golden = GetParam();
-    const auto programs = generate_all(golden);
+    const auto programs = test::generate_all(golden.collective, golden.spec, golden.request);
     const auto verdict = plan::verify({.programs = programs,
                                        .contract = &contract(golden.collective),
                                        .elements = golden.request.elements,

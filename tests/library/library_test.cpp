@@ -36,6 +36,9 @@ TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
 TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     check_program(GetParam(), "refusals", "");
 }
+TEST_P(LibraryTest, TheCppInterfaceRefusesWhatCannotBeDone) {
+    check_program(GetParam(), "bad_arguments", "");
+}
 TEST_P(LibraryTest, OwnersFreeAndStaleHandlesAreRefused) {
     check_program(GetParam(), "owners", "");
 }

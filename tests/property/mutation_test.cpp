@@ -2,15 +2,12 @@
 // Goal: one mistake in the programs of a real allreduce changes the verdict or one of the facts.
 // Method: 10,000 random single mutations of all schedules of the notation for up to 12 ranks, whole
 //         and in pipelined segments. Those that change nothing would be printed.
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <map>
 #include <random>
 
 #include "collectives/notation/enumerate.hpp"
-#include "collectives/registry.hpp"
-#include "plan/verify/verify.hpp"
+#include "tests/support/generate_all.hpp"
 #include "tests/support/mutate.hpp"
 
 namespace weft::collectives {
@@ -41,19 +38,9 @@ std::vector<Case> all_cases() {
 }
 
 std::vector<plan::Program> programs_of(const Case& one) {
-    std::vector<plan::Program> programs;
-    for (Rank rank = 0; rank < one.size; ++rank) {
-        auto program = generate("allreduce", AlgorithmSpec{.schedule = one.schedule},
-                                {.rank = rank,
-                                 .size = one.size,
-                                 .segments = one.segments,
-                                 .elements = 37,
-                                 .element_bytes = 8});
-        EXPECT_TRUE(program.ok());
-        if (!program) return {};
-        programs.push_back(*std::move(program));
-    }
-    return programs;
+    return test::generate_all(
+        "allreduce", AlgorithmSpec{.schedule = one.schedule},
+        {.size = one.size, .segments = one.segments, .elements = 37, .element_bytes = 8});
 }
 
 plan::Verdict judge(const std::vector<plan::Program>& programs) {
@@ -61,15 +48,6 @@ plan::Verdict judge(const std::vector<plan::Program>& programs) {
                          .contract = &contract("allreduce"),
                          .elements = 37,
                          .element_bytes = 8});
-}
-
-bool same_facts(const plan::Verdict& a, const plan::Verdict& b) {
-    return a.valid == b.valid && a.rounds == b.rounds && a.messages == b.messages &&
-           a.signals == b.signals && a.bytes_total == b.bytes_total &&
-           a.bytes_sent_max == b.bytes_sent_max && a.reduced_bytes_max == b.reduced_bytes_max &&
-           a.ordered == b.ordered && a.bit_identical == b.bit_identical &&
-           a.synchronizing == b.synchronizing && a.slots_max == b.slots_max &&
-           a.descriptors_max == b.descriptors_max;
 }
 
 TEST(Mutation, TenThousandMistakesInRealSchedules) {
@@ -89,7 +67,7 @@ TEST(Mutation, TenThousandMistakesInRealSchedules) {
         const plan::Verdict verdict = judge(mutation.programs);
         auto& [tried, changed] = outcomes[mutation.kind];
         ++tried;
-        if (!same_facts(sound, verdict)) {
+        if (!test::same_facts(sound, verdict)) {
             ++changed;
             continue;
         }

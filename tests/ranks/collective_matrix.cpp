@@ -84,8 +84,6 @@ class Matrixer {
             same_bits<BFloat16>("", count);
             same_bits<long double>("", count);
         }
-        refuses_what_does_not_exist();
-        started_calls();
         splits();
         teams_that_follow_each_other();
         operations_that_come_and_go();
@@ -187,49 +185,6 @@ class Matrixer {
         caller_.judge(caller_.same_on_all_ranks(std::as_bytes(std::span(values))),
                       fmt::format("bits of {} differ between ranks ({} elements of {} bytes)",
                                   schedule, count, sizeof(T)));
-    }
-
-    void refuses_what_does_not_exist() {
-        double value = 1;
-        std::string said;
-        try {
-            world_.allreduce(&value, &value, 1, Type::float64, Op::minloc);
-        } catch (const Error& error) {
-            said = error.what();
-        }
-        bool named = true;
-        for (const std::string& word :
-             {std::string("minloc"), std::string("double"), std::string("sum prod min max land"),
-              fmt::format("rank {}", world_.rank())})
-            named = named && said.find(word) != std::string::npos;
-        caller_.judge(named, "minloc of double: " + said);
-    }
-
-    /// Many started calls at once, completed in another order.
-    void started_calls() {
-        constexpr std::size_t kCalls = 200;
-        std::vector<Trial> trials;
-        std::vector<Request> requests;
-        for (std::size_t i = 0; i < kCalls; ++i) {
-            const bool broadcast = i % 3 == 2;
-            const std::size_t count = i % 9 * i;
-            trials.emplace_back(
-                oracle::CallFacts{
-                    .collective = broadcast ? Collective::broadcast : Collective::allreduce,
-                    .samples = &of(Type::float64),
-                    .op = Op::sum,
-                    .size = world_.size(),
-                    .root = broadcast ? static_cast<Rank>(i) % world_.size() : -1,
-                    .count = [count](Rank, std::uint32_t) { return count; }},
-                world_.rank(), Arrangement{.in_place = true});
-            trials.back().prepare(caller_.next_batch());
-            requests.push_back(world_.start(trials.back().call()));
-        }
-        for (std::size_t k = 0; k < kCalls; ++k) requests[(k * 77) % kCalls].wait();
-        for (std::size_t i = 0; i < kCalls; ++i) {
-            const std::string complaint = trials[i].check();
-            caller_.judge(complaint.empty(), fmt::format("started call {}: {}", i, complaint));
-        }
     }
 
     /// Overlapping teams, used in opposite orders.

@@ -98,11 +98,10 @@ void expect_last_words(const std::string& errors, const Kill& kill) {
 /// Seconds from the kill to the end of the job.
 double run_and_kill(const Kill& kill) {
     const std::set<std::string> shared_before = shared_files();
-    Words command{std::string(RANK_PROGRAMS) + "/weft", "run", "-n", std::to_string(kRanks)};
-    if (kill.nodes) command.insert(command.end(), {"--nodes", "4"});
-    command.insert(command.end(), {"--", rank_program("stuck"), "loop"});
+    Words options{"-n", std::to_string(kRanks)};
+    if (kill.nodes) options.insert(options.end(), {"--nodes", "4"});
     const double started_s = now_s();
-    RunningProgram job(command, {}, launch_deadline_s());
+    RunningProgram job(weft_run(options, {rank_program("stuck"), "loop"}), {}, launch_deadline_s());
     const bool killed = kill_rank(job, kill, started_s);
     const double killed_s = now_s();
     EXPECT_TRUE(killed);

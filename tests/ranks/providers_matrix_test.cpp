@@ -8,12 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "link/fabric/profile.hpp"
+#include "tests/ranks/leftovers.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -124,14 +123,6 @@ TEST_P(ProviderMatrix, AWayThatIsNotPromisedIsRefusedAtStartUpWithItsReason) {
     }
 }
 
-/// Names in /dev/shm.
-std::set<std::string> shared_files() {
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
-        names.insert(entry.path().filename().string());
-    return names;
-}
-
 TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNothing) {
     const auto before = shared_files();
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "3"}, {rank_program("rank_dies")},
@@ -139,7 +130,7 @@ TEST_P(ProviderMatrix, AKilledRankEndsTheJobAndLeavesNothing) {
     if (is_absent(outcome)) GTEST_SKIP() << "libfabric has no provider " << GetParam().provider;
     EXPECT_EQ(outcome.status, 128 + SIGKILL) << outcome.errors;
     EXPECT_NE(outcome.errors.find("rank 2"), std::string::npos) << outcome.errors;
-    EXPECT_EQ(shared_files(), before);
+    EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
 
 INSTANTIATE_TEST_SUITE_P(Providers, ProviderMatrix, testing::ValuesIn(kProviders),

@@ -42,12 +42,15 @@ inline Outcome run_command(const Words& command, const Words& settings = {}) {
 }
 
 /// weft run OPTIONS -- PROGRAM
-inline Outcome run_ranks(const Words& options, const Words& program, const Words& settings = {}) {
+inline Words weft_run(const Words& options, const Words& program) {
     Words command{RANK_PROGRAMS "/weft", "run"};
     command.insert(command.end(), options.begin(), options.end());
     command.emplace_back("--");
     command.insert(command.end(), program.begin(), program.end());
-    return run_command(command, settings);
+    return command;
+}
+inline Outcome run_ranks(const Words& options, const Words& program, const Words& settings = {}) {
+    return run_command(weft_run(options, program), settings);
 }
 
 /// Ranks under a foreign launcher; nothing if there is none here.

@@ -48,16 +48,8 @@ TEST(ScaleTest, ManyRanksStartCallAndEnd) {
 
 TEST(ScaleTest, ManyRanksAllSayWhatTheyWaitForWithinTheGrace) {
     for (const Size& size : sizes()) {
-        RunningProgram job(
-            [&] {
-                Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
-                for (const std::string& word : options_for(size)) command.push_back(word);
-                for (const std::string& word : {std::string("--"), rank_program("stuck"),
-                                                std::string("sleep"), std::string("2")})
-                    command.push_back(word);
-                return command;
-            }(),
-            {}, launch_deadline_s());
+        RunningProgram job(weft_run(options_for(size), {rank_program("stuck"), "sleep", "2"}), {},
+                           launch_deadline_s());
         ASSERT_TRUE(job.wait_for_output("stuck"));
         job.send(SIGTERM);
         const Outcome outcome = job.wait();

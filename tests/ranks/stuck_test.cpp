@@ -25,14 +25,6 @@ Words stuck(const Words& words) {
     return program;
 }
 
-Words weft_run(const Words& options, const Words& program) {
-    Words command{std::string(RANK_PROGRAMS) + "/weft", "run"};
-    command.insert(command.end(), options.begin(), options.end());
-    command.emplace_back("--");
-    command.insert(command.end(), program.begin(), program.end());
-    return command;
-}
-
 std::size_t count_lines(const std::string& errors, const std::string& pattern) {
     return lines_like(errors, pattern).size();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plan/schedule/program.hpp"
+#include "plan/verify/verify.hpp"
 
 namespace weft::test {
 
@@ -40,5 +41,15 @@ struct Mutation {
                                              MutationKind kind, std::uint64_t seed);
 /// Of any kind that has a place.
 [[nodiscard]] Mutation mutate(const std::vector<plan::Program>& programs, std::uint64_t seed);
+
+/// Whether a mistake that led from one verdict to the other shows in none of the facts.
+[[nodiscard]] inline bool same_facts(const plan::Verdict& a, const plan::Verdict& b) {
+    return a.valid == b.valid && a.rounds == b.rounds && a.messages == b.messages &&
+           a.signals == b.signals && a.bytes_total == b.bytes_total &&
+           a.bytes_sent_max == b.bytes_sent_max && a.reduced_bytes_max == b.reduced_bytes_max &&
+           a.ordered == b.ordered && a.bit_identical == b.bit_identical &&
+           a.synchronizing == b.synchronizing && a.slots_max == b.slots_max &&
+           a.descriptors_max == b.descriptors_max;
+}
 
 }  // namespace weft::test

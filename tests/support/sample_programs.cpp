@@ -237,6 +237,17 @@ std::vector<Program> dissemination_barrier(Rank ranks) {
                      });
 }
 
+std::vector<Sample> samples() {
+    return {
+        {"doubling 8", recursive_doubling(8), allreduce_contract()},
+        {"all-to-all 5", all_to_all_reduce(5), allreduce_contract()},
+        {"ring 5", ring(5), allreduce_contract()},
+        {"chain 4x6", chain_broadcast(4, 6, 2), broadcast_contract()},
+        {"tree 7x5", tree_allreduce(7, 5, 2), allreduce_contract()},
+        {"barrier 6", dissemination_barrier(6), barrier_contract()},
+    };
+}
+
 std::vector<Program> programs_of(std::string_view text) {
     std::string lines(text);
     std::replace(lines.begin(), lines.end(), ';', '\n');

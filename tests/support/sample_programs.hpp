@@ -36,6 +36,14 @@ namespace weft::test {
 /// Dissemination.
 [[nodiscard]] std::vector<plan::Program> dissemination_barrier(Rank ranks);
 
+/// One of each, with what it has to do.
+struct Sample {
+    const char* name;
+    std::vector<plan::Program> programs;
+    plan::Contract contract;
+};
+[[nodiscard]] std::vector<Sample> samples();
+
 /// Parses the text form, in which a `;` may end a line, or ends the test program with the message.
 [[nodiscard]] std::vector<plan::Program> programs_of(std::string_view text);
 

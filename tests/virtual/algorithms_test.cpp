@@ -4,10 +4,8 @@
 // Method: all names and parameter values worth trying, for some sizes, roots, pieces and seeds;
 // inputs and outputs are the same memory in half of the calls, and calls follow each other in the
 // same slots.
-#include <gtest/gtest.h>
-
-#include "collectives/registry.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/generate_all.hpp"
 #include "tests/support/survives.hpp"
 
 namespace weft::test {
@@ -22,22 +20,6 @@ plan::Layout layout_of(Rank size, std::uint64_t trial) {
     std::vector<Rank> node_of;
     for (Rank rank = 0; rank < size; ++rank) node_of.push_back(rank % 3);
     return plan::Layout::of(node_of);
-}
-
-/// The programs of all ranks; none if the algorithm has none for this request.
-std::vector<plan::Program> generate(std::string_view collective, const std::string& text,
-                                    GenerateRequest request) {
-    const auto spec = collectives::parse_spec(text);
-    std::vector<plan::Program> programs;
-    for (request.rank = 0; request.rank < request.size; ++request.rank) {
-        auto program = collectives::generate(collective, *spec, request);
-        if (!program) {
-            EXPECT_TRUE(programs.empty()) << text << ": refused at rank " << request.rank;
-            return {};
-        }
-        programs.push_back(*std::move(program));
-    }
-    return programs;
 }
 
 class EveryAlgorithm : public testing::TestWithParam<std::string_view> {};
@@ -60,7 +42,8 @@ TEST_P(EveryAlgorithm, GivesWhatASerialFoldGives) {
                                           .elements = collective == "barrier" ? 0U : 8U * segments,
                                           .ordered = ordered,
                                           .layout = layout_of(size, trial)};
-            const auto programs = generate(collective, spec, request);
+            const auto programs =
+                generate_if_served(collective, *collectives::parse_spec(spec), request);
             if (programs.empty()) continue;
             std::string why;
             EXPECT_TRUE(survives(programs, collectives::contract(collective),

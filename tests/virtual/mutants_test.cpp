@@ -3,11 +3,9 @@
 // Method: a mutant that is called valid (equal in effect, or in another order) must give right
 // results in every execution; of the mutants that the verifier refuses, the wire must show most to
 // be wrong, too.
-#include <gtest/gtest.h>
-
-#include "collectives/registry.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/generate_all.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/survives.hpp"
 
@@ -28,16 +26,11 @@ constexpr Subject kSubjects[] = {
 };
 
 std::vector<plan::Program> generate(const Subject& subject) {
-    const auto spec = collectives::parse_spec(subject.algorithm);
-    std::vector<plan::Program> programs;
-    for (Rank rank = 0; rank < subject.ranks; ++rank)
-        programs.push_back(*collectives::generate(subject.collective, *spec,
-                                                  {.rank = rank,
-                                                   .size = subject.ranks,
-                                                   .root = 0,
-                                                   .segments = subject.segments,
-                                                   .elements = 8 * subject.segments}));
-    return programs;
+    return generate_all(subject.collective, subject.algorithm,
+                        {.size = subject.ranks,
+                         .root = collectives::is_rooted(subject.collective) ? 0 : plan::kNoRank,
+                         .segments = subject.segments,
+                         .elements = 8 * subject.segments});
 }
 
 plan::Verdict judge(const std::vector<plan::Program>& programs, const plan::Contract& contract) {

@@ -310,20 +310,10 @@ void expect_caught(const Setting& setting, Way way) {
 
 // --- Order ---------------------------------------------------------------------------------------
 
-TEST(OneSided, FenceOrdersWhereWritesAreCounted) {
-    expect_right(counted(), Way::fence);
-}
-TEST(OneSided, FenceOrdersWhereWritesAreDelivered) {
-    expect_right(delivered(), Way::fence);
-}
-TEST(OneSided, FenceOrdersOnAStream) {
-    expect_right(ordered(), Way::fence);
-}
-TEST(OneSided, FenceOrdersWithRequestsInTaggedWords) {
-    expect_right(ordered_cells(), Way::fence);
-}
-TEST(OneSided, FenceOrdersWhereWordsAreTorn) {
-    expect_right(counted_torn(), Way::fence);
+TEST(OneSided, FenceOrders) {
+    for (const Setting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), counted_torn()})
+        expect_right(setting, Way::fence);
 }
 TEST(OneSided, QuietMeansLanded) {
     for (const Setting& setting :

@@ -16,6 +16,7 @@
 #include "run/bind/bind.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/generate_all.hpp"
 #include "tests/support/survives.hpp"
 #include "tests/virtual/disagreements.hpp"
 
@@ -34,7 +35,7 @@ TEST(VCollectiveAlgorithms, GiveWhatASerialFoldGives) {
                 for (Rank rank = 0; rank < size; ++rank)
                     counts.push_back((static_cast<std::uint64_t>(rank) * trial) % 7 *
                                      (rank == 1 ? 3 : 1));
-                collectives::GenerateRequest request{
+                const collectives::GenerateRequest request{
                     .size = size,
                     .segments = 1U + static_cast<std::uint32_t>(trial % 3),
                     .elements = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}),
@@ -42,13 +43,8 @@ TEST(VCollectiveAlgorithms, GiveWhatASerialFoldGives) {
                     .layout = plan::Layout(size, trial % 3 == 0 ? std::min<Rank>(size, 2) : size),
                     .counts = counts};
                 if (request.elements == 0) continue;
-                std::vector<plan::Program> programs;
-                for (request.rank = 0; request.rank < size; ++request.rank) {
-                    auto program =
-                        collectives::generate(collective, *collectives::parse_spec(text), request);
-                    if (!program) break;
-                    programs.push_back(*std::move(program));
-                }
+                const auto programs =
+                    generate_if_served(collective, *collectives::parse_spec(text), request);
                 if (programs.empty()) continue;
                 std::string why;
                 EXPECT_TRUE(survives(programs, collectives::contract(collective),

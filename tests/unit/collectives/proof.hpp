@@ -2,32 +2,19 @@
 // proof.hpp - generates the programs of all ranks and hands them to the verifier.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
 #include "plan/verify/fingerprint.hpp"
 #include "plan/verify/verify.hpp"
+#include "tests/support/generate_all.hpp"
 
 namespace weft::collectives {
 
-inline std::vector<plan::Program> generate_all(std::string_view collective,
-                                               const AlgorithmSpec& spec, GenerateRequest request) {
-    std::vector<plan::Program> list;
-    for (request.rank = 0; request.rank < request.size; ++request.rank) {
-        auto program = generate(collective, spec, request);
-        if (!program) {
-            ADD_FAILURE() << print(spec) << ": " << program.failure().text;
-            return {};
-        }
-        list.push_back(*std::move(program));
-    }
-    return list;
-}
+using test::generate_all;
+using test::generate_if_served;
 
 inline plan::Verdict prove(std::string_view collective, const std::vector<plan::Program>& programs,
                            std::uint64_t elements) {
@@ -44,12 +31,7 @@ inline plan::Verdict prove(std::string_view collective, const AlgorithmSpec& spe
 
 inline plan::Verdict prove(std::string_view collective, const std::string& text,
                            const GenerateRequest& request) {
-    const auto spec = parse_spec(text);
-    if (!spec) {
-        ADD_FAILURE() << text << ": " << spec.failure().text;
-        return {};
-    }
-    return prove(collective, *spec, request);
+    return prove(collective, generate_all(collective, text, request), request.elements);
 }
 
 /// What a test does to the programs before they are judged.

@@ -59,8 +59,7 @@ class SpecProof {
 
     /// None if the algorithm refuses the call.
     [[nodiscard]] std::vector<plan::Program> programs(const GenerateRequest& request) const {
-        if (!generate(algorithm_.collective, spec_, request)) return {};
-        return generate_all(algorithm_.collective, spec_, request);
+        return generate_if_served(algorithm_.collective, spec_, request);
     }
 
     /// In rank order, if the algorithm can, and without regard to it, if that is another program.

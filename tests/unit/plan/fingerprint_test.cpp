@@ -14,21 +14,6 @@
 namespace weft::plan {
 namespace {
 
-struct Case {
-    const char* name;
-    std::vector<Program> programs;
-    Contract contract;
-};
-
-std::vector<Case> cases() {
-    return {
-        {"doubling 8", test::recursive_doubling(8), test::allreduce_contract()},
-        {"ring 5", test::ring(5), test::allreduce_contract()},
-        {"chain 4x6", test::chain_broadcast(4, 6, 2), test::broadcast_contract()},
-        {"tree 7x5", test::tree_allreduce(7, 5, 2), test::allreduce_contract()},
-    };
-}
-
 FingerprintInput input_of(const std::vector<Program>& programs, const Contract& contract) {
     return {.ranks = static_cast<Rank>(programs.size()),
             .program_of = [&programs](Rank rank) -> base::Result<Program> {
@@ -38,18 +23,18 @@ FingerprintInput input_of(const std::vector<Program>& programs, const Contract& 
 }
 
 TEST(Fingerprint, KnownAlgorithmsAreRightHoweverProgramsAreKept) {
-    for (const Case& test : cases()) {
+    for (const test::Sample& sample : test::samples()) {
         for (const bool in_place : {false, true}) {
             for (const std::uint64_t kept : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
-                FingerprintInput input = input_of(test.programs, test.contract);
+                FingerprintInput input = input_of(sample.programs, sample.contract);
                 input.in_place = in_place;
                 input.program_bytes_max = kept;
                 const auto found = verify_by_fingerprints(input);
-                EXPECT_TRUE(found.valid) << test.name << ": " << found.error;
-                const Verdict facts =
-                    verify({.programs = test.programs, .contract = &test.contract, .elements = 37});
-                EXPECT_EQ(found.messages, facts.messages) << test.name;
-                EXPECT_EQ(found.signals, facts.signals) << test.name;
+                EXPECT_TRUE(found.valid) << sample.name << ": " << found.error;
+                const Verdict facts = verify(
+                    {.programs = sample.programs, .contract = &sample.contract, .elements = 37});
+                EXPECT_EQ(found.messages, facts.messages) << sample.name;
+                EXPECT_EQ(found.signals, facts.signals) << sample.name;
             }
         }
     }
@@ -85,20 +70,20 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
 TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
     using enum test::MutationKind;
     int wrong = 0;
-    for (const Case& test : cases()) {
+    for (const test::Sample& sample : test::samples()) {
         for (const auto kind : {drop_put, duplicate_put, retarget_put, drop_wait, drop_signal}) {
             for (std::uint64_t seed = 0; seed < 100; ++seed) {
-                const auto mutation = test::mutate(test.programs, kind, seed);
+                const auto mutation = test::mutate(sample.programs, kind, seed);
                 if (!mutation) continue;
                 const Verdict verdict = verify({.programs = mutation->programs,
-                                                .contract = &test.contract,
+                                                .contract = &sample.contract,
                                                 .elements = 37,
                                                 .in_place = false});
                 const auto found =
-                    verify_by_fingerprints(input_of(mutation->programs, test.contract));
+                    verify_by_fingerprints(input_of(mutation->programs, sample.contract));
                 EXPECT_EQ(found.valid, verdict.valid)
-                    << test.name << ", " << mutation->description << ": " << verdict.error << " / "
-                    << found.error;
+                    << sample.name << ", " << mutation->description << ": " << verdict.error
+                    << " / " << found.error;
                 wrong += found.valid ? 0 : 1;
             }
         }

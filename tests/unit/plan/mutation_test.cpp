@@ -7,60 +7,33 @@
 #include <cstdio>
 #include <map>
 
-#include "plan/verify/verify.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/sample_programs.hpp"
 
 namespace weft::plan {
 namespace {
 
-struct Case {
-    const char* name;
-    std::vector<Program> programs;
-    Contract contract;
-};
-
-std::vector<Case> cases() {
-    return {
-        {"doubling 8", test::recursive_doubling(8), test::allreduce_contract()},
-        {"all-to-all 5", test::all_to_all_reduce(5), test::allreduce_contract()},
-        {"ring 5", test::ring(5), test::allreduce_contract()},
-        {"chain 4x6", test::chain_broadcast(4, 6, 2), test::broadcast_contract()},
-        {"tree 7x5", test::tree_allreduce(7, 5, 2), test::allreduce_contract()},
-        {"barrier 6", test::dissemination_barrier(6), test::barrier_contract()},
-    };
-}
-
-Verdict judge(const Case& test, const std::vector<Program>& programs) {
-    return verify({.programs = programs, .contract = &test.contract, .elements = 37});
-}
-
-bool differ(const Verdict& a, const Verdict& b) {
-    return a.valid != b.valid || a.rounds != b.rounds || a.messages != b.messages ||
-           a.signals != b.signals || a.bytes_total != b.bytes_total ||
-           a.bytes_sent_max != b.bytes_sent_max || a.reduced_bytes_max != b.reduced_bytes_max ||
-           a.ordered != b.ordered || a.bit_identical != b.bit_identical ||
-           a.synchronizing != b.synchronizing || a.slots_max != b.slots_max ||
-           a.descriptors_max != b.descriptors_max;
+Verdict judge(const test::Sample& sample, const std::vector<Program>& programs) {
+    return verify({.programs = programs, .contract = &sample.contract, .elements = 37});
 }
 
 TEST(Mutation, ChangesTheVerdictOrAFact) {
     int mutations = 0;
     int faults = 0;
     std::map<std::string, int> survivors;
-    for (const Case& test : cases()) {
-        const Verdict sound = judge(test, test.programs);
-        ASSERT_TRUE(sound.valid) << test.name << ": " << sound.error;
+    for (const test::Sample& sample : test::samples()) {
+        const Verdict sound = judge(sample, sample.programs);
+        ASSERT_TRUE(sound.valid) << sample.name << ": " << sound.error;
         for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-            const test::Mutation mutation = test::mutate(test.programs, seed);
-            const Verdict verdict = judge(test, mutation.programs);
+            const test::Mutation mutation = test::mutate(sample.programs, seed);
+            const Verdict verdict = judge(sample, mutation.programs);
             ++mutations;
             if (!verdict.valid) {
                 ++faults;
                 EXPECT_NE(verdict.error.find("rank "), std::string::npos) << verdict.error;
             }
-            if (!differ(sound, verdict))
-                ++survivors[std::string(test.name) + ": " + mutation.description];
+            if (test::same_facts(sound, verdict))
+                ++survivors[std::string(sample.name) + ": " + mutation.description];
         }
     }
     std::printf("%d mutations, %d found unsound, %zu kinds changed nothing:\n", mutations, faults,
@@ -76,21 +49,21 @@ TEST(Mutation, ChangesTheVerdictOrAFact) {
 }
 
 TEST(Mutation, EachKindIsFoundWhereItMatters) {
-    const auto found = [](const Case& test, test::MutationKind kind) {
+    const auto found = [](const test::Sample& sample, test::MutationKind kind) {
         int changed = 0;
         int tried = 0;
-        const Verdict sound = judge(test, test.programs);
+        const Verdict sound = judge(sample, sample.programs);
         for (std::uint64_t seed = 0; seed < 60; ++seed) {
-            const auto mutation = test::mutate(test.programs, kind, seed);
+            const auto mutation = test::mutate(sample.programs, kind, seed);
             if (!mutation) continue;
             ++tried;
-            if (differ(sound, judge(test, mutation->programs))) ++changed;
+            if (!test::same_facts(sound, judge(sample, mutation->programs))) ++changed;
         }
         EXPECT_GT(tried, 0);
         return changed == tried;
     };
     using enum test::MutationKind;
-    const std::vector<Case> all = cases();
+    const std::vector<test::Sample> all = test::samples();
     for (const auto kind : {drop_put, duplicate_put, retarget_put, drop_wait, swap_operands})
         EXPECT_TRUE(found(all[0], kind)) << static_cast<int>(kind);
     EXPECT_TRUE(found(all[0], drop_local));

@@ -2,16 +2,14 @@
 // ask.hpp - short forms for asking an engine about an algorithm.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
-#include "collectives/registry.hpp"
 #include "lab/simulate/events.hpp"
 #include "lab/simulate/noise_distributions.hpp"
 #include "lab/simulate/wire_model.hpp"
 #include "plan/simulate/simulate.hpp"
+#include "tests/support/generate_all.hpp"
 
 namespace weft::lab::test {
 
@@ -28,16 +26,7 @@ inline VectorSize size_of(const Question& question) {
 }
 
 inline std::vector<Program> programs_of(const Question& question) {
-    const auto spec = collectives::parse_spec(question.spec);
-    EXPECT_TRUE(spec.ok()) << question.spec;
-    std::vector<Program> programs;
-    collectives::GenerateRequest request = question.request;
-    for (request.rank = 0; request.rank < request.size; ++request.rank) {
-        auto program = collectives::generate(question.collective, *spec, request);
-        EXPECT_TRUE(program.ok()) << question.spec << ": " << program.failure().text;
-        programs.push_back(*std::move(program));
-    }
-    return programs;
+    return weft::test::generate_all(question.collective, question.spec, question.request);
 }
 
 inline ImagePart image_of(std::span<const Program> programs, const Question& question,

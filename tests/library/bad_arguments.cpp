@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bad_arguments.cpp - a program of real ranks that makes calls which must be refused.
 //
-// Idea     What the C++ interface adds to the refusals of tests/library/refusals.c: each form of a
+// Idea     What the C++ interface adds to the refusals of refusals.c: each form of a
 //          call throws, with the status and the words of the failure; spans, user operations,
 //          algorithms. After it the team must work as before. Each group runs twice: all ranks make
 //          the bad calls, then only the last one does.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// generate_all.hpp - the programs of all ranks, as a generator of the registry writes them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "collectives/registry.hpp"
+
+namespace weft::test {
+
+/// By rank; none if the algorithm refuses the request, which it has to do on all ranks.
+inline std::vector<plan::Program> generate_if_served(std::string_view collective,
+                                                     const collectives::AlgorithmSpec& spec,
+                                                     collectives::GenerateRequest request) {
+    std::vector<plan::Program> programs;
+    for (request.rank = 0; request.rank < request.size; ++request.rank) {
+        auto program = collectives::generate(collective, spec, request);
+        if (!program) {
+            EXPECT_TRUE(programs.empty())
+                << collectives::print(spec) << ": refused at rank " << request.rank << " alone";
+            return {};
+        }
+        programs.push_back(*std::move(program));
+    }
+    return programs;
+}
+
+/// By rank; a refusal is a failure of the test.
+inline std::vector<plan::Program> generate_all(std::string_view collective,
+                                               const collectives::AlgorithmSpec& spec,
+                                               const collectives::GenerateRequest& request) {
+    const auto first = collectives::generate(collective, spec, request);
+    EXPECT_TRUE(first.ok()) << collectives::print(spec) << ": " << first.failure().text;
+    return generate_if_served(collective, spec, request);
+}
+inline std::vector<plan::Program> generate_all(std::string_view collective, std::string_view text,
+                                               const collectives::GenerateRequest& request) {
+    const auto spec = collectives::parse_spec(text);
+    EXPECT_TRUE(spec.ok()) << text << ": " << spec.failure().text;
+    return spec ? generate_all(collective, *spec, request) : std::vector<plan::Program>();
+}
+
+}  // namespace weft::test
