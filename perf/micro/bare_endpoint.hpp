@@ -3,7 +3,7 @@
 //
 // Idea     An endpoint with one completion queue and one registered buffer, connected to one peer.
 //          Programs derive from it and write as they please.
-// Holds    Nothing is handled: what fails ends the program with status 3.
+// Holds    Nothing is handled: what fails is thrown as std::runtime_error.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,8 +12,11 @@
 #include <rdma/fi_rma.h>
 
 #include <cstdlib>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "link/fabric/discover.hpp"
@@ -25,8 +28,9 @@ namespace weft::micro {
     fmt::print(stderr, "{}: {}\n", ::program_invocation_short_name, text);
     std::_Exit(3);
 }
-inline void require(ssize_t code, const char* call) {
-    if (code != 0) give_up(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
+inline void require(ssize_t code, std::string_view call) {
+    if (code != 0)
+        throw std::runtime_error(fmt::format("{}: {}", call, fi_strerror(static_cast<int>(-code))));
 }
 
 /// What a peer needs to write into the buffer.
@@ -39,10 +43,62 @@ struct BareAddress {
 
 class BareEndpoint {
   public:
-    BareEndpoint(const std::string& provider, std::size_t buffer_bytes) : buffer_(buffer_bytes) {
-        auto found = link::discover({.provider = provider, .one_host = true});
-        if (!found) give_up(found.failure().text);
-        fi_info& info = *found->info;
+    /// `memory`: the buffer, which outlives the endpoint.
+    BareEndpoint(base::Result<link::Found> found, std::span<std::byte> memory) : buffer_(memory) {
+        if (!found) throw std::runtime_error(found.failure().text);
+        found_ = std::move(found).value();
+        open_all(*found_.info);
+        inject_bytes_ = found_.grant.inject_bytes;
+        address_.name_bytes = sizeof address_.name;
+        require(fi_getname(&endpoint_->fid, address_.name, &address_.name_bytes), "fi_getname");
+        address_.key = fi_mr_key(region_.get());
+        if (found_.grant.virtual_addresses)
+            address_.base = reinterpret_cast<std::uint64_t>(buffer_.data());
+    }
+    /// With a buffer of its own.
+    BareEndpoint(const std::string& provider, std::size_t buffer_bytes)
+        : BareEndpoint(link::discover({.provider = provider, .one_host = true}),
+                       std::vector<std::byte>(buffer_bytes)) {}
+
+    [[nodiscard]] const BareAddress& address() const { return address_; }
+    void connect(const BareAddress& peer) {
+        if (fi_av_insert(addresses_.get(), peer.name, 1, &peer_, 0, nullptr) != 1)
+            throw std::runtime_error("fi_av_insert");
+        key_ = peer.key;
+        base_ = peer.base;
+    }
+
+  protected:
+    /// Tries post() until libfabric takes what it posts, with progress() in between.
+    template <class Post, class Progress>
+    static void insist(std::string_view call, Post post, Progress progress) {
+        for (ssize_t code = post(); code != 0; code = post()) {
+            if (code != -FI_EAGAIN) require(code, call);
+            progress();
+        }
+    }
+
+    link::Found found_;
+    std::vector<std::byte> owned_;
+    std::span<std::byte> buffer_;
+    link::Fid<fid_fabric> fabric_;
+    link::Fid<fid_domain> domain_;
+    link::Fid<fid_av> addresses_;
+    link::Fid<fid_cq> completions_;
+    link::Fid<fid_ep> endpoint_;
+    link::Fid<fid_mr> region_;
+    fi_addr_t peer_ = FI_ADDR_UNSPEC;
+    std::uint64_t key_ = 0;   ///< of the peer's buffer
+    std::uint64_t base_ = 0;  ///< where it starts
+    std::size_t inject_bytes_ = 0;
+
+  private:
+    BareEndpoint(base::Result<link::Found> found, std::vector<std::byte> owned)
+        : BareEndpoint(std::move(found), std::span(owned)) {
+        owned_ = std::move(owned);
+    }
+
+    void open_all(fi_info& info) {
         const auto open = [](auto& handle, const char* call, auto opens) {
             auto* opened = handle.get();
             require(opens(&opened), call);
@@ -71,35 +127,11 @@ class BareEndpoint {
             return fi_mr_reg(domain_.get(), buffer_.data(), buffer_.size(),
                              FI_WRITE | FI_REMOTE_WRITE, 0, 77, 0, to, nullptr);
         });
-        inject_bytes_ = found->grant.inject_bytes;
-        address_.name_bytes = sizeof address_.name;
-        require(fi_getname(&endpoint_->fid, address_.name, &address_.name_bytes), "fi_getname");
-        address_.key = fi_mr_key(region_.get());
-        if (found->grant.virtual_addresses)
-            address_.base = reinterpret_cast<std::uint64_t>(buffer_.data());
-    }
-    [[nodiscard]] const BareAddress& address() const { return address_; }
-    void connect(const BareAddress& peer) {
-        if (fi_av_insert(addresses_.get(), peer.name, 1, &peer_, 0, nullptr) != 1)
-            give_up("fi_av_insert");
-        key_ = peer.key;
-        base_ = peer.base;
+        if (!found_.grant.endpoint_registration) return;
+        require(fi_mr_bind(region_.get(), &endpoint_->fid, 0), "fi_mr_bind");
+        require(fi_mr_enable(region_.get()), "fi_mr_enable");
     }
 
-  protected:
-    std::vector<std::byte> buffer_;
-    link::Fid<fid_fabric> fabric_;
-    link::Fid<fid_domain> domain_;
-    link::Fid<fid_av> addresses_;
-    link::Fid<fid_cq> completions_;
-    link::Fid<fid_ep> endpoint_;
-    link::Fid<fid_mr> region_;
-    fi_addr_t peer_ = FI_ADDR_UNSPEC;
-    std::uint64_t key_ = 0;   ///< of the peer's buffer
-    std::uint64_t base_ = 0;  ///< where it starts
-    std::size_t inject_bytes_ = 0;
-
-  private:
     BareAddress address_{};
 };
 

@@ -25,16 +25,17 @@
 #include <cstring>
 #include <vector>
 
+#include "lab/measure/statistics.hpp"
 #include "link/fabric/fabric.hpp"
 #include "perf/micro/bare_endpoint.hpp"
 
 namespace {
 
 using namespace weft;
+using lab::median;
 using micro::BareAddress;
 using micro::BareEndpoint;
 using micro::give_up;
-using micro::require;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTurns = 1000;
@@ -80,12 +81,15 @@ class Raw : private BareEndpoint {
         return (entry.flags & FI_REMOTE_CQ_DATA) != 0;
     }
     void put_immediate(const std::byte* data, std::size_t bytes, std::uint32_t immediate) {
-        ssize_t code = 0;
-        while ((code = fi_inject_writedata(endpoint_.get(), data, bytes, immediate, peer_,
-                                           base_ + kTarget, key_)) == -FI_EAGAIN) {
-            if (progress()) give_up("an immediate too many");
-        }
-        require(static_cast<int>(code), "fi_inject_writedata");
+        insist(
+            "fi_inject_writedata",
+            [&] {
+                return fi_inject_writedata(endpoint_.get(), data, bytes, immediate, peer_,
+                                           base_ + kTarget, key_);
+            },
+            [&] {
+                if (progress()) give_up("an immediate too many");
+            });
     }
     /// Like put_plain(), but with a completion here, so that puts in flight can be counted.
     void put_tracked(const std::byte* data, std::size_t bytes) {
@@ -100,20 +104,18 @@ class Raw : private BareEndpoint {
                                  .rma_iov_count = 1,
                                  .context = &contexts_[turn_++ % contexts_.size()],
                                  .data = 0};
-        ssize_t code = 0;
-        while ((code = fi_writemsg(endpoint_.get(), &message, FI_INJECT | FI_COMPLETION)) ==
-               -FI_EAGAIN) {
-            static_cast<void>(progress());
-        }
-        require(static_cast<int>(code), "fi_writemsg");
+        insist(
+            "fi_writemsg",
+            [&] { return fi_writemsg(endpoint_.get(), &message, FI_INJECT | FI_COMPLETION); },
+            [&] { progress(); });
     }
     void put_plain(const std::byte* data, std::size_t bytes) {
-        ssize_t code = 0;
-        while ((code = fi_inject_write(endpoint_.get(), data, bytes, peer_, base_ + kTarget,
-                                       key_)) == -FI_EAGAIN) {
-            static_cast<void>(progress());
-        }
-        require(static_cast<int>(code), "fi_inject_write");
+        insist(
+            "fi_inject_write",
+            [&] {
+                return fi_inject_write(endpoint_.get(), data, bytes, peer_, base_ + kTarget, key_);
+            },
+            [&] { progress(); });
     }
     /// The word at the end of a put of that many bytes.
     [[nodiscard]] std::uint64_t last_word(std::size_t bytes) const {
@@ -160,11 +162,6 @@ double calibrate(Meeting& meeting, int me) {
                          while (meeting.ball.load() != throws + 1) deadline.check();
                          ++throws;
                      });
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 std::unique_ptr<link::FabricPort> connect_port(Meeting& meeting, int me,

@@ -35,7 +35,6 @@ using weft::lab::median;
 using weft::micro::BareAddress;
 using weft::micro::BareEndpoint;
 using weft::micro::give_up;
-using weft::micro::require;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
@@ -190,32 +189,32 @@ class Bare final : public Way, private BareEndpoint {
         --arrived_;
     }
     void write(std::size_t bytes) {
-        const std::byte* from = buffer_.data();
-        while (true) {
-            const ssize_t code =
-                bytes <= inject_bytes_
-                    ? fi_inject_write(endpoint_.get(), from, bytes, peer_, base_, key_)
-                    : fi_write(endpoint_.get(), from, bytes, fi_mr_desc(region_.get()), peer_,
-                               base_, key_, &contexts_[next_++ % contexts_.size()]);
-            if (code == 0) break;
-            if (code != -FI_EAGAIN) require(code, "write");
-            progress();
-        }
+        insist(
+            "write",
+            [&] {
+                return bytes <= inject_bytes_
+                           ? fi_inject_write(endpoint_.get(), buffer_.data(), bytes, peer_, base_,
+                                             key_)
+                           : fi_write(endpoint_.get(), buffer_.data(), bytes,
+                                      fi_mr_desc(region_.get()), peer_, base_, key_,
+                                      &contexts_[next_++ % contexts_.size()]);
+            },
+            [&] { progress(); });
         if (bytes > inject_bytes_) ++open_;
         while (open_ > 64) progress();
     }
     void announce(std::size_t bytes) {
-        const std::byte* from = buffer_.data();
-        while (true) {
-            const ssize_t code =
-                bytes <= inject_bytes_
-                    ? fi_inject_writedata(endpoint_.get(), from, bytes, 1, peer_, base_, key_)
-                    : fi_writedata(endpoint_.get(), from, bytes, fi_mr_desc(region_.get()), 1,
-                                   peer_, base_, key_, &contexts_[next_++ % contexts_.size()]);
-            if (code == 0) break;
-            if (code != -FI_EAGAIN) require(code, "writedata");
-            progress();
-        }
+        insist(
+            "writedata",
+            [&] {
+                return bytes <= inject_bytes_
+                           ? fi_inject_writedata(endpoint_.get(), buffer_.data(), bytes, 1, peer_,
+                                                 base_, key_)
+                           : fi_writedata(endpoint_.get(), buffer_.data(), bytes,
+                                          fi_mr_desc(region_.get()), 1, peer_, base_, key_,
+                                          &contexts_[next_++ % contexts_.size()]);
+            },
+            [&] { progress(); });
         if (bytes > inject_bytes_) ++open_;
     }
 

@@ -59,7 +59,7 @@ class Half {
           endpoint(here(std::string(profile.provider)), profile, {own, kBytes}) {
         shared_.address[rank] = endpoint.address();
         meet();
-        endpoint.set_peer(shared_.address[1 - rank]);
+        endpoint.connect(shared_.address[1 - rank]);
         warm_up();
     }
     /// Both sides connect; small, and again with a large one, which may go another way. It must

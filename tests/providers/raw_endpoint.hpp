@@ -8,33 +8,24 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "link/fabric/discover.hpp"
-#include "link/fabric/handles.hpp"
+#include "perf/micro/bare_endpoint.hpp"
 
 namespace weft::test {
 
-class RawEndpoint {
+class RawEndpoint : private micro::BareEndpoint {
   public:
     /// Throws std::runtime_error if anything is refused.
     RawEndpoint(const link::FabricOptions& options, const link::Profile& profile,
                 std::span<std::byte> memory);
 
-    struct Address {
-        std::byte name[256];
-        std::uint64_t name_bytes;
-        std::uint64_t base;
-        std::uint64_t key;
-    };
-    [[nodiscard]] Address address() const;
-    void set_peer(const Address& address);
+    using Address = micro::BareAddress;
+    using BareEndpoint::address;
+    using BareEndpoint::connect;
 
     struct Write {
         std::size_t from = 0;  ///< offset into the own memory
@@ -64,20 +55,9 @@ class RawEndpoint {
   private:
     void read_error();
 
-    link::Found found_;
-    std::span<std::byte> memory_;
     std::vector<fi_context2> contexts_;
     std::vector<fi_context2*> free_;  ///< a context is libfabric's until its completion
-    std::uint64_t peer_base_ = 0;
-    std::uint64_t peer_key_ = 0;
-    fi_addr_t peer_ = FI_ADDR_UNSPEC;
     void* desc_ = nullptr;
-    link::Fid<fid_fabric> fabric_;
-    link::Fid<fid_domain> domain_;
-    link::Fid<fid_av> addresses_;
-    link::Fid<fid_cq> completions_;
-    link::Fid<fid_ep> endpoint_;
-    link::Fid<fid_mr> region_;
 };
 
 }  // namespace weft::test
