@@ -69,9 +69,11 @@ struct Properties {
         false;  ///< worth a prediction only where some of several nodes hold several ranks
     bool consecutive_nodes = false;  ///< the ranks of each node must follow each other
     bool even_nodes = false;         ///< nodes must hold equally many ranks
+    bool one_node = false;           ///< all ranks must be on one node
+    bool direct = false;             ///< ranks read and write each other's vectors where they lie
 
     [[nodiscard]] bool fit(const plan::Layout& layout) const {
-        return (!consecutive_nodes || layout.contiguous()) &&
+        return (!one_node || layout.nodes() <= 1) && (!consecutive_nodes || layout.contiguous()) &&
                (!even_nodes || layout.least() == layout.most());
     }
 };
@@ -82,6 +84,7 @@ struct CandidateRequest {
     Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
     StageCost stage;          ///< what a stage and a message in it cost, roughly
     plan::Layout layout;      ///< which node each rank is on; none given: all are on one
+    bool direct = false;      ///< ranks of a node reach each other's vectors
 
     /// Several nodes, of which some hold several ranks.
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }

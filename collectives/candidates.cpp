@@ -19,6 +19,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
+        if (algorithm.properties.direct && !request.direct) continue;
         const bool needs_parameters = std::ranges::any_of(
             algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
         if (!needs_parameters) add(algorithm.name);

@@ -46,6 +46,7 @@ std::vector<Algorithm> list_algorithms() {
         broadcast_pipelined_binary(),
         broadcast_double_tree(),
         broadcast_scatter_allgather(),
+        broadcast_mapped(),
         broadcast_hierarchical(),
         allreduce_multiplying(),
         allreduce_recursive_doubling(),
@@ -57,6 +58,7 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_generalized(),
         allreduce_butterfly(),
         allreduce_reduce_broadcast(),
+        allreduce_mapped(),
         allreduce_hierarchical(),
         allreduce_multi_object_small(),
         allreduce_multi_object_large(),
@@ -72,34 +74,42 @@ std::vector<Algorithm> list_algorithms() {
         reduce_halving_doubling(),
         reduce_binary_blocks(),
         reduce_ring(),
+        reduce_mapped(),
         reduce_hierarchical(),
         gather_flat(),
         gather_binomial(),
+        gather_mapped(),
         gather_hierarchical(),
         gather_multi_object(),
         scatter_flat(),
         scatter_binomial(),
+        scatter_mapped(),
         scatter_hierarchical(),
         scatter_multi_object(),
         allgather_direct(),
         allgather_ring(),
         allgather_recursive_doubling(),
         allgather_bruck(),
+        allgather_mapped(),
         allgather_hierarchical(),
         allgather_multi_object_bruck(),
         allgather_multi_object_ring(),
         alltoall_direct(),
         alltoall_bruck(),
+        alltoall_mapped(),
         alltoall_hierarchical(),
         reduce_scatter_pairwise(),
         reduce_scatter_recursive_halving(),
         reduce_scatter_ring(),
+        reduce_scatter_mapped(),
         reduce_scatter_hierarchical(),
         scan_linear(),
         scan_recursive_doubling(),
+        scan_mapped(),
         scan_hierarchical(),
         exscan_linear(),
         exscan_recursive_doubling(),
+        exscan_mapped(),
         exscan_hierarchical(),
     };
 }
@@ -125,8 +135,9 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
     if (!algorithm.properties.fit(request.layout))
         return base::fail(
             Status::argument, "{} {} needs nodes {}", algorithm.collective, algorithm.name,
-            algorithm.properties.even_nodes ? "with as many ranks each"
-                                            : "whose ranks follow each other in the team");
+            algorithm.properties.one_node     ? "to be one: all ranks share it"
+            : algorithm.properties.even_nodes ? "with as many ranks each"
+                                              : "whose ranks follow each other in the team");
     if (!request.counts.empty() &&
         (!contract(algorithm.collective).block_per_rank ||
          request.counts.size() != static_cast<std::size_t>(request.size)))
@@ -248,6 +259,7 @@ base::Result<plan::Program> generate(std::string_view collective, const Algorith
 
 plan::Program in_segments(plan::Program program, const GenerateRequest& request,
                           std::uint32_t segments) {
+    if (program.segments < request.segments) return program;  // nothing limits its pieces
     const std::uint32_t from = program.segments;
     const std::uint64_t asked = std::uint64_t{from / request.segments} * segments;
     const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, kSegmentsMax));

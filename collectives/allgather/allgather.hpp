@@ -13,5 +13,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allgather_ring();
 [[nodiscard]] Algorithm allgather_multi_object_bruck();
 [[nodiscard]] Algorithm allgather_multi_object_ring();
+[[nodiscard]] Algorithm allgather_mapped();
 
 }  // namespace weft::collectives

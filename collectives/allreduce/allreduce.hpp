@@ -20,5 +20,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm allreduce_multi_object_small();
 [[nodiscard]] Algorithm allreduce_multi_object_large();
+[[nodiscard]] Algorithm allreduce_mapped();
 
 }  // namespace weft::collectives

@@ -9,5 +9,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm alltoall_bruck();
 [[nodiscard]] Algorithm alltoall_direct();
+[[nodiscard]] Algorithm alltoall_mapped();
 
 }  // namespace weft::collectives

@@ -17,5 +17,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm broadcast_pipelined_binary();
 [[nodiscard]] Algorithm broadcast_scatter_allgather();
 [[nodiscard]] Algorithm broadcast_split_binary();
+[[nodiscard]] Algorithm broadcast_mapped();
 
 }  // namespace weft::collectives

@@ -9,5 +9,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm exscan_linear();
 [[nodiscard]] Algorithm exscan_recursive_doubling();
+[[nodiscard]] Algorithm exscan_mapped();
 
 }  // namespace weft::collectives

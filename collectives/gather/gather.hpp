@@ -10,5 +10,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm gather_binomial();
 [[nodiscard]] Algorithm gather_flat();
 [[nodiscard]] Algorithm gather_multi_object();
+[[nodiscard]] Algorithm gather_mapped();
 
 }  // namespace weft::collectives

@@ -123,6 +123,10 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
     }
     for (Named* part : {&parts.node, &parts.net, &parts.down}) {
         if (part->algorithm == nullptr) continue;
+        if (part->algorithm->properties.direct)
+            return base::fail(Status::argument,
+                              "{} {} is no part of hierarchies: these go in pieces, it does not",
+                              part->collective, part->algorithm->name);
         if (auto taken = take_pieces(*part, parts); !taken) return taken.failure();
     }
     return parts;

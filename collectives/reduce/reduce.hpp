@@ -19,5 +19,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_pipelined_binary();
 [[nodiscard]] Algorithm reduce_ring();
 [[nodiscard]] Algorithm reduce_split_binary();
+[[nodiscard]] Algorithm reduce_mapped();
 
 }  // namespace weft::collectives

@@ -10,5 +10,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();
+[[nodiscard]] Algorithm reduce_scatter_mapped();
 
 }  // namespace weft::collectives

@@ -9,5 +9,6 @@ namespace weft::collectives {
 
 [[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_recursive_doubling();
+[[nodiscard]] Algorithm scan_mapped();
 
 }  // namespace weft::collectives

@@ -10,5 +10,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm scatter_binomial();
 [[nodiscard]] Algorithm scatter_flat();
 [[nodiscard]] Algorithm scatter_multi_object();
+[[nodiscard]] Algorithm scatter_mapped();
 
 }  // namespace weft::collectives

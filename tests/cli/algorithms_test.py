@@ -30,7 +30,7 @@ How one is chosen: [selection.md](selection.md). How one is added: [collectives]
 - The last columns are counted from the programs that the plain name has for 8 ranks on 2 nodes and 13 on 3 (4,4 and
   5,5,3), {BYTES // 1024} KiB in each vector or, where a rank has a block of its own, in each block; root 0. *Rounds*: the longest
   chain of puts and waits. *Puts*: those with data, and + signals. *Sent*: by the rank that sends most, in vectors or
-  blocks of {BYTES // 1024} KiB.
+  blocks of {BYTES // 1024} KiB. Where all ranks must be on one node (`mapped`), they are; nothing is put there.
 """
 
 
@@ -42,6 +42,8 @@ def run(*arguments):
 def proved(algorithm, layout):
     """What the verifier counts, or None if the plain name has no program for so many ranks."""
     ranks = sum(int(number) for number in layout.split(","))
+    if algorithm["one_node"]:
+        layout = str(ranks)
     size = [] if algorithm["collective"] == "barrier" else ["--bytes", str(BYTES)]
     done = run("verify", algorithm["collective"], "--algorithm", algorithm["algorithm"], "--ranks", str(ranks),
                "--layout", layout, *size, "--json")

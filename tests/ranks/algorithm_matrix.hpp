@@ -101,6 +101,7 @@ class AlgorithmMatrix {
         const auto parsed = collectives::parse_spec(spec);
         collectives::GenerateRequest request = request_of();
         if (!collectives::generate(name, *parsed, request).ok()) return;
+        if ((*collectives::find_algorithm(name, *parsed))->properties.direct) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
         ++caller_.covered[std::string(traits.name)][parsed->name];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/support/survives.hpp"
 
+#include <algorithm>
 #include <deque>
 
 #include "tests/support/draw_calls.hpp"
@@ -12,12 +13,21 @@ namespace {
 
 constexpr std::size_t kCalls = 6;
 
+/// Ranks that use each other's memory are on one node.
+bool share_a_node(const std::vector<plan::Program>& programs) {
+    return std::ranges::any_of(programs, [](const plan::Program& program) {
+        return std::ranges::find(program.steps, plan::StepKind::expose, &plan::Step::kind) !=
+               program.steps.end();
+    });
+}
+
 std::string run_once(const std::vector<plan::Program>& programs, const plan::Contract& contract,
                      const SurvivalOptions& options, std::uint64_t seed) {
     base::Random random = base::Random(seed).stream(7);
     std::vector<int> nodes(programs.size());
     const std::uint64_t node_count = 1 + random.below(programs.size());
-    for (int& node : nodes) node = static_cast<int>(random.below(node_count));
+    const bool together = share_a_node(programs);
+    for (int& node : nodes) node = together ? 0 : static_cast<int>(random.below(node_count));
     VirtualProfile profile;
     profile.lands_at_target = random.chance(1, 2);
     profile.refuse_half_percent = 15;

@@ -14,13 +14,15 @@
 namespace weft::test {
 namespace {
 
-/// The name of an algorithm that has programs for so many ranks; they take turns.
-std::string fitting(const char* collective, Rank size, std::size_t turn) {
+/// The name of an algorithm that has programs for these ranks; they take turns.
+std::string fitting(const char* collective, const plan::Layout& layout, std::size_t turn) {
     std::vector<std::string> fit;
     for (const std::string& text : collectives::specs_to_try(collective)) {
         const auto spec = collectives::parse_spec(text);
         const Rank root = collectives::is_rooted(collective) ? 0 : plan::kNoRank;
-        if (collectives::generate(collective, *spec, {.size = size, .root = root, .elements = 1}))
+        if (collectives::generate(
+                collective, *spec,
+                {.size = layout.size(), .root = root, .elements = 1, .layout = layout}))
             fit.push_back(text);
     }
     return fit.at(turn % fit.size());
@@ -45,7 +47,7 @@ void run_types(std::uint64_t seed) {
             palette.push_back(bind_call(
                 job, team,
                 {.collective = collective,
-                 .algorithm = fitting(collective, size, seed + palette.size()),
+                 .algorithm = fitting(collective, plan::Layout::of(nodes), seed + palette.size()),
                  .elements = static_cast<std::uint64_t>(size) * (1 + random.below(20)),
                  .algebra = algebra,
                  .root = collectives::is_rooted(collective) ? static_cast<Rank>(seed) % size

@@ -219,6 +219,9 @@ std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
+        const auto algorithm =
+            collectives::find_algorithm(algorithms_of(options), *collectives::parse_spec(spec));
+        if ((*algorithm)->properties.direct) continue;
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));
     }
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {

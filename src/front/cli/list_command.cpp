@@ -31,6 +31,8 @@ std::string properties_of(const Algorithm& algorithm) {
     add(algorithm.properties.for_nodes, "for nodes of several ranks");
     add(algorithm.properties.consecutive_nodes, "for nodes of consecutive ranks only");
     add(algorithm.properties.even_nodes, "for nodes of equally many ranks only");
+    add(algorithm.properties.one_node, "for one node only");
+    add(algorithm.properties.direct, "in the memory of node-mates");
     add(algorithm.properties.notation, "named by its schedule too");
     return text;
 }
@@ -62,6 +64,8 @@ Json to_json(const Algorithm& algorithm) {
             {"for_nodes", properties.for_nodes},
             {"consecutive_nodes", properties.consecutive_nodes},
             {"even_nodes", properties.even_nodes},
+            {"one_node", properties.one_node},
+            {"direct", properties.direct},
             {"notation", properties.notation}};
 }
 

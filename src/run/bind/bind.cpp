@@ -186,23 +186,32 @@ class Binder {
         return packed + piece.bytes;
     }
 
-    /// A payload that is read by several operands starts anew at each of them.
+    /// Of a reduction: every operand and every target is a list of its own.
     void check_shape(BoundStep& step) {
-        if (step.kind == StepKind::copy) return;
-        WEFT_CHECK(step.operands * step.target.count == step.source.count, step.operands,
-                   step.target.count, step.source.count);
-        for (std::uint32_t operand = 0; operand < step.operands; ++operand) {
-            std::uint64_t packed = 0;
-            for (std::uint32_t i = 0; i < step.target.count; ++i) {
-                Piece& piece = bound_.pieces[step.source.start + operand * step.target.count + i];
-                const Piece& target = bound_.pieces[step.target.start + i];
-                WEFT_CHECK(piece.count == target.count, piece.count, target.count);
-                if (!is_payload(piece.buffer)) continue;
-                const std::uint64_t inside =
-                    partition_.begin(piece.first) - partition_.begin(piece.origin);
-                piece.offset = packed + inside * bound_.element_bytes;
-                packed += piece.bytes;
-            }
+        if (step.kind == StepKind::copy || step.source.count == 0) return;
+        const std::uint32_t each = step.source.count / step.operands;
+        WEFT_CHECK(each * step.operands == step.source.count && step.target.count % each == 0,
+                   step.operands, step.target.count, step.source.count);
+        for (std::uint32_t i = 0; i < step.source.count; ++i) {
+            const Piece& piece = bound_.pieces[step.source.start + i];
+            const Piece& target = bound_.pieces[step.target.start + i % each];
+            WEFT_CHECK(piece.count == target.count, piece.count, target.count);
+        }
+        for (const PieceList all : {step.source, step.target}) {
+            for (std::uint32_t done = 0; done < all.count; done += each)
+                pack(std::span(bound_.pieces).subspan(all.start + done, each));
+        }
+    }
+
+    /// Where the pieces of a list lie in the payload that it names.
+    void pack(std::span<Piece> list) const {
+        std::uint64_t packed = 0;
+        for (Piece& piece : list) {
+            if (!is_payload(piece.buffer)) continue;
+            const std::uint64_t inside =
+                partition_.begin(piece.first) - partition_.begin(piece.origin);
+            piece.offset = packed + inside * bound_.element_bytes;
+            packed += piece.bytes;
         }
     }
 
@@ -282,9 +291,10 @@ std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                               const BindOptions& options) {
+    if (program.slot_units == 0 || program.slots == 0) return 1;  // nothing goes through slots
     const std::uint64_t unit = whole_unit(program, segments, options.elements);
     const std::uint64_t unit_bytes = times(unit, options.element_bytes);
-    if (times(program.slot_units, unit_bytes) <= base::kCellPayload || program.slots == 0) return 1;
+    if (times(program.slot_units, unit_bytes) <= base::kCellPayload) return 1;
     plan::Program whole_slots;
     whole_slots.slots = program.slots;
     whole_slots.slot_units = program.slot_units;

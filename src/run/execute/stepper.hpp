@@ -216,20 +216,28 @@ class Stepper {
     // --- data ----------------------------------------------------------------------------------
 
     void reduce(Operation& op, const LaneState& lane, const BoundStep& step) {
-        const std::uint32_t width = step.target.count;
-        std::uint64_t packed = 0;
-        packed_by_operand_.assign(step.operands, 0);
+        const std::uint32_t width = step.source.count / step.operands;
+        if (width == 0) return;
+        const std::uint32_t targets = step.target.count / width;
+        packed_by_list_.assign(step.operands + targets, 0);
+        const auto piece_of = [&](PieceList all, std::uint32_t list, std::uint32_t i,
+                                  std::uint64_t& packed) {
+            const Piece& piece = op.program->pieces[all.start + list * width + i];
+            return resolve(op, piece, lane.segment, packed);
+        };
         for (std::uint32_t i = 0; i < width; ++i) {
-            const Resolved target =
-                resolve(op, op.program->pieces[step.target.start + i], lane.segment, packed);
             operands_.clear();
-            for (std::uint32_t operand = 0; operand < step.operands; ++operand) {
-                const Piece& piece = op.program->pieces[step.source.start + operand * width + i];
+            for (std::uint32_t operand = 0; operand < step.operands; ++operand)
                 operands_.push_back(
-                    resolve(op, piece, lane.segment, packed_by_operand_[operand]).data);
+                    piece_of(step.source, operand, i, packed_by_list_[operand]).data);
+            const Resolved first = piece_of(step.target, 0, i, packed_by_list_[step.operands]);
+            reduce_many(op.reducer, first.data, operands_, first.bytes / op.program->element_bytes);
+            for (std::uint32_t target = 1; target < targets; ++target) {
+                const Resolved other =
+                    piece_of(step.target, target, i, packed_by_list_[step.operands + target]);
+                if (other.data != first.data && other.bytes > 0)
+                    std::memcpy(other.data, first.data, first.bytes);
             }
-            reduce_many(op.reducer, target.data, operands_,
-                        target.bytes / op.program->element_bytes);
         }
     }
 
@@ -350,7 +358,7 @@ class Stepper {
     std::byte* own_;
     std::vector<base::PutPart> parts_;
     std::vector<const std::byte*> operands_;
-    std::vector<std::uint64_t> packed_by_operand_;
+    std::vector<std::uint64_t> packed_by_list_;
 };
 
 }  // namespace weft::run

@@ -258,6 +258,9 @@ TEST_P(RegistryProof, WhatTheEntryExcludesIsRefusedWithTheReason) {
         if (properties.even_nodes) {
             EXPECT_TRUE(refusal(request).find("ranks each") != std::string::npos);
         }
+        if (properties.one_node) {
+            EXPECT_TRUE(refusal(request).find("to be one") != std::string::npos);
+        }
     }
 }
 

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mapped.cpp - alltoall, of two ranks by one of them.
+//
+// Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the one that
+//          comes up to half the ring before the other. That one exposes its two places to it, which keeps
+//          its own block for the peer, copies the peer's block for itself, and puts the kept one in the
+//          peer's place. Each rank does so for the ranks that follow it, and has it done by those before.
+// Source   Ours.
+// Rounds   2. Messages: none; 3 n (n - 1) / 2 signals.
+// Bytes    A rank copies three blocks for about each second of the others; one of the three stays in its
+//          cache if a block fits there.
+// Memory   No put targets. A block of scratch.
+// Good for Long blocks on one node.
+// Holds    Synchronizing. Whatever is overwritten was read before by the same rank.
+// Next     ../mapped.hpp.
+#include "collectives/mapped.hpp"
+
+#include "collectives/alltoall/alltoall.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr MappedCall kCall{
+    .collective = "alltoall",
+    .summary = "of two ranks one copies both blocks to where they belong",
+    .source = "ours",
+    .synchronizing = true,
+};
+
+/// Of two ranks, whether the first one does the work.
+bool serves(Rank rank, Rank peer, Rank size) {
+    const Rank ahead = (peer - rank + size) % size;
+    return 2 * ahead < size || (2 * ahead == size && rank < peer);
+}
+
+void write(MappedWriter& writer) {
+    const Rank rank = writer.rank();
+    const auto unit_of = [](Rank peer) { return static_cast<std::uint32_t>(peer); };
+    writer.for_each_other([&](Rank peer) {
+        if (serves(rank, peer, writer.size())) return;
+        writer.expose_input(peer, plan::input(unit_of(peer)));
+        writer.expose_output(peer, plan::output(unit_of(peer)));
+    });
+    writer->copy(plan::output(writer.own()), plan::input(writer.own()));
+    writer.for_each_other([&](Rank peer) {
+        if (!serves(rank, peer, writer.size())) return;
+        const plan::Block kept = plan::scratch(0, 0);  // blocks are equal: any unit holds one
+        writer.await(peer, Purpose::input);
+        writer.await(peer, Purpose::output);
+        writer->copy(kept, plan::input(unit_of(peer)));
+        writer->copy(plan::output(unit_of(peer)), writer.block(peer, Purpose::input, writer.own()));
+        writer->copy(writer.block(peer, Purpose::output, writer.own()), kept);
+        writer.tell_done(peer);
+    });
+    writer.for_each_other([&](Rank peer) {
+        if (!serves(rank, peer, writer.size())) writer.await(peer, Purpose::done);
+    });
+}
+
+}  // namespace
+
+Algorithm alltoall_mapped() {
+    return mapped_algorithm<kCall, &write>();
+}
+
+}  // namespace weft::collectives

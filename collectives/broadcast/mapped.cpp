@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mapped.cpp - broadcast out of the root's memory.
+//
+// Idea     The root exposes its vector to all; each rank copies it straight into its own, and tells the
+//          root that it is done.
+// Source   Huang et al., PiP-MColl, section III, broadcast by posted addresses.
+// Rounds   2. Messages: none; 2 (n - 1) signals.
+// Bytes    Each other rank copies the vector once: n - 1 vectors in all.
+// Memory   No put targets.
+// Good for Long vectors on one node.
+// Holds    Not synchronizing: the root alone knows that all have entered.
+// Next     ../mapped.hpp.
+#include "collectives/mapped.hpp"
+
+#include "collectives/broadcast/broadcast.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr MappedCall kCall{
+    .collective = "broadcast",
+    .summary = "all copy from the root's vector, where it lies",
+    .blocks = 1,
+};
+
+void write(MappedWriter& writer) {
+    writer.for_each_other([&](Rank peer) {
+        if (writer.is_root()) writer.expose_input(peer, plan::input());
+    });
+    if (!writer.is_root()) writer.await(writer.root(), Purpose::input);
+    writer->copy(plan::output(), writer.block(writer.root(), Purpose::input, 0));
+    if (writer.is_root())
+        writer.await_all(Purpose::done);
+    else
+        writer.tell_done(writer.root());
+}
+
+}  // namespace
+
+Algorithm broadcast_mapped() {
+    return mapped_algorithm<kCall, &write>();
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mapped.cpp - exscan of slices, through all inputs and outputs.
+//
+// Idea     The vector has a slice for each rank. All expose input and output to all, but for the first
+//          rank, which has no output; each rank goes with its slice through the ranks: what it has come
+//          to is written to the output of the next one when that one's input was added to it.
+// Source   Ours.
+// Rounds   2. Messages: none; (3n - 1)(n - 1) signals.
+// Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, a slice of
+//          each by each rank; n - 1 vectors of either are memory of the ranks, the rest stays in the
+//          cache if a slice fits there.
+// Memory   No put targets. Two slices of scratch, one for four ranks.
+// Good for Long vectors on one node: no rank waits for the results of those before it.
+// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's input is
+//          read before its output is written; that is why sums are not made in the outputs.
+// Next     ../mapped.hpp.
+#include "collectives/mapped.hpp"
+
+#include "collectives/exscan/exscan.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr MappedCall kCall{
+    .collective = "exscan",
+    .summary = "each rank goes with its slice through all inputs and outputs",
+    .source = "ours",
+    .synchronizing = true,
+};
+
+void expose(MappedWriter& writer) {
+    const auto slices = static_cast<std::uint32_t>(writer.size());
+    writer.for_each_other([&](Rank peer) {
+        writer.expose_input(peer, plan::input(0, slices));
+        if (writer.rank() > 0) writer.expose_output(peer, plan::output(0, slices));
+    });
+    writer.await_all(Purpose::input);
+    writer.for_each_other([&](Rank peer) {
+        if (peer > 0) writer.await(peer, Purpose::output);
+    });
+}
+
+void write(MappedWriter& writer) {
+    if (writer.size() == 1) return;
+    expose(writer);
+    const std::uint32_t own = writer.own();
+    const Rank last = writer.size() - 1;
+    plan::Block sum = writer.slice(0, Purpose::input, own);  // over the ranks before `rank`
+    for (Rank rank = 1; rank < last; ++rank) {
+        const plan::Block next = rank + 1 == last
+                                     ? writer.slice(last, Purpose::output, own)
+                                     : plan::scratch(static_cast<std::uint32_t>(rank - 1) % 2, own);
+        writer->reduce(next, {sum, writer.slice(rank, Purpose::input, own)});
+        writer->copy(writer.slice(rank, Purpose::output, own), sum);
+        sum = next;
+    }
+    if (last == 1) writer->copy(writer.slice(1, Purpose::output, own), sum);
+    writer.finish_with_all();
+}
+
+}  // namespace
+
+Algorithm exscan_mapped() {
+    return mapped_algorithm<kCall, &write>();
+}
+
+}  // namespace weft::collectives

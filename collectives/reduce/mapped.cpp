@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mapped.cpp - reduce straight into the root's output.
+//
+// Idea     The vector has a slice for each rank. All expose their inputs to all, and the root its output;
+//          each rank reduces its slice of all inputs and writes it to the root's output.
+// Source   Huang et al., PiP-MColl, section III, chunked reduce to the root.
+// Rounds   2. Messages: none; 2 n (n - 1) + n - 1 signals.
+// Bytes    Of m: n m are read and m are written, a slice of each by each rank.
+// Memory   No put targets.
+// Good for Long vectors on one node.
+// Holds    Synchronizing. In rank order, each element computed by one rank. In place: who reduces a
+//          slice is the only one to read it, before it writes it.
+// Next     ../mapped.hpp.
+#include "collectives/mapped.hpp"
+
+#include "collectives/reduce/reduce.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr MappedCall kCall{
+    .collective = "reduce",
+    .summary = "each rank reduces its slice of all inputs into the root's output",
+    .synchronizing = true,
+};
+
+void write(MappedWriter& writer) {
+    if (writer.size() == 1) return writer->copy(plan::output(), plan::input());
+    const auto slices = static_cast<std::uint32_t>(writer.size());
+    writer.for_each_other([&](Rank peer) {
+        writer.expose_input(peer, plan::input(0, slices));
+        if (writer.is_root()) writer.expose_output(peer, plan::output(0, slices));
+    });
+    writer.await_all(Purpose::input);
+    if (!writer.is_root()) writer.await(writer.root(), Purpose::output);
+    writer->reduce(writer.slice(writer.root(), Purpose::output, writer.own()),
+                   writer.slices(Purpose::input, writer.own()));
+    writer.finish_with_all();
+}
+
+}  // namespace
+
+Algorithm reduce_mapped() {
+    return mapped_algorithm<kCall, &write>();
+}
+
+}  // namespace weft::collectives

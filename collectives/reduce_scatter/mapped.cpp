@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mapped.cpp - reduce-scatter out of all inputs.
+//
+// Idea     All expose to each rank their input's block for it; each rank reduces these into its output.
+// Source   Huang et al., PiP-MColl, section III.
+// Rounds   2. Messages: none; 2 n (n - 1) signals.
+// Bytes    Each rank reads n blocks and writes one.
+// Memory   No put targets.
+// Good for Long blocks on one node.
+// Holds    Synchronizing. In rank order. In place, a rank writes the block that it alone reads.
+// Next     ../mapped.hpp.
+#include "collectives/mapped.hpp"
+
+#include "collectives/reduce_scatter/reduce_scatter.hpp"
+
+namespace weft::collectives {
+
+namespace {
+
+constexpr MappedCall kCall{
+    .collective = "reduce_scatter",
+    .summary = "each rank reduces its block of all inputs, where they lie",
+    .synchronizing = true,
+};
+
+void write(MappedWriter& writer) {
+    if (writer.size() == 1) return writer->copy(plan::output(), plan::input());
+    writer.for_each_other([&](Rank peer) {
+        writer.expose_input(peer, plan::input(static_cast<std::uint32_t>(peer)));
+    });
+    writer.await_all(Purpose::input);
+    std::vector<plan::Block> operands;
+    for (Rank peer = 0; peer < writer.size(); ++peer)
+        operands.push_back(writer.block(peer, Purpose::input, writer.own()));
+    writer->reduce(plan::output(writer.own()), operands);
+    writer.finish_with_all();
+}
+
+}  // namespace
+
+Algorithm reduce_scatter_mapped() {
+    return mapped_algorithm<kCall, &write>();
+}
+
+}  // namespace weft::collectives
