@@ -183,7 +183,7 @@ std::span<const std::string_view> collectives() {
 
 base::Result<void> check_collective(std::string_view collective) {
     if (find_contract(collective) != nullptr) return base::Done{};
-    return base::fail(Status::argument, "collective '{}' is not known; there are {}", collective,
+    return base::fail(Status::argument, "unknown collective '{}'; there are {}", collective,
                       fmt::join(collectives(), ", "));
 }
 

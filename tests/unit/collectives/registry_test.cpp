@@ -37,7 +37,7 @@ TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
         const char* message;  ///< its begin
     };
     for (const Case& c : {
-             Case{"allgathr", "a2", {.size = 2}, "collective 'allgathr' is not known; there are "},
+             Case{"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; there are "},
              Case{"allreduce",
                   "rings",
                   {.size = 2},
