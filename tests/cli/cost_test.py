@@ -5,19 +5,13 @@
 # Method: the built executable, called as a person or a script would call it.
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import unittest
 
-WEFT = sys.argv.pop(1)
+from command import check_refusals, weft
 
 FIELDS = ("algorithm ranks bytes params time_us dynamic_energy_uj total_energy_uj descriptor_bytes messages "
           "formula difference")
-
-
-def weft(*arguments):
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
 
 
 def formula(name, **values):
@@ -118,11 +112,8 @@ class Formulas(unittest.TestCase):
             formula(entry["formula"], **entry["arguments"])
 
     def test_unusable_arguments(self):
-        for arguments, words in ((("none",), "unknown formula"), (("tree", "p"), "name=number"),
-                                 (("tree", "q=1"), "no argument 'q'"), (("tree", "p=0"), "p: 0")):
-            refused = weft("formula", *arguments)
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
-            self.assertIn(words, refused.stderr)
+        check_refusals(self, ((("none",), "unknown formula"), (("tree", "p"), "name=number"),
+                              (("tree", "q=1"), "no argument 'q'"), (("tree", "p=0"), "p: 0")), "formula")
 
 
 class Cost(unittest.TestCase):

@@ -2,25 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft explain keeps what is promised about fields, order, needs and statuses.
 # Method: the built executable, called as a person or a script would call it.
-import json
-import subprocess
-import sys
 import unittest
 
-WEFT = sys.argv.pop(1)
+from command import answer, check_refusals, weft
+
 COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
                "reduce_scatter", "scan", "exscan")
 
 
-def weft(*arguments):
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
-
-
 class Explain(unittest.TestCase):
     def explain(self, *arguments):
-        done = weft("explain", *arguments, "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+        return answer(self, "explain", *arguments)
 
     def test_fields_and_order(self):
         for collective in COLLECTIVES:
@@ -53,8 +45,7 @@ class Explain(unittest.TestCase):
     def test_every_candidate_is_a_right_program(self):
         for collective in ("barrier", "broadcast", "allreduce"):
             for candidate in self.explain(collective, "--ranks", "12", "--nodes", "3")["candidates"]:
-                done = weft("verify", collective, "--algorithm", candidate["algorithm"], "--ranks", "12", "--json")
-                verdict = json.loads(done.stdout)
+                verdict = answer(self, "verify", collective, "--algorithm", candidate["algorithm"], "--ranks", "12")
                 self.assertTrue(verdict["valid"], candidate)
                 self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
                 self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
@@ -68,16 +59,12 @@ class Explain(unittest.TestCase):
         self.assertIn("least predicted time", text[0])
 
     def test_unusable_arguments(self):
-        for arguments, words in ((("teleport", "--ranks", "4"), "unknown collective"),
-                                 (("barrier",), "--ranks"),
-                                 (("barrier", "--ranks", "0"), "--ranks: 0"),
-                                 (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
-                                 (("barrier", "--ranks", "4", "--hosts", "2"), "--hosts: 2"),
-                                 (("allreduce", "--ranks", "4", "--bytes", "7"), "--bytes: 7"),
-                                 (("allreduce", "--ranks", "4", "--type", "word"), "--type")):
-            refused = weft("explain", *arguments)
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
-            self.assertIn(words, refused.stderr)
+        check_refusals(self, ((("teleport", "--ranks", "4"), "unknown collective"), (("barrier",), "--ranks"),
+                              (("barrier", "--ranks", "0"), "--ranks: 0"),
+                              (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
+                              (("barrier", "--ranks", "4", "--hosts", "2"), "--hosts: 2"),
+                              (("allreduce", "--ranks", "4", "--bytes", "7"), "--bytes: 7"),
+                              (("allreduce", "--ranks", "4", "--type", "word"), "--type")), "explain")
 
 
 if __name__ == "__main__":

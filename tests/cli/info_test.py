@@ -6,22 +6,14 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import unittest
 from pathlib import Path
 
-WEFT = sys.argv.pop(1)
+from command import WEFT, weft
+
 PAGE = Path(__file__).parents[2] / "docs/guide/environment.md"
-DEADLINE_S = 60
 FIELDS = ("versions job provider provider_reason providers granted notify completion banks mapping topology "
           "reduction environment unknown").split()
-
-
-def weft(*arguments, settings=None, before=None):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-                          env=environment | (settings or {}), preexec_fn=before)
 
 
 class Asking(unittest.TestCase):
@@ -33,7 +25,7 @@ class Asking(unittest.TestCase):
         return json.loads(done.stdout)
 
     def info(self, before=None, says="", **settings):
-        return self.told("info", "--json", settings=settings, before=before, says=says)
+        return self.told("info", "--json", settings=settings, preexec_fn=before, says=says)
 
     def without_network(self, **more):
         """Quick: libfabric is not loaded."""

@@ -2,30 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft verify, show and list keep what is promised about statuses, fields and streams.
 # Method: the built executable, called as a person or a script would call it.
-import json
-import re
 import os
-import subprocess
-import sys
+import re
 import tempfile
 import unittest
 
-WEFT = sys.argv.pop(1)
+from command import answer, check_refusals, weft
 
 VERDICT = ("algorithm ranks valid rounds messages signals bytes_total bytes_sent_max "
            "reduced_bytes_max ordered bit_identical synchronizing slots_max descriptors_max error")
 
 
-def weft(*arguments):
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=30)
-
-
 class Verify(unittest.TestCase):
     def verdict(self, *arguments, status=0):
-        done = weft("verify", *arguments, "--json")
-        self.assertEqual(done.returncode, status, done.stderr)
-        self.assertEqual(done.stdout.count("\n"), 1)
-        return json.loads(done.stdout)
+        return answer(self, "verify", *arguments, status=status)
 
     def test_a_valid_schedule_has_all_fields(self):
         verdict = self.verdict("allreduce", "--algorithm", "m1g2a3,n1g3a2", "--ranks", "7",
@@ -73,18 +63,12 @@ class Verify(unittest.TestCase):
                 file.write(shown.stdout)
             self.assertTrue(self.verdict("broadcast", "--program", path)["valid"])
             self.assertTrue(self.verdict("broadcast", "--program", path, "--root", "2")["valid"])
-            for arguments, words in ((("broadcast", "--root", "0"), "--root: 0 given"),
-                                     (("allreduce",), "programs of broadcast")):
-                refused = weft("verify", *arguments, "--program", path)
-                self.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
-                self.assertIn(words, refused.stderr)
+            check_refusals(self, ((("broadcast", "--root", "0", "--program", path), "--root: 0 given"),
+                                  (("allreduce", "--program", path), "programs of broadcast")), "verify")
 
     def test_words_after_two_dashes_are_refused_before_anything_runs(self):
-        for arguments in (("verify", "allreduce", "--algorithm", "a2", "--ranks", "2"),
-                          ("bench", "barrier"), ("list",)):
-            done = weft(*arguments, "--", "foo")
-            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
-            self.assertIn("foo", done.stderr)
+        check_refusals(self, ((("verify", "allreduce", "--algorithm", "a2", "--ranks", "2", "--", "foo"), "foo"),
+                              (("bench", "barrier", "--", "foo"), "foo"), (("list", "--", "foo"), "foo")))
 
     def test_a_missing_command_is_answered_with_those_that_exist(self):
         done = weft()
@@ -95,7 +79,7 @@ class Verify(unittest.TestCase):
             self.assertEqual(weft(command, "--help").returncode, 0, command)
 
     def test_what_cannot_be_used_is_refused_with_the_reason(self):
-        for arguments, words in (
+        check_refusals(self, (
                 (("allreduce", "--algorithm", "c5m2,a2,e5m2", "--ranks", "7"),
                  "character 4: T=5 is not divisible by B=2"),
                 (("allreduce", "--algorithm", "a2;a2", "--ranks", "4"), "character 3:"),
@@ -107,11 +91,7 @@ class Verify(unittest.TestCase):
                 (("allreduce", "--algorithm", "a2", "--ranks", "2", "--type", "real"), "--type"),
                 (("broadcast", "--algorithm", "flat", "--ranks", "4", "--root", "4"), "root"),
                 (("allreduce", "--algorithm", "a2", "--ranks", "2", "--layout", "1,2"), "--layout"),
-                (("allreduce", "--program", "/does/not/exist"), "/does/not/exist")):
-            done = weft("verify", *arguments)
-            self.assertEqual(done.returncode, 2, arguments)
-            self.assertEqual(done.stdout, "", arguments)
-            self.assertIn(words, done.stderr)
+                (("allreduce", "--program", "/does/not/exist"), "/does/not/exist")), "verify")
 
 
 class ShowAndList(unittest.TestCase):
@@ -123,7 +103,7 @@ class ShowAndList(unittest.TestCase):
         self.assertIn("rank 2\n", one)
 
     def test_list_names_every_algorithm_with_its_parameters(self):
-        listed = json.loads(weft("list", "--json").stdout)["algorithms"]
+        listed = answer(self, "list")["algorithms"]
         names = {(entry["collective"], entry["algorithm"]) for entry in listed}
         self.assertLessEqual({("allreduce", "multiplying"), ("barrier", "dissemination"),
                               ("broadcast", "binomial")}, names)
@@ -135,7 +115,7 @@ class ShowAndList(unittest.TestCase):
             for held in ("ordered", "bit_identical", "synchronizing", "rooted", "power_of_two", "notation"):
                 self.assertIsInstance(entry[held], bool)
         # Every collective that programs can be asked for has algorithms, and the text has what the object has.
-        commands = {command["name"]: command for command in json.loads(weft("help", "--json").stdout)["commands"]}
+        commands = {command["name"]: command for command in answer(self, "help")["commands"]}
         self.assertEqual(sorted({collective for collective, _ in names}), sorted(commands["list"]["arguments"][0]["choices"]))
         everything = weft("list").stdout
         for entry in listed:

@@ -5,12 +5,11 @@
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
-WEFT = sys.argv.pop(1)
+from command import WEFT, answer, check_refusals, weft
 
 FIELDS = ("algorithm ranks bytes model engine makespan_ns earliest_finish_ns skew_ns messages events "
           "generate_s simulate_s")
@@ -39,16 +38,9 @@ PAPER = (
 )
 
 
-def weft(*arguments):
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=60)
-
-
 class Simulate(unittest.TestCase):
     def outcome(self, *arguments):
-        done = weft("simulate", *arguments, "--json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
-        outcome = json.loads(done.stdout)
+        outcome = answer(self, "simulate", *arguments)
         self.assertEqual(list(outcome), FIELDS.split())
         return outcome
 
@@ -137,15 +129,12 @@ class Simulate(unittest.TestCase):
 
     def test_unusable_arguments_name_themselves(self):
         question = ("simulate", "allreduce", "--algorithm", "a2,a4", "--ranks", "8")
-        for more, words in ((("--latency-ns", "x"), "--latency-ns"), (("--model", "alpha"), "--model"),
-                            (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
-                            (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
-                            (("--timeline", "a.png"), "--timeline"),
-                            (("--bytes", "1024G", "--ns-per-byte", "1000000"), "the simulator's clock"),
-                            (("--engine", "folded", "--skew", "1:5"), "--engine folded")):
-            refused = weft(*question, *more)
-            self.assertEqual((refused.returncode, refused.stdout), (2, ""), more)
-            self.assertIn(words, refused.stderr)
+        check_refusals(self, ((("--latency-ns", "x"), "--latency-ns"), (("--model", "alpha"), "--model"),
+                              (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
+                              (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
+                              (("--timeline", "a.png"), "--timeline"),
+                              (("--bytes", "1024G", "--ns-per-byte", "1000000"), "the simulator's clock"),
+                              (("--engine", "folded", "--skew", "1:5"), "--engine folded")), *question)
         refused = weft("simulate", "broadcast", "--algorithm", "flat", "--ranks", "4", "--engine", "structured")
         self.assertEqual(refused.returncode, 2)
 
@@ -162,17 +151,16 @@ class Enumerate(unittest.TestCase):
             for kind, expected in zip(("factored", "split", "merged"), row):
                 if expected is None:
                     continue
-                done = weft("enumerate", "--ranks", str(ranks), "--kind", kind, "--count", "--json")
-                self.assertEqual(json.loads(done.stdout), {"ranks": ranks, "kind": kind, "count": expected})
+                self.assertEqual(answer(self, "enumerate", "--ranks", str(ranks), "--kind", kind, "--count"),
+                                 {"ranks": ranks, "kind": kind, "count": expected})
 
     def test_lists_are_as_long_as_the_counts_and_verify(self):
         for kind, expected in (("factored", 20), ("split", 232), ("merged", 45)):
             lines = weft("enumerate", "--ranks", "24", "--kind", kind).stdout.splitlines()
             self.assertEqual((len(lines), len(set(lines))), (expected, expected))
-            object = json.loads(weft("enumerate", "--ranks", "24", "--kind", kind, "--json").stdout)
-            self.assertEqual(object, {"ranks": 24, "kind": kind, "count": expected, "schedules": lines})
-            done = weft("verify", "allreduce", "--algorithm", lines[-1], "--ranks", "24", "--json")
-            self.assertTrue(json.loads(done.stdout)["valid"])
+            self.assertEqual(answer(self, "enumerate", "--ranks", "24", "--kind", kind),
+                             {"ranks": 24, "kind": kind, "count": expected, "schedules": lines})
+            self.assertTrue(answer(self, "verify", "allreduce", "--algorithm", lines[-1], "--ranks", "24")["valid"])
 
     def test_a_reader_may_stop(self):
         with subprocess.Popen([WEFT, "enumerate", "--ranks", "65536", "--kind", "factored"], stdout=subprocess.PIPE,

@@ -131,27 +131,14 @@ void expect_caught(const Control& control, const char* name) {
 }
 
 TEST(Controls, TheTrueRuleIsClean) {
+    const Control wide{.window = [] { return std::make_unique<WideWindow>(kBanks); }};
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        for (const std::uint32_t banks : {kBanks, 8U}) {
-            const auto violations = run_control({.banks = banks}, seed);
+        for (const Control& control :
+             {Control{}, Control{.banks = 8}, Control{.small = true}, wide}) {
+            const auto violations = run_control(control, seed);
             ASSERT_TRUE(violations.empty())
                 << "seed " << seed << ": " << to_text(violations.front());
         }
-    }
-}
-
-TEST(Controls, TheTrueRuleOfSmallBulkBanksIsClean) {
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        const auto violations = run_control({.small = true}, seed);
-        ASSERT_TRUE(violations.empty()) << "seed " << seed << ": " << to_text(violations.front());
-    }
-}
-
-TEST(Controls, TheTrueRuleInAWideWindowIsClean) {
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        const auto violations =
-            run_control({.window = [] { return std::make_unique<WideWindow>(kBanks); }}, seed);
-        ASSERT_TRUE(violations.empty()) << "seed " << seed << ": " << to_text(violations.front());
     }
 }
 

@@ -63,28 +63,6 @@ TEST(Kernels, MinAndMaxOfNanAndSignedZeroAreTheSameInEitherOrder) {
     }
 }
 
-TEST(Kernels, NanAndZeroTable) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    struct Row {
-        double a, b, minimum, maximum;
-    };
-    const Row rows[] = {{-0.0, 0.0, -0.0, 0.0}, {0.0, 0.0, 0.0, 0.0},  {-0.0, -0.0, -0.0, -0.0},
-                        {nan, 1.0, nan, nan},   {-nan, nan, nan, nan}, {-1.0, -nan, nan, nan},
-                        {1.0, 2.0, 1.0, 2.0}};
-    for (const std::string_view isa : runnable_isas()) {
-        const ReduceTable table = select_isa(isa).value();
-        for (const Row& row : rows) {
-            double least = 0;
-            double greatest = 0;
-            table.kernel(Type::float64, Op::min)(&least, &row.a, &row.b, 1);
-            table.kernel(Type::float64, Op::max)(&greatest, &row.a, &row.b, 1);
-            EXPECT_TRUE(same_bits(least, row.minimum)) << isa << ": min " << row.a << ", " << row.b;
-            EXPECT_TRUE(same_bits(greatest, row.maximum))
-                << isa << ": max " << row.a << ", " << row.b;
-        }
-    }
-}
-
 /// Long random vectors: the same bits from every instruction set.
 template <class T>
 void check_same_on_all_sets() {

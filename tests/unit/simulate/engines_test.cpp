@@ -48,12 +48,34 @@ Surroundings some_surroundings(Random& random, Rank size) {
     return around;
 }
 
+/// How many of the engines that read stages could answer.
+struct Answers {
+    int structured = 0;
+    int folded = 0;
+};
+
+/// Every engine that can answer says what the generic one says.
+void expect_agreement(const Question& question, const Surroundings& around, Answers& answers,
+                      const std::string& what) {
+    const Outcome reference = generic(question, around);
+    expect_equal(events(question, around), reference, "events, " + what);
+    const Stages stages = stages_of(question);
+    if (const auto outcome = simulate_structured(stages, size_of(question), around)) {
+        ++answers.structured;
+        expect_equal(*outcome, reference, "structured, " + what);
+        EXPECT_EQ(outcome->events, reference.events) << what;
+    }
+    if (const auto outcome = simulate_folded(stages, size_of(question), around)) {
+        ++answers.folded;
+        expect_equal(*outcome, reference, "folded, " + what);
+    }
+}
+
 TEST(Engines, AgreeOnRandomSchedules) {
     constexpr std::uint64_t kSeed = 2024;
     constexpr int kSchedules = 1200;
     const Random seeds(kSeed);
-    int structured = 0;
-    int folded = 0;
+    Answers answers;
     for (int trial = 0; trial < kSchedules && !HasFailure(); ++trial) {
         Random random = seeds.stream(static_cast<std::uint64_t>(trial));
         Question question;
@@ -64,28 +86,16 @@ TEST(Engines, AgreeOnRandomSchedules) {
         question.request.placement =
             random.chance(1, 2) ? collectives::Placement::ordered : collectives::Placement::paper;
         question.spec = some_schedule(random, question.request.size);
-        const Surroundings around = some_surroundings(random, question.request.size);
-        const std::string what = fmt::format("seed {} trial {}: {} of {}", kSeed, trial,
-                                             question.spec, question.request.size);
-        const Outcome reference = generic(question, around);
-        expect_equal(events(question, around), reference, "events, " + what);
-        const Stages stages = stages_of(question);
-        if (const auto outcome = simulate_structured(stages, size_of(question), around)) {
-            ++structured;
-            expect_equal(*outcome, reference, "structured, " + what);
-            EXPECT_EQ(outcome->events, reference.events) << what;
-        }
-        if (const auto outcome = simulate_folded(stages, size_of(question), around)) {
-            ++folded;
-            expect_equal(*outcome, reference, "folded, " + what);
-        }
+        expect_agreement(question, some_surroundings(random, question.request.size), answers,
+                         fmt::format("seed {} trial {}: {} of {}", kSeed, trial, question.spec,
+                                     question.request.size));
     }
-    EXPECT_GE(structured, 1000);
-    EXPECT_GE(folded, 250);
+    EXPECT_GE(answers.structured, 1000);
+    EXPECT_GE(answers.folded, 250);
 }
 
 TEST(Engines, AgreeOnEverySmallScheduleWithoutNesting) {
-    const Surroundings around = paper();
+    Answers answers;
     int schedules = 0;
     for (Rank size = 2; size <= 16; ++size) {
         for (const auto family :
@@ -95,52 +105,39 @@ TEST(Engines, AgreeOnEverySmallScheduleWithoutNesting) {
                 const Question question{
                     .spec = collectives::print(schedule),
                     .request = {.size = size, .elements = 1, .element_bytes = 8}};
-                const Outcome reference = generic(question, around);
-                const Stages stages = stages_of(question);
-                const auto structured = simulate_structured(stages, size_of(question), around);
-                const auto folded = simulate_folded(stages, size_of(question), around);
-                EXPECT_TRUE(structured.ok()) << question.spec;
-                EXPECT_TRUE(folded.ok()) << question.spec << ": " << folded.failure().text;
-                expect_equal(*structured, reference, question.spec);
-                expect_equal(*folded, reference, question.spec);
+                expect_agreement(question, paper(), answers, question.spec);
                 ++schedules;
                 return !HasFailure();
             });
         }
     }
     EXPECT_GT(schedules, 500);
+    EXPECT_EQ(answers.structured, schedules);
+    EXPECT_EQ(answers.folded, schedules);
 }
 
 TEST(Engines, AgreeOnShiftsOfAnySizeAndReach) {
     Random random(7);
+    Answers answers;
     for (int trial = 0; trial < 60; ++trial) {
-        Question question{.collective = "barrier",
-                          .spec = fmt::format("dissemination:k={}", 1 + random.below(6)),
-                          .request = {.size = 2 + static_cast<Rank>(random.below(90))}};
-        const Surroundings around = some_surroundings(random, question.request.size);
-        const Outcome reference = generic(question, around);
-        expect_equal(events(question, around), reference, question.spec);
-        const Stages stages = stages_of(question);
-        if (const auto outcome = simulate_structured(stages, size_of(question), around))
-            expect_equal(*outcome, reference, question.spec);
-        if (const auto outcome = simulate_folded(stages, size_of(question), around))
-            expect_equal(*outcome, reference, question.spec);
+        const Question question{.collective = "barrier",
+                                .spec = fmt::format("dissemination:k={}", 1 + random.below(6)),
+                                .request = {.size = 2 + static_cast<Rank>(random.below(90))}};
+        expect_agreement(question, some_surroundings(random, question.request.size), answers,
+                         question.spec);
     }
 }
 
 TEST(Engines, AgreeOnSchedulesWithoutData) {
-    const Surroundings around = paper();
+    Answers answers;
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
-             {8, "a2,a4"}, {7, "c6m2,a2,a2,e6m2"}, {9, "c9m9,e9m9"}, {11, "m2g3a3,n2g3a3"}}) {
-        const Question question{.collective = "barrier",
-                                .spec = "multiplying:schedule=(" + spec + ")",
-                                .request = {.size = size}};
-        const Outcome reference = generic(question, around);
-        const Stages stages = stages_of(question);
-        expect_equal(events(question, around), reference, spec);
-        expect_equal(*simulate_structured(stages, size_of(question), around), reference, spec);
-        expect_equal(*simulate_folded(stages, size_of(question), around), reference, spec);
-    }
+             {8, "a2,a4"}, {7, "c6m2,a2,a2,e6m2"}, {9, "c9m9,e9m9"}, {11, "m2g3a3,n2g3a3"}})
+        expect_agreement({.collective = "barrier",
+                          .spec = "multiplying:schedule=(" + spec + ")",
+                          .request = {.size = size}},
+                         paper(), answers, spec);
+    EXPECT_EQ(answers.structured, 4);
+    EXPECT_EQ(answers.folded, 4);
 }
 
 TEST(Engines, StructuredAndFoldedAgreeOnManyRanks) {

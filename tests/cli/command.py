@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""command - the executable under test, which is the first argument of each script here, and how it is asked."""
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+WEFT = sys.argv.pop(1)
+DEADLINE_S = 60
+
+
+def weft(*arguments, settings=None, **more):
+    """Runs a command to its end; variables of weft are those of `settings` alone."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                          env=environment | (settings or {}), **more)
+
+
+def answer(case, *arguments, status=0):
+    """The object that a command prints, on one line and with nothing beside it if it succeeds."""
+    done = weft(*arguments, "--json")
+    case.assertEqual(done.returncode, status, done.stderr)
+    case.assertEqual(done.stdout.count("\n"), 1)
+    case.assertTrue(done.stderr == "" or status != 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def check_refusals(case, refusals, *before):
+    """Each gives status 2, its words on stderr, and nothing on stdout."""
+    for arguments, words in refusals:
+        refused = weft(*before, *arguments)
+        case.assertEqual((refused.returncode, refused.stdout), (2, ""), arguments)
+        case.assertIn(words, refused.stderr)
