@@ -23,8 +23,7 @@
 namespace weft::providers {
 
 const link::Profile& cxi_profile() {
-    static constexpr base::NotifyChoice kPreference[] = {base::NotifyChoice::delivery,
-                                                         base::NotifyChoice::fence};
+    static constexpr base::Notify kPreference[] = {base::Notify::delivery, base::Notify::fence};
     static constexpr link::Profile kProfile{
         .provider = "cxi",
         .immediate = {false,

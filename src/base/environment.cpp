@@ -14,8 +14,6 @@ constexpr std::string_view kPrefix = "WEFT_";
 
 // ---- Values that are one of a few words --------------------------------------------------------
 
-constexpr std::array<std::string_view, 6> kNotifyWords{"auto",     "cells", "immediate",
-                                                       "delivery", "fence", "ordered"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
 constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
 constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
@@ -41,6 +39,22 @@ struct LogWord : Choice<&Settings::log, kLogWords> {
     static Result<void> read(Settings& settings, std::string_view value) {
         if (!Choice::read(settings, value)) settings.unknown_log = value;
         return Done{};
+    }
+};
+
+struct NotifyWord {
+    static Result<void> read(Settings& settings, std::string_view value) {
+        const auto found = std::ranges::find(kNotifyNames, value);
+        settings.notify.reset();
+        if (value == "auto") return Done{};
+        if (found == kNotifyNames.end()) return fail(Status::argument, "is not one of the words");
+        settings.notify = static_cast<Notify>(found - kNotifyNames.begin());
+        return Done{};
+    }
+    static std::string print(const Settings& settings) {
+        return settings.notify
+                   ? std::string(kNotifyNames[static_cast<std::size_t>(*settings.notify)])
+                   : "auto";
     }
 };
 
@@ -135,7 +149,7 @@ constexpr std::array kVariables{
     variable<Text<&Settings::provider>>({"WEFT_PROVIDER", "", "a libfabric provider name",
                                          "network provider to use; not set: the best that fits",
                                          true}),
-    variable<Choice<&Settings::notify, kNotifyWords>>(
+    variable<NotifyWord>(
         {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence or ordered",
          "how data is made to arrive before its flag on a network. `auto`: what the provider's "
          "profile prefers; `cells` concerns payloads of up to 48 bytes. A way that the provider "

@@ -13,6 +13,7 @@
 // Next     units.hpp for the forms of sizes and times; run/runtime for who uses which setting.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,8 +25,16 @@
 
 namespace weft::base {
 
-/// How data is made to arrive before its flag, if the user wants one way.
-enum class NotifyChoice : std::uint8_t { automatic, cells, immediate, delivery, fence, ordered };
+/// How a far rank learns that data for it has landed (link/fabric/notify.hpp).
+enum class Notify : std::uint8_t {
+    immediate,  ///< the completion data of a put arrives after its data
+    cells,      ///< every aligned 8-byte word of a payload carries a tag
+    delivery,   ///< the flag is put when the data is known to have landed
+    fence,      ///< the flag is put at once, and fenced
+    ordered,    ///< the flag is put at once, on a fabric that lands puts in order
+};
+inline constexpr std::array<std::string_view, 5> kNotifyNames{"immediate", "cells", "delivery",
+                                                              "fence", "ordered"};
 /// What happens after a wait has been reported.
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Who drives the engine: the user's calls, or a thread of our own.
@@ -42,8 +51,8 @@ struct ForcedAlgorithm {
 
 /// All settings, at their defaults unless read.
 struct Settings {
-    std::string provider;  ///< empty: the best that fits
-    NotifyChoice notify = NotifyChoice::automatic;
+    std::string provider;          ///< empty: the best that fits
+    std::optional<Notify> notify;  ///< none: as the provider's profile prefers
     std::uint64_t heap_bytes = std::uint64_t{256} << 20;
     std::uint32_t banks = 128;
     std::uint64_t bank_bytes = std::uint64_t{1} << 20;

@@ -177,8 +177,6 @@ TEST(Profiles, EveryWrittenOneIsInTheTableAndAnswersItsQuestions) {
                                              profile->fence, profile->ordered}) {
             EXPECT_FALSE(promise.why.empty()) << profile->provider;
         }
-        for (const base::NotifyChoice choice : profile->preference)
-            EXPECT_NE(choice, base::NotifyChoice::automatic) << profile->provider;
         EXPECT_TRUE(!profile->prefers_cells || profile->cells.holds) << profile->provider;
     }
     EXPECT_EQ(rows, seen);

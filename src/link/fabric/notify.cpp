@@ -54,10 +54,7 @@ std::string missing_grant(Notify notify, const Grant& grant) {
 
 /// Strategies for large payloads, best first: what the profile prefers, then the others.
 std::vector<Notify> candidates(const Profile& profile) {
-    std::vector<Notify> order;
-    for (const base::NotifyChoice choice : profile.preference) {
-        if (const auto notify = forced_notify(choice)) order.push_back(*notify);
-    }
+    std::vector<Notify> order(profile.preference.begin(), profile.preference.end());
     for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
         if (std::ranges::find(order, rest) == order.end()) order.push_back(rest);
     std::erase(order, Notify::cells);
@@ -83,40 +80,6 @@ base::Failure refusal(Notify forced, const Profile& profile, const Grant& grant)
 }
 
 }  // namespace
-
-std::string_view name_of(Notify notify) {
-    switch (notify) {
-        case Notify::cells:
-            return "cells";
-        case Notify::delivery:
-            return "delivery";
-        case Notify::fence:
-            return "fence";
-        case Notify::ordered:
-            return "ordered";
-        case Notify::immediate:
-            break;
-    }
-    return "immediate";
-}
-
-std::optional<Notify> forced_notify(base::NotifyChoice choice) {
-    switch (choice) {
-        case base::NotifyChoice::cells:
-            return Notify::cells;
-        case base::NotifyChoice::immediate:
-            return Notify::immediate;
-        case base::NotifyChoice::delivery:
-            return Notify::delivery;
-        case base::NotifyChoice::fence:
-            return Notify::fence;
-        case base::NotifyChoice::ordered:
-            return Notify::ordered;
-        case base::NotifyChoice::automatic:
-            break;
-    }
-    return std::nullopt;
-}
 
 std::string to_text(NotifyPlan plan) {
     if (plan.small == plan.large) return std::string(name_of(plan.large));

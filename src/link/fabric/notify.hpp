@@ -26,18 +26,12 @@
 
 namespace weft::link {
 
-enum class Notify : std::uint8_t {
-    immediate,  ///< the completion data of a put arrives after its data
-    cells,      ///< every aligned 8-byte word of a payload carries a tag
-    delivery,   ///< the flag is put when the data is known to have landed
-    fence,      ///< the flag is put at once, and fenced
-    ordered,    ///< the flag is put at once, on a fabric that lands puts in order
-};
+using base::Notify;
 inline constexpr std::array kNotifies{Notify::immediate, Notify::cells, Notify::delivery,
                                       Notify::fence, Notify::ordered};
-[[nodiscard]] std::string_view name_of(Notify notify);
-/// What the user asks for; nothing for automatic.
-[[nodiscard]] std::optional<Notify> forced_notify(base::NotifyChoice choice);
+[[nodiscard]] inline std::string_view name_of(Notify notify) {
+    return base::kNotifyNames.at(static_cast<std::size_t>(notify));
+}
 
 struct NotifyPlan {
     Notify small = Notify::immediate;  ///< payloads that fit a cell: cells, or the same as large

@@ -67,7 +67,7 @@ struct Profile {
     Promise ordered{false, "a granted write order is a promise for each location alone"};
     /// Which of these are better for payloads that do not fit a cell, best first? What is promised
     /// and not in here comes after, immediates first.
-    std::span<const base::NotifyChoice> preference = {};
+    std::span<const base::Notify> preference = {};
     /// Are cells better than an immediate for small payloads?
     bool prefers_cells = false;
 

@@ -36,7 +36,7 @@ Description describe(const Runtime& runtime, bool asks_network) {
                                      .rank = 0,
                                      .size = description.ranks,
                                      .one_host = job.host_ranks == description.ranks,
-                                     .notify = link::forced_notify(settings.notify)});
+                                     .notify = settings.notify});
     if (survey) {
         description.survey = *std::move(survey);
     } else {

@@ -256,7 +256,7 @@ class Joiner {
                                      .rank = me_,
                                      .size = size_,
                                      .one_host = one_host_,
-                                     .notify = link::forced_notify(settings_.notify)});
+                                     .notify = settings_.notify});
         if (!port) return port.failure();
         port_ = std::move(*port);
         job_.provider = port_->facts().provider;

@@ -60,7 +60,7 @@ TEST(Environment, ValuesReachTheirFields) {
          "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=trace",
          "WEFT_LOG_FILE=log.%r", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
-    EXPECT_EQ(settings.notify, NotifyChoice::fence);
+    EXPECT_EQ(settings.notify, Notify::fence);
     EXPECT_EQ(settings.heap_bytes, 64U << 20);
     EXPECT_EQ(settings.banks, 256U);
     EXPECT_EQ(settings.bank_bytes, 128U << 10);

@@ -18,8 +18,6 @@
 namespace weft::link {
 namespace {
 
-using base::NotifyChoice;
-
 /// Grants everything that a strategy may need.
 Grant generous() {
     Grant grant;
@@ -69,7 +67,7 @@ TEST(Notify, WhatIsForcedIsTakenForAllPayloads) {
 }
 
 TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
-    constexpr NotifyChoice kOrdered[] = {NotifyChoice::ordered};
+    constexpr Notify kOrdered[] = {Notify::ordered};
     Profile profile = trusted();
     EXPECT_EQ(plan_of(profile, generous(), Notify::cells),
               (NotifyPlan{Notify::cells, Notify::immediate}));
@@ -79,8 +77,7 @@ TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
 }
 
 TEST(Notify, ThePreferenceIsKeptAsFarAsItIsPromised) {
-    constexpr NotifyChoice kOrder[] = {NotifyChoice::cells, NotifyChoice::fence,
-                                       NotifyChoice::delivery};
+    constexpr Notify kOrder[] = {Notify::cells, Notify::fence, Notify::delivery};
     Profile profile = trusted();
     profile.preference = kOrder;
     EXPECT_EQ(plan_of(profile, generous(), {}), (NotifyPlan{Notify::fence, Notify::fence}));
@@ -149,13 +146,6 @@ TEST(Completion, FollowsWhatIsForced) {
 TEST(Notify, PlansHaveWords) {
     EXPECT_EQ(to_text({Notify::cells, Notify::immediate}), "cells up to 48 bytes, immediate above");
     EXPECT_EQ(to_text({Notify::fence, Notify::fence}), "fence");
-    for (const Notify notify : kNotifies) {
-        bool known = false;
-        for (int choice = 0; choice <= static_cast<int>(NotifyChoice::ordered); ++choice)
-            known = known || forced_notify(static_cast<NotifyChoice>(choice)) == notify;
-        EXPECT_TRUE(known) << name_of(notify);
-    }
-    EXPECT_EQ(forced_notify(NotifyChoice::automatic), std::nullopt);
 }
 
 // --- The manual's table -------------------------------------------------------------------------
