@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "base/check.hpp"
@@ -182,27 +183,11 @@ std::string apply(std::vector<Program>& programs, MutationKind kind, const Site&
 }  // namespace
 
 const char* to_string(MutationKind kind) {
-    switch (kind) {
-        case MutationKind::drop_put:
-            return "drop a put";
-        case MutationKind::duplicate_put:
-            return "duplicate a put";
-        case MutationKind::retarget_put:
-            return "retarget a put";
-        case MutationKind::swap_operands:
-            return "swap operands";
-        case MutationKind::reuse_slot:
-            return "reuse a slot number";
-        case MutationKind::drop_wait:
-            return "drop a wait";
-        case MutationKind::one_copy:
-            return "one copy of each slot";
-        case MutationKind::drop_local:
-            return "drop a local";
-        case MutationKind::drop_signal:
-            return "drop a signal";
-    }
-    return "";
+    constexpr std::array<const char*, kMutationKinds> kNames{
+        "drop a put",          "duplicate a put", "retarget a put",        "swap operands",
+        "reuse a slot number", "drop a wait",     "one copy of each slot", "drop a local",
+        "drop a signal"};
+    return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::optional<Mutation> mutate(const std::vector<Program>& programs, MutationKind kind,

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 
 #include "base/check.hpp"
@@ -211,31 +212,21 @@ template <class T>
 constexpr Samples kSamplesOf{detail::TypeOf<T>::kType, sizeof(T),     &write_range<T>,
                              &fold_range<T>,           &all_equal<T>, &combine_range<T>};
 
-constexpr std::array<const Samples*, kBuiltinTypes> kSamples = {
-    &kSamplesOf<std::int8_t>,
-    &kSamplesOf<std::int16_t>,
-    &kSamplesOf<std::int32_t>,
-    &kSamplesOf<std::int64_t>,
-    &kSamplesOf<std::uint8_t>,
-    &kSamplesOf<std::uint16_t>,
-    &kSamplesOf<std::uint32_t>,
-    &kSamplesOf<std::uint64_t>,
-    &kSamplesOf<float>,
-    &kSamplesOf<double>,
-    &kSamplesOf<long double>,
-    &kSamplesOf<std::complex<float>>,
-    &kSamplesOf<std::complex<double>>,
-    &kSamplesOf<bool>,
-    &kSamplesOf<Float16>,
-    &kSamplesOf<BFloat16>,
-    &kSamplesOf<ValueIndex<float>>,
-    &kSamplesOf<ValueIndex<double>>,
-    &kSamplesOf<ValueIndex<std::int16_t>>,
-    &kSamplesOf<ValueIndex<std::int32_t>>,
-    &kSamplesOf<ValueIndex<std::int64_t>>,
-    &kSamplesOf<ValueIndex<long double>>,
-    &kSamplesOf<ValueIndex<double, std::int64_t>>,
-    &kSamplesOf<ValueIndex<std::int64_t, std::int64_t>>};
+/// In the order of their numbers, as in_order() sees.
+using Elements =
+    std::tuple<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+               std::uint32_t, std::uint64_t, float, double, long double, std::complex<float>,
+               std::complex<double>, bool, Float16, BFloat16, ValueIndex<float>, ValueIndex<double>,
+               ValueIndex<std::int16_t>, ValueIndex<std::int32_t>, ValueIndex<std::int64_t>,
+               ValueIndex<long double>, ValueIndex<double, std::int64_t>,
+               ValueIndex<std::int64_t, std::int64_t>>;
+
+template <class... T>
+constexpr std::array<const Samples*, sizeof...(T)> samples_of_all(std::tuple<T...>*) {
+    return {&kSamplesOf<T>...};
+}
+constexpr std::array<const Samples*, kBuiltinTypes> kSamples =
+    samples_of_all(static_cast<Elements*>(nullptr));
 
 constexpr bool in_order() {
     for (std::size_t i = 0; i < kSamples.size(); ++i)

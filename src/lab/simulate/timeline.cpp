@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "plan/simulate/model.hpp"
@@ -12,33 +13,17 @@ namespace weft::lab {
 
 namespace {
 
+/// In the order of Span::Kind.
+constexpr std::array<const char*, 5> kKindNames{"send", "flight", "receive", "compute", "noise"};
+constexpr std::array<const char*, 5> kKindColours{"#3572b0", "#bbbbbb", "#bbbbbb", "#d9822b",
+                                                  "#c23030"};
+
 const char* name_of(Span::Kind kind) {
-    switch (kind) {
-        case Span::Kind::send:
-            return "send";
-        case Span::Kind::flight:
-            return "flight";
-        case Span::Kind::receive:
-            return "receive";
-        case Span::Kind::compute:
-            return "compute";
-        case Span::Kind::noise:
-            return "noise";
-    }
-    return "";
+    return kKindNames.at(static_cast<std::size_t>(kind));
 }
 
 const char* colour_of(Span::Kind kind) {
-    switch (kind) {
-        case Span::Kind::send:
-            return "#3572b0";
-        case Span::Kind::compute:
-            return "#d9822b";
-        case Span::Kind::noise:
-            return "#c23030";
-        default:
-            return "#bbbbbb";
-    }
+    return kKindColours.at(static_cast<std::size_t>(kind));
 }
 
 constexpr double kWidth = 1000;

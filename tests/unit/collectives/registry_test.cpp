@@ -29,54 +29,47 @@ TEST(Registry, EveryEntryIsCompleteAndFound) {
     }
 }
 
+struct Unusable {
+    const char* collective;
+    const char* spec;
+    GenerateRequest request;
+    const char* message;  ///< its begin
+};
+const Unusable kUnusable[] = {
+    {"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; there are "},
+    {"allreduce", "rings", {.size = 2}, "character 1: allreduce has no algorithm 'rings'"},
+    {"barrier", "a2", {.size = 2}, "character 1: barrier has no algorithm in the notation"},
+    {"allreduce", "a2", {.size = 0}, "ranks: 0 given, at least 1 is needed"},
+    {"allreduce", "a2", {.rank = 2, .size = 2}, "rank: 2 is not in 0..1"},
+    {"allreduce", "a2", {.size = 2, .segments = 0}, "segments: 0 is less than 1"},
+    {"broadcast", "flat", {.size = 2, .root = 2}, "root: 2 is not in 0..1"},
+    {"broadcast", "flat", {.size = 2}, "root: -1 is not in 0..1"},
+    {"broadcast",
+     "flat:k=2",
+     {.size = 2, .root = 0},
+     "character 6: flat has no parameter 'k'; it has segments"},
+    {"barrier",
+     "central:k=2",
+     {.size = 2},
+     "character 9: central has no parameter 'k'; it has none"},
+    {"barrier", "dissemination:k=0", {.size = 2}, "character 17: k=0 is not in 1.."},
+    {"broadcast",
+     "flat:segments=x",
+     {.size = 2, .root = 0},
+     "character 15: segments=x is not a whole number"},
+    {"allreduce", "multiplying", {.size = 2}, "character 1: multiplying needs a schedule"},
+    {"allreduce",
+     "multiplying:schedule=a2",
+     {.size = 2},
+     "character 22: schedule must be in the notation"},
+    {"allreduce",
+     "multiplying:schedule=(a2,a3)",
+     {.size = 8},
+     "character 27: n=8 is not divisible by S*B=2*3"},
+};
+
 TEST(Registry, UnusableRequestsAreRefusedWithTheReason) {
-    struct Case {
-        const char* collective;
-        const char* spec;
-        GenerateRequest request;
-        const char* message;  ///< its begin
-    };
-    for (const Case& c : {
-             Case{"allgathr", "a2", {.size = 2}, "unknown collective 'allgathr'; there are "},
-             Case{"allreduce",
-                  "rings",
-                  {.size = 2},
-                  "character 1: allreduce has no algorithm 'rings'"},
-             Case{"barrier",
-                  "a2",
-                  {.size = 2},
-                  "character 1: barrier has no algorithm in the notation"},
-             Case{"allreduce", "a2", {.size = 0}, "ranks: 0 given, at least 1 is needed"},
-             Case{"allreduce", "a2", {.rank = 2, .size = 2}, "rank: 2 is not in 0..1"},
-             Case{"allreduce", "a2", {.size = 2, .segments = 0}, "segments: 0 is less than 1"},
-             Case{"broadcast", "flat", {.size = 2, .root = 2}, "root: 2 is not in 0..1"},
-             Case{"broadcast", "flat", {.size = 2}, "root: -1 is not in 0..1"},
-             Case{"broadcast",
-                  "flat:k=2",
-                  {.size = 2, .root = 0},
-                  "character 6: flat has no parameter 'k'; it has segments"},
-             Case{"barrier",
-                  "central:k=2",
-                  {.size = 2},
-                  "character 9: central has no parameter 'k'; it has none"},
-             Case{"barrier", "dissemination:k=0", {.size = 2}, "character 17: k=0 is not in 1.."},
-             Case{"broadcast",
-                  "flat:segments=x",
-                  {.size = 2, .root = 0},
-                  "character 15: segments=x is not a whole number"},
-             Case{"allreduce",
-                  "multiplying",
-                  {.size = 2},
-                  "character 1: multiplying needs a schedule"},
-             Case{"allreduce",
-                  "multiplying:schedule=a2",
-                  {.size = 2},
-                  "character 22: schedule must be in the notation"},
-             Case{"allreduce",
-                  "multiplying:schedule=(a2,a3)",
-                  {.size = 8},
-                  "character 27: n=8 is not divisible by S*B=2*3"},
-         }) {
+    for (const Unusable& c : kUnusable) {
         const auto spec = parse_spec(c.spec);
         ASSERT_TRUE(spec.ok()) << c.spec;
         const auto program = generate(c.collective, *spec, c.request);

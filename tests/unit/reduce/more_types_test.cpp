@@ -3,26 +3,21 @@
 // instruction set, for any count, alignment and aliasing; each type has the operations that the
 // guide says.
 // Method: one-element references (known_elements.hpp); 16-bit floats for all 65536 left operands.
+#include <tuple>
+
 #include "tests/unit/reduce/known_elements.hpp"
 
 namespace weft::run {
 namespace {
 
 TEST(MoreTypes, KernelsAreRightForEveryCountAlignmentAndAlias) {
-    check_type<long double>(40);
-    check_type<std::complex<float>>(40);
-    check_type<std::complex<double>>(40);
-    check_type<bool>(40);
-    check_type<Float16>(40);
-    check_type<BFloat16>(40);
-    check_type<ValueIndex<float>>(40);
-    check_type<ValueIndex<double>>(40);
-    check_type<ValueIndex<std::int16_t>>(40);
-    check_type<ValueIndex<std::int32_t>>(40);
-    check_type<ValueIndex<std::int64_t>>(40);
-    check_type<ValueIndex<long double>>(40);
-    check_type<ValueIndex<double, std::int64_t>>(40);
-    check_type<ValueIndex<std::int64_t, std::int64_t>>(40);
+    const auto check = []<class... T>(std::tuple<T...>*) { (check_type<T>(40), ...); };
+    check(static_cast<
+          std::tuple<long double, std::complex<float>, std::complex<double>, bool, Float16,
+                     BFloat16, ValueIndex<float>, ValueIndex<double>, ValueIndex<std::int16_t>,
+                     ValueIndex<std::int32_t>, ValueIndex<std::int64_t>, ValueIndex<long double>,
+                     ValueIndex<double, std::int64_t>, ValueIndex<std::int64_t, std::int64_t>>*>(
+        nullptr));
 }
 
 /// All 65536 elements against zeros, ones, extremes, subnormals, infinities, NaNs and others.
