@@ -3,7 +3,9 @@
 
 #include <sys/prctl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -29,9 +31,20 @@ bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::u
     return true;
 }
 
+AdoptionLimits limits_of(const DirectOptions& options) {
+    AdoptionLimits limits = options.limits;
+    if (limits.bytes_max != 0) return limits;
+    const auto near = std::count_if(options.mates.begin(), options.mates.end(),
+                                    [](const DirectMate& mate) { return mate.pid != 0; });
+    limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /
+                       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(near, 1));
+    return limits;
+}
+
 }  // namespace
 
-DirectMemory::DirectMemory(DirectOptions options) : options_(std::move(options)) {
+DirectMemory::DirectMemory(DirectOptions options)
+    : options_(std::move(options)), adopted_(options_.mode, limits_of(options_)) {
     // Where Yama restricts tracing to descendants, ranks are siblings: this lets mates of the same user
     // copy. Fails without Yama, and nothing is restricted then.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -52,6 +65,9 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
     if (in_segment(data, bytes)) {
         exposure.reach.way = base::Way::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
+    } else {
+        // Fills the exposure in, or leaves it to be copied.
+        static_cast<void>(adopted_.expose(exposure));
     }
     const auto way = static_cast<std::size_t>(exposure.reach.way);
     ++counters_.exposures[way];
@@ -59,7 +75,9 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
     return exposure;
 }
 
-void DirectMemory::conceal(const base::Exposure& /*exposure*/) noexcept {}
+void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
+    if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
+}
 
 std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
     const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];

@@ -7,8 +7,8 @@
 //          which copies from process to process. Mates turn a Reach into a pointer or have the kernel copy.
 // Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate nothing and
 //          make at most one system call; map() of a block seen before makes none.
-// Why      A copy less in each direction, on buffers that the caller allocated as it liked.
-// Next     mate_windows.hpp for the side of the mate.
+// Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it liked.
+// Next     adopted_memory.hpp for the owner's side, mate_windows.hpp for the mate's.
 #pragma once
 
 #include <sys/types.h>
@@ -17,20 +17,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/reach.hpp"
+#include "link/direct/adopted_memory.hpp"
 #include "link/direct/mate_windows.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
-
-/// When the pages of a buffer are adopted.
-enum class DirectMode : std::uint8_t {
-    automatic,  ///< when it has come so often that copying has cost as much as adoption does
-    adopt,      ///< at its first use; also under allocators that automatic leaves alone
-    copy,       ///< never
-};
 
 /// A rank of the job as others on its node see it.
 struct DirectMate {
@@ -42,6 +37,8 @@ struct DirectOptions {
     std::span<std::byte> segment;   ///< the calling rank's own, as mapped here; may be empty
     std::vector<DirectMate> mates;  ///< by rank in the job
     DirectMode mode = DirectMode::automatic;
+    /// 0 bytes: this rank's share of a quarter of the machine's memory.
+    AdoptionLimits limits = {.bytes_max = 0};
 };
 
 /// One thread at a time uses an object, and the memory behind an exposure stays valid until conceal().
@@ -76,6 +73,12 @@ class DirectMemory {
         std::array<std::uint64_t, base::kWays> bytes{};      ///< exposed, by way
     };
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+    /// Of the buffers of this rank that were adopted.
+    [[nodiscard]] const AdoptedMemory::Counters& adoption_counters() const noexcept {
+        return adopted_.counters();
+    }
+    /// Why no buffer is ever adopted in this process; empty: they may be.
+    [[nodiscard]] std::string_view adoption_off() const noexcept { return adopted_.off(); }
     /// Of objects of mates that map() has mapped or could not map.
     [[nodiscard]] const MateWindows::Counters& window_counters() const noexcept {
         return windows_.counters();
@@ -89,6 +92,7 @@ class DirectMemory {
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
 
     DirectOptions options_;
+    AdoptedMemory adopted_;
     MateWindows windows_;
     Counters counters_;
 };

@@ -21,6 +21,12 @@ struct ObjectName {
     char text[32];
 };
 
+/// Is this the name of a mapping of such an object, of any generation and process?
+[[nodiscard]] inline bool names_object(const char* mapping) noexcept {
+    constexpr char kStart[] = "/memfd:weft-adopted-";
+    return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
+}
+
 /// Does this link of /proc lead to the object of that generation?
 [[nodiscard]] inline bool leads_to(const char* link, std::uint32_t generation) noexcept {
     char expected[64];

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/address_query.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+namespace weft::link {
+namespace {
+
+/// struct procmap_query of linux/fs.h, which headers of older systems lack.
+struct ProcmapQuery {
+    std::uint64_t size;
+    std::uint64_t query_flags;
+    std::uint64_t query_addr;
+    std::uint64_t vma_start;
+    std::uint64_t vma_end;
+    std::uint64_t vma_flags;
+    std::uint64_t vma_page_size;
+    std::uint64_t vma_offset;
+    std::uint64_t inode;
+    std::uint32_t dev_major;
+    std::uint32_t dev_minor;
+    std::uint32_t vma_name_size;
+    std::uint32_t build_id_size;
+    std::uint64_t vma_name_addr;
+    std::uint64_t build_id_addr;
+};
+constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
+constexpr std::uint64_t kReadable = 1;
+constexpr std::uint64_t kWritable = 2;
+constexpr std::uint64_t kExecutable = 4;
+constexpr std::uint64_t kShared = 8;
+constexpr std::uint64_t kCoveringOrNext = 16;
+
+/// A name that does not fit is an error of the query, so it gets all the room that a path can need.
+constexpr std::size_t kNameBytesMax = 4096;
+
+void read_into(Mapping& mapping, const ProcmapQuery& answer) {
+    mapping.begin = answer.vma_start;
+    mapping.end = answer.vma_end;
+    mapping.page_bytes = answer.vma_page_size;
+    mapping.offset = answer.vma_offset;
+    mapping.inode = answer.inode;
+    mapping.device = makedev(answer.dev_major, answer.dev_minor);
+    mapping.readable = (answer.vma_flags & kReadable) != 0;
+    mapping.writable = (answer.vma_flags & kWritable) != 0;
+    mapping.executable = (answer.vma_flags & kExecutable) != 0;
+    mapping.shared = (answer.vma_flags & kShared) != 0;
+}
+
+}  // namespace
+
+int Mapping::protection() const noexcept {
+    return (readable ? PROT_READ : 0) | (writable ? PROT_WRITE : 0) | (executable ? PROT_EXEC : 0);
+}
+
+AddressQuery::AddressQuery() noexcept : available_(false) {
+    Mapping mapping;
+    available_ = open() && ask(reinterpret_cast<std::uintptr_t>(&mapping), mapping);
+}
+
+bool AddressQuery::open() noexcept {
+    maps_ = KeptFile(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    return maps_.number() >= 0;
+}
+
+bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noexcept {
+    char name[kNameBytesMax];
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        ProcmapQuery query{};
+        query.size = sizeof query;
+        query.query_flags = kCoveringOrNext;
+        query.query_addr = address;
+        if (names == Names::yes) {
+            query.vma_name_size = sizeof name;
+            query.vma_name_addr = reinterpret_cast<std::uintptr_t>(name);
+        }
+        if (::ioctl(maps_.number(), kProcmapQuery, &query) == 0) {
+            read_into(mapping, query);
+            const std::size_t length =
+                std::min<std::size_t>(query.vma_name_size, sizeof mapping.name - 1);
+            std::copy_n(name, length, mapping.name);
+            mapping.name[length] = '\0';
+            return true;
+        }
+        if (errno == ENOENT) return false;
+        // The program may have closed the descriptor, which was not its own, and used its number.
+        if (!open()) return false;
+    }
+    return false;
+}
+
+}  // namespace weft::link

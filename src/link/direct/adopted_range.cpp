@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/adopted_range.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "link/direct/object_name.hpp"
+
+namespace weft::link {
+namespace {
+
+std::byte* pointer(std::uint64_t address) noexcept {
+    return reinterpret_cast<std::byte*>(address);
+}
+
+std::uint64_t address_of(const std::byte* at) noexcept {
+    return reinterpret_cast<std::uintptr_t>(at);
+}
+
+/// Past the function of that name, which programs share with the interposers.
+bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
+    long rc = 0;
+    do rc = ::syscall(SYS_madvise, address, bytes, advice);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0;
+}
+
+bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flags, int file,
+            std::uint64_t offset) noexcept {
+    return ::mmap(pointer(address), bytes, protection, flags | MAP_FIXED, file,
+                  static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
+}  // namespace
+
+std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t generation,
+                                                 AddressQuery& query) noexcept {
+    AdoptedRange range(pages, generation);
+    if (!range.fill() || !range.replace(query)) return std::nullopt;
+    return range;
+}
+
+/// Makes the object with the contents of the pages, and its window.
+bool AdoptedRange::fill() noexcept {
+    object_ =
+        KeptFile(::memfd_create(ObjectName(generation_).text, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    const std::uint64_t bytes = pages_.bytes() + 2 * kPageBytes;
+    if (object_.number() < 0 || ::ftruncate(object_.number(), static_cast<off_t>(bytes)) != 0 ||
+        ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+        return false;
+    for (std::uint64_t at = pages_.begin; at < pages_.end;) {
+        // Writing through the descriptor saves the kernel clearing pages that are overwritten whole.
+        const ssize_t written = ::pwrite(object_.number(), pointer(at), pages_.end - at,
+                                         static_cast<off_t>(kPageBytes + at - pages_.begin));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        at += static_cast<std::uint64_t>(written);
+    }
+    void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                               object_.number(), 0);
+    if (start == MAP_FAILED) return false;
+    window_ = AddressRange(start, bytes);
+    advise(address_of(window_.start()), bytes, MADV_DONTDUMP);  // the range itself is dumped
+    return true;
+}
+
+bool AdoptedRange::replace(AddressQuery& query) noexcept {
+    constexpr int kProtection = PROT_READ | PROT_WRITE;
+    if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_SHARED | MAP_POPULATE,
+               object_.number(), kPageBytes))
+        return true;
+    // Kernels before 6.12 unmap what was there before they fail.
+    Mapping mapping;
+    if (query.ask(pages_.begin, mapping) && mapping.begin <= pages_.begin) return false;
+    if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        std::memcpy(pointer(pages_.begin), window_.start() + kPageBytes, pages_.bytes());
+    return false;
+}
+
+bool AdoptedRange::is_ours(const Mapping& mapping) const noexcept {
+    return mapping.shared && mapping.inode == object_.inode() &&
+           mapping.device == object_.device() &&
+           mapping.begin - mapping.offset == pages_.begin - kPageBytes;
+}
+
+bool AdoptedRange::intact(AddressQuery& query, base::Access access) const noexcept {
+    Mapping mapping;
+    return !private_ && query.ask(pages_.begin, mapping) && is_ours(mapping) &&
+           mapping.begin <= pages_.begin && mapping.end >= pages_.end && mapping.readable &&
+           (mapping.writable || access == base::Access::read);
+}
+
+void AdoptedRange::expose(base::Exposure& exposure) noexcept {
+    const std::uint64_t begin = address_of(exposure.data);
+    const std::uint64_t end = begin + exposure.bytes;
+    exposure.reach.offset = kPageBytes + begin - pages_.begin;
+    exposure.alias = window_.start() + exposure.reach.offset;
+    exposure.reach.address = address_of(exposure.alias);
+    exposure.reach.object_bytes = window_.bytes();
+    exposure.reach.object = static_cast<std::uint32_t>(object_.number());
+    exposure.reach.generation = generation_;
+    exposure.reach.way = base::Way::adopted;
+    if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
+    if (end > pages_.end)
+        std::memcpy(exposure.alias + (pages_.end - begin), pointer(pages_.end), end - pages_.end);
+    ++exposures_;
+}
+
+void AdoptedRange::conceal(const base::Exposure& exposure) noexcept {
+    --exposures_;
+    if (exposure.access == base::Access::read) return;
+    const std::uint64_t begin = address_of(exposure.data);
+    const std::uint64_t end = begin + exposure.bytes;
+    if (private_) {
+        std::memcpy(exposure.data, exposure.alias, exposure.bytes);
+        return;
+    }
+    if (begin < pages_.begin) std::memcpy(exposure.data, exposure.alias, pages_.begin - begin);
+    if (end > pages_.end)
+        std::memcpy(pointer(pages_.end), exposure.alias + (pages_.end - begin), end - pages_.end);
+}
+
+template <class Body>
+void AdoptedRange::for_each_part(AddressQuery& query, Body body) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = pages_.begin; at < pages_.end; at = mapping.end) {
+        if (!query.ask(at, mapping) || mapping.begin >= pages_.end) return;
+        const std::uint64_t begin = std::max(at, mapping.begin);
+        const std::uint64_t end = std::min(pages_.end, mapping.end);
+        if (is_ours(mapping)) body(begin, end - begin, mapping.protection());
+    }
+}
+
+void AdoptedRange::make_private(AddressQuery& query) noexcept {
+    if (private_ || !object_.intact()) return;
+    for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
+        map_at(at, bytes, protection, MAP_PRIVATE, object_.number(),
+               kPageBytes + at - pages_.begin);
+    });
+    private_ = true;
+}
+
+void AdoptedRange::withhold_from_child() noexcept {
+    advise(pages_.begin, pages_.bytes(), MADV_DONTFORK);
+}
+
+bool AdoptedRange::mapped_elsewhere(AddressQuery& query) const noexcept {
+    Mapping mapping;
+    const std::uint64_t window = address_of(window_.start());
+    for (std::uint64_t at = 0; query.ask(at, mapping); at = mapping.end) {
+        const bool is_known =
+            mapping.begin == window || (mapping.begin < pages_.end && mapping.end > pages_.begin);
+        if (mapping.inode == object_.inode() && mapping.device == object_.device() && !is_known)
+            return true;
+    }
+    return false;
+}
+
+void AdoptedRange::give_back(AddressQuery& query) noexcept {
+    if (private_ || !object_.intact()) return;
+    std::uint64_t found_bytes = 0;
+    std::uint64_t copied_bytes = 0;
+    for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
+        const std::uint64_t offset = kPageBytes + at - pages_.begin;
+        found_bytes += bytes;
+        // Pages that the process could not copy stay those of the object.
+        if (map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), offset) &&
+            advise(at, bytes, MADV_POPULATE_WRITE))
+            copied_bytes += bytes;
+    });
+    private_ = true;
+    // Mates may have the object mapped for long, so its pages are freed here and now. Memory that was
+    // moved away is not the range's any more, but may still be in use.
+    if (copied_bytes == found_bytes && (found_bytes == pages_.bytes() || !mapped_elsewhere(query)))
+        ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                    static_cast<off_t>(window_.bytes()));
+}
+
+}  // namespace weft::link

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// seen_buffers.hpp - which buffers come again, and when adopting one pays.
+//
+// Idea     The ski rental problem: nobody knows whether a buffer will come again. Each time that mates have
+//          to copy through the kernel, the buffer runs up what this cost beyond direct access. It is worth
+//          adopting when that has reached the price of adoption.
+// Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was adopted for
+//          nothing (its memory went away) has to run up twice as much for its next adoption, and so on.
+//          Bounded, no allocation after construction: the buffer of its set that came longest ago makes room.
+// Next     adopted_memory.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::link {
+
+/// Measured on the reference machine (docs/direct-memory.md), with what mates pay for mapping.
+inline constexpr std::uint64_t kAdoptionNs = 50'000;
+inline constexpr std::uint64_t kAdoptionPageNs = 1'500;
+inline constexpr std::uint64_t kCopiedUseNs = 500;
+inline constexpr std::uint64_t kCopiedNsPerBytes = 20;  ///< a ns for so many bytes
+
+struct SeenBuffer {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t debt_ns = 0;  ///< what copying has cost beyond direct access
+    std::uint32_t last_use = 0;
+    std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
+    std::uint8_t slot = 0;         ///< of that range
+    std::uint8_t losses = 0;       ///< adoptions whose memory went away
+
+    /// Another use through the kernel. True when the debt has reached the price of adopting the pages.
+    [[nodiscard]] bool owes(std::uint64_t pages) noexcept {
+        debt_ns += kCopiedUseNs + bytes / kCopiedNsPerBytes;
+        return debt_ns >= (kAdoptionNs + pages * kAdoptionPageNs) << losses;
+    }
+    void lose() noexcept {
+        generation = 0;
+        debt_ns = 0;
+        if (losses < 16) ++losses;
+    }
+};
+
+class SeenBuffers {
+  public:
+    SeenBuffers() : buffers_(kSets * kWays) {}
+
+    /// The buffer, as it was left, or a new one. Valid until the next call.
+    [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept;
+
+    static constexpr std::size_t kSets = 256;
+    static constexpr std::size_t kWays = 4;
+
+  private:
+    std::vector<SeenBuffer> buffers_;
+    std::uint32_t uses_ = 0;
+};
+
+}  // namespace weft::link

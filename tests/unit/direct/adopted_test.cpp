@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: owner and mates see the same bytes of an adopted buffer, at every offset within a page and for every
+// part, and no others; ranges are dropped with their memory, given back, bounded, and leave nothing behind.
+// Method: a process that is its own mate, so that every step can be looked at from both sides.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <new>
+
+#include "base/random.hpp"
+#include "tests/unit/direct/own_mate.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::Adopted;
+using testing::differs;
+using testing::fill;
+using testing::kPage;
+using testing::own_mate;
+using testing::Pages;
+
+TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
+    DirectMemory direct(own_mate());
+    const Pages pages(9);
+    const std::size_t bytes = 6 * kPage + 1234;
+    for (std::size_t offset = 0; offset < kPage; ++offset) {
+        fill(pages.at(), pages.bytes(), 1);
+        std::byte* const data = pages.at() + offset;
+        const auto exposure = direct.expose(data, bytes, Access::write);
+        ASSERT_EQ(exposure.reach.way, Way::adopted);
+        std::byte* const seen = direct.map(0, exposure.reach);
+        ASSERT_NE(seen, nullptr);
+        ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << offset;
+        ASSERT_EQ(std::memcmp(exposure.alias, data, bytes), 0) << offset;
+        seen[0] = std::byte{0xa1};  // as a mate would
+        exposure.alias[bytes - 1] = std::byte{0xa2};
+        std::memset(seen + 3 * kPage, 0x77, kPage);
+        direct.conceal(exposure);
+        ASSERT_EQ(data[0], std::byte{0xa1}) << offset;
+        ASSERT_EQ(data[bytes - 1], std::byte{0xa2}) << offset;
+        ASSERT_EQ(data[3 * kPage + 5], std::byte{0x77}) << offset;
+        data[0] = testing::pattern(offset, 1);
+        data[bytes - 1] = testing::pattern(offset + bytes - 1, 1);
+        for (std::size_t i = 3 * kPage; i < 4 * kPage; ++i)
+            data[i] = testing::pattern(offset + i, 1);
+        ASSERT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes()) << offset;
+    }
+}
+
+TEST_F(Adopted, WhatIsWrittenAroundAnExposureIsNotTouched) {
+    DirectMemory direct(own_mate());
+    const Pages pages(9);
+    fill(pages.at(), pages.bytes(), 1);
+    std::byte* const data = pages.at() + 100;
+    const std::size_t bytes = 7 * kPage;
+    const auto exposure = direct.expose(data, bytes, Access::write);
+    // Other variables of the program in the same pages, written during the call.
+    data[-1] = std::byte{0xb1};
+    data[bytes] = std::byte{0xb2};
+    std::memset(direct.map(0, exposure.reach), 0, bytes);
+    direct.conceal(exposure);
+    EXPECT_EQ(data[-1], std::byte{0xb1});
+    EXPECT_EQ(data[bytes], std::byte{0xb2});
+    EXPECT_EQ(data[bytes - 1], std::byte{0});
+    // A buffer that mates only read is not written, whatever its owner did meanwhile.
+    const auto read_only = direct.expose(data, bytes, Access::read);
+    data[0] = std::byte{0xb3};
+    direct.conceal(read_only);
+    EXPECT_EQ(data[0], std::byte{0xb3});
+}
+
+TEST_F(Adopted, EveryPartOfARangeIsExposedThroughIt) {
+    DirectMemory direct(own_mate());
+    const Pages pages(66);
+    std::byte* const data = pages.at() + 17;
+    const std::size_t bytes = 65 * kPage + 3;
+    fill(pages.at(), pages.bytes(), 5);
+    adopt(direct, data, bytes);
+    base::Random random(41);
+    for (int trial = 0; trial < 2000; ++trial) {
+        const std::size_t part = 5 * kPage + random.below(bytes - 5 * kPage);
+        const std::size_t start = random.below(bytes - part + 1);
+        const auto exposure = direct.expose(data + start, part, Access::write);
+        ASSERT_EQ(exposure.reach.way, Way::adopted);
+        std::byte* const seen = direct.map(0, exposure.reach);
+        ASSERT_EQ(std::memcmp(seen, data + start, part), 0) << trial;
+        const std::size_t at = random.below(part);
+        ASSERT_EQ(direct.map(0, exposure.reach.at(at)), seen + at);
+        std::byte found{};
+        ASSERT_TRUE(direct.read(0, exposure.reach.at(at).address, &found, 1));
+        ASSERT_EQ(found, data[start + at]) << "a mate that cannot map reads something else";
+        seen[at] = static_cast<std::byte>(trial);
+        direct.conceal(exposure);
+        ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << trial;
+    }
+    EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
+}
+
+TEST_F(Adopted, ALargerBufferReplacesTheRangesInIt) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    fill(pages.at(), pages.bytes(), 3);
+    adopt(direct, pages.at() + 8 * kPage, 8 * kPage);
+    adopt(direct, pages.at() + 40 * kPage, 8 * kPage);
+    adopt(direct, pages.at() + 12 * kPage, 32 * kPage);  // overlaps both
+    EXPECT_EQ(direct.adoption_counters().adoptions, 3U);
+    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 32 * kPage);
+    EXPECT_EQ(testing::mappings_with("weft-adopted") > 0, true);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
+    EXPECT_FALSE(testing::is_shared(pages.at() + 8 * kPage));
+    EXPECT_TRUE(testing::is_shared(pages.at() + 12 * kPage));
+}
+
+TEST_F(Adopted, ARangeInUseIsNotReplaced) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    const auto exposure = direct.expose(pages.at(), 16 * kPage, Access::read);
+    const auto larger = direct.expose(pages.at() + 8 * kPage, 32 * kPage, Access::read);
+    EXPECT_EQ(larger.reach.way, Way::copied);
+    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::exposed)], 1U);
+    direct.conceal(larger);
+    direct.conceal(exposure);
+    adopt(direct, pages.at() + 8 * kPage, 32 * kPage);
+}
+
+TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
+    DirectMemory direct(own_mate(DirectMode::automatic));
+    if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
+    const Pages pages(257);
+    const std::uint64_t price = kAdoptionNs + 256 * kAdoptionPageNs;
+    const std::uint64_t use = kCopiedUseNs + 256 * kPage / kCopiedNsPerBytes;
+    const std::uint64_t copied = (price + use - 1) / use - 1;
+    for (std::uint64_t i = 0; i <= copied; ++i) {
+        const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
+        EXPECT_EQ(exposure.reach.way, i < copied ? Way::copied : Way::adopted) << i;
+        direct.conceal(exposure);
+    }
+    // Never the same buffer twice: never adopted.
+    for (std::size_t i = 1; i < 1000; ++i)
+        direct.conceal(direct.expose(pages.at(), 200 * kPage + i, Access::read));
+    EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
+}
+
+/// Memory of which the whole is freed, and other memory mapped at its address.
+void map_anew(const Pages& pages) {
+    ::munmap(pages.at(), pages.bytes());
+    ASSERT_EQ(::mmap(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              pages.at());
+}
+
+TEST_F(Adopted, MemoryMappedAnewIsNeverReachedThroughTheOldRange) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    std::uint32_t last = 0;
+    for (int round = 1; round <= 20; ++round) {
+        fill(pages.at(), pages.bytes(), round);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
+        ASSERT_NE(exposure.reach.generation, last);
+        last = exposure.reach.generation;
+        direct.conceal(exposure);
+        if (round % 2 == 0)
+            map_anew(pages);
+        else  // a part only
+            ::mmap(pages.at() + 12 * kPage, kPage, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+    EXPECT_EQ(direct.adoption_counters().lost, 19U);
+    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 16 * kPage);
+}
+
+TEST_F(Adopted, WithoutAskingTheKernelOldBytesWouldBeSeen) {
+    DirectMemory direct(own_mate(DirectMode::adopt, {.ask_before_use = false}));
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    map_anew(pages);
+    fill(pages.at(), pages.bytes(), 2);
+    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+    EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
+        << "the test above proves nothing";
+    direct.conceal(exposure);
+}
+
+/// Bytes of memory that the object behind a copy of its descriptor takes.
+std::uint64_t object_bytes(const Descriptor& copy) {
+    struct stat status {};
+    EXPECT_EQ(::fstat(copy.number(), &status), 0);
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+TEST_F(Adopted, FreedMemoryIsLetGoWhileOtherBuffersCome) {
+    DirectMemory direct(own_mate());
+    const Pages kept(16);
+    adopt(direct, kept.at(), kept.bytes());
+    Descriptor copy;
+    {
+        const Pages freed(16'384);
+        fill(freed.at(), freed.bytes(), 1);
+        const auto exposure = direct.expose(freed.at(), freed.bytes(), Access::read);
+        copy = Descriptor(::dup(static_cast<int>(exposure.reach.object)));
+        EXPECT_GE(object_bytes(copy), freed.bytes());
+        direct.conceal(exposure);
+    }
+    for (int i = 0; i < 200; ++i) adopt(direct, kept.at(), kept.bytes());
+    EXPECT_EQ(object_bytes(copy), 0U) << "a mate that has it mapped holds its memory";
+    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 16 * kPage);
+}
+
+TEST_F(Adopted, AllBuffersInTurnAreRightAndBounded) {
+    constexpr std::size_t kBuffers = 300;
+    DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = 64}));
+    std::vector<std::unique_ptr<Pages>> buffers;
+    for (std::size_t i = 0; i < kBuffers; ++i) {
+        buffers.push_back(std::make_unique<Pages>(5 + i % 4));
+        fill(buffers[i]->at(), buffers[i]->bytes(), static_cast<int>(i));
+    }
+    for (int round = 0; round < 3; ++round)
+        for (std::size_t i = 0; i < kBuffers; ++i) {
+            const Pages& buffer = *buffers[i];
+            const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
+            ASSERT_EQ(exposure.reach.way, Way::adopted);
+            const std::byte* const seen = direct.map(0, exposure.reach);
+            ASSERT_EQ(differs(seen, buffer.bytes(), static_cast<int>(i)), buffer.bytes());
+            direct.conceal(exposure);
+        }
+    EXPECT_LE(direct.adoption_counters().adopted_bytes, 64 * 8 * kPage);
+    EXPECT_EQ(direct.adoption_counters().given_back, 3 * kBuffers - 64);
+    for (std::size_t i = 0; i < kBuffers; ++i)
+        EXPECT_EQ(differs(buffers[i]->at(), buffers[i]->bytes(), static_cast<int>(i)),
+                  buffers[i]->bytes());
+}
+
+TEST_F(Adopted, NoMoreBytesThanAllowed) {
+    DirectMemory direct(own_mate(DirectMode::adopt, {.bytes_max = 40 * kPage}));
+    const Pages a(32);
+    const Pages b(32);
+    const Pages c(41);
+    const auto first = direct.expose(a.at(), a.bytes(), Access::read);
+    EXPECT_EQ(direct.expose(b.at(), b.bytes(), Access::read).reach.way, Way::copied);
+    direct.conceal(first);
+    adopt(direct, b.at(), b.bytes());
+    EXPECT_FALSE(testing::is_shared(a.at()));
+    EXPECT_EQ(direct.expose(c.at(), c.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(direct.adoption_counters().refusals[static_cast<int>(Refusal::limit)], 2U);
+    EXPECT_TRUE(testing::is_shared(b.at())) << "given back for a buffer that cannot fit";
+}
+
+TEST_F(Adopted, NothingIsLeftBehindAndBuffersLiveOn) {
+    const Pages pages(20);
+    fill(pages.at(), pages.bytes(), 9);
+    const auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    const auto files = open_files();
+    Descriptor copy;
+    {
+        DirectMemory direct(own_mate());
+        const auto exposure = direct.expose(pages.at() + 7, pages.bytes() - 7, Access::read);
+        copy = Descriptor(::dup(static_cast<int>(exposure.reach.object)));
+        direct.conceal(exposure);
+        EXPECT_GT(open_files(), files);
+        EXPECT_EQ(testing::mappings_with("rw-s"), 2) << "the pages and the window";
+    }
+    EXPECT_EQ(open_files(), files + 1) << "more than the copy";
+    EXPECT_EQ(testing::mappings_with("rw-s"), 0);
+    EXPECT_EQ(object_bytes(copy), 0U);
+    copy = Descriptor();
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+    // And may be adopted again.
+    DirectMemory direct(own_mate());
+    adopt(direct, pages.at() + 7, pages.bytes() - 7);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+}
+
+int allocations = 0;
+
+TEST_F(Adopted, AKnownBufferCostsOneQuestionAndNoAllocation) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    adopt(direct, pages.at() + 5, 60 * kPage);
+    static_cast<void>(
+        direct.map(0, direct.expose(pages.at() + 5, 60 * kPage, Access::write).reach));
+    const std::uint64_t asked = direct.adoption_counters().questions;
+    allocations = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
+        static_cast<void>(direct.map(0, exposure.reach));
+        direct.conceal(exposure);
+    }
+    EXPECT_EQ(allocations, 0);
+    EXPECT_EQ(direct.adoption_counters().questions, asked + 1000);
+}
+
+/// From now on every system call but those listed ends the process.
+void allow_only_ioctl_and_exit() {
+    sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{5, rules};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST_F(Adopted, TheQuestionIsTheOnlySystemCallForAKnownBuffer) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        DirectMemory direct(own_mate());
+        const Pages pages(64);
+        const auto use = [&] {
+            const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
+            static_cast<void>(direct.map(0, exposure.reach));
+            direct.conceal(exposure);
+        };
+        use();
+        allow_only_ioctl_and_exit();
+        for (int i = 0; i < 100; ++i) use();
+        ::syscall(SYS_exit_group, 0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace weft::link
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+    ++weft::link::allocations;
+    if (void* const at = std::malloc(bytes)) return at;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* at) noexcept {
+    std::free(at);
+}
+[[gnu::noinline]] void operator delete(void* at, std::size_t) noexcept {
+    std::free(at);
+}

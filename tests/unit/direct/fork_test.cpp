@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: after a fork, parent and child do not see each other's writes to memory that was adopted, no write of
+// any thread is lost, and calls under way end right. Method: real forks; both sides write and compare.
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "tests/unit/direct/own_mate.hpp"
+
+extern char** environ;
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::Adopted;
+using testing::differs;
+using testing::fill;
+using testing::is_shared;
+using testing::kPage;
+using testing::own_mate;
+using testing::Pages;
+
+/// Two processes wait for each other; of shared memory, so that it works across fork.
+class Meeting {
+  public:
+    Meeting()
+        : arrived_(static_cast<std::atomic<int>*>(
+              ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+    ~Meeting() { ::munmap(arrived_, kPage); }
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
+    void meet() {
+        arrived_->fetch_add(1);
+        met_ += 2;
+        while (arrived_->load() < met_) ::sched_yield();
+    }
+
+  private:
+    std::atomic<int>* arrived_;
+    int met_ = 0;
+};
+
+int status_of(pid_t child) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+}
+
+TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
+    DirectMemory direct(own_mate());
+    const Pages pages(10'000);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at() + 9, pages.bytes() - 9);
+    Meeting meeting;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(1);
+        meeting.meet();  // the parent writes
+        meeting.meet();
+        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
+        fill(pages.at(), pages.bytes(), 3);
+        meeting.meet();  // the parent compares
+        if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.way != Way::copied)
+            ::_exit(3);
+        ::_exit(0);
+    }
+    meeting.meet();
+    fill(pages.at(), pages.bytes(), 2);
+    meeting.meet();
+    meeting.meet();
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
+    EXPECT_EQ(status_of(child), 0);
+    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 0U);
+    adopt(direct, pages.at() + 9, pages.bytes() - 9);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
+}
+
+TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
+    const std::size_t count = pages.bytes() / 8;
+    std::atomic<int> state{0};  // 0: nobody writes, 1: may write, 2: ends
+    std::atomic<bool> writing{false};
+    std::atomic<std::uint64_t> lost{0};
+    std::thread writer([&] {
+        for (std::uint64_t value = 1; state.load() != 2;) {
+            writing.store(true);
+            if (state.load() == 1) {
+                for (std::size_t i = 0; i < count; i += 64) words[i].store(value);
+                for (std::size_t i = 0; i < count; i += 64)
+                    if (words[i].load() != value) lost.fetch_add(1);
+                ++value;
+            }
+            writing.store(false);
+        }
+    });
+    for (int round = 0; round < 50; ++round) {
+        state.store(0);
+        while (writing.load()) std::this_thread::yield();
+        adopt(direct, pages.at(), pages.bytes());
+        state.store(1);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            // The child's memory stands still, whatever the writer does in the parent.
+            const std::uint64_t first = words[0].load();
+            for (int i = 0; i < 50; ++i) {
+                ::sched_yield();
+                if (words[0].load() != first) ::_exit(1);
+            }
+            for (std::size_t i = 0; i < count; ++i) words[i].store(~std::uint64_t{0});
+            ::_exit(0);
+        }
+        ASSERT_EQ(status_of(child), 0) << round;
+    }
+    state.store(2);
+    writer.join();
+    EXPECT_EQ(lost.load(), 0U);
+}
+
+TEST_F(Adopted, ACallUnderWayDuringAForkEndsRight) {
+    DirectMemory direct(own_mate());
+    const Pages pages(32);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    // A part that ends within a page, of which the rest belongs to the program.
+    std::byte* const data = pages.at() + 5;
+    const std::size_t bytes = 20 * kPage + 100;
+    const auto exposure = direct.expose(data, bytes, Access::write);
+    std::byte* const seen = direct.map(0, exposure.reach);
+    std::memset(seen, 0x11, 10 * kPage);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        fill(pages.at(), pages.bytes(), 9);
+        ::_exit(0);
+    }
+    ASSERT_EQ(status_of(child), 0);
+    data[bytes] = std::byte{0xcc};  // the program writes beside its buffer
+    pages.at()[0] = std::byte{0xcd};
+    std::memset(seen + 10 * kPage, 0x22, bytes - 10 * kPage);  // a mate goes on
+    exposure.alias[kPage] = std::byte{0x33};                   // so does the owner
+    const auto later = direct.expose(data, bytes, Access::read);
+    EXPECT_EQ(later.reach.way, Way::copied) << "the range is going";
+    direct.conceal(later);
+    direct.conceal(exposure);
+    EXPECT_EQ(direct.adoption_counters().adopted_bytes, 0U);
+    EXPECT_EQ(pages.at()[0], std::byte{0xcd});
+    EXPECT_EQ(data[bytes], std::byte{0xcc});
+    EXPECT_EQ(pages.at()[1], testing::pattern(1, 1));
+    EXPECT_EQ(pages.at()[25 * kPage], testing::pattern(25 * kPage, 1));
+    for (std::size_t i = 0; i < bytes; ++i)
+        ASSERT_EQ(data[i], std::byte(i == kPage ? 0x33 : i < 10 * kPage ? 0x11 : 0x22)) << i;
+}
+
+TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
+    DirectMemory direct(own_mate());
+    const Pages pages(32);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    EXPECT_EQ(std::system("true"), 0);
+    const char* arguments[] = {"true", nullptr};
+    pid_t child = 0;
+    ASSERT_EQ(
+        ::posix_spawnp(&child, "true", nullptr, nullptr, const_cast<char**>(arguments), environ),
+        0);
+    EXPECT_EQ(status_of(child), 0);
+    child = ::vfork();
+    if (child == 0) {
+        ::execlp("true", "true", nullptr);
+        ::_exit(1);
+    }
+    EXPECT_EQ(status_of(child), 0);
+    EXPECT_TRUE(is_shared(pages.at())) << "given back for nothing";
+    EXPECT_EQ(direct.adoption_counters().given_back, 0U);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+}
+
+TEST_F(Adopted, AChildThatExitsLeavesItsParentsMemoryAlone) {
+    auto direct = std::make_unique<DirectMemory>(own_mate());
+    const Pages pages(32);
+    fill(pages.at(), pages.bytes(), 1);
+    const auto exposure = direct->expose(pages.at(), pages.bytes(), Access::read);
+    std::byte* const seen = direct->map(0, exposure.reach);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        direct.reset();  // what the destructors of static objects do
+        ::_exit(differs(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
+    }
+    EXPECT_EQ(status_of(child), 0);
+    EXPECT_EQ(differs(seen, pages.bytes(), 1), pages.bytes());
+    direct->conceal(exposure);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+}
+
+}  // namespace
+}  // namespace weft::link

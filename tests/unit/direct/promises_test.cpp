@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: adopted memory keeps what private memory promises (the table of docs/direct-memory.md, row by row), or
+// memory is not adopted. Method: each promise is put to the test on memory that was just adopted.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/io_uring.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "base/random.hpp"
+#include "link/direct/process_facts.hpp"
+#include "tests/unit/direct/own_mate.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::Adopted;
+using testing::differs;
+using testing::fill;
+using testing::is_shared;
+using testing::kib_of;
+using testing::kPage;
+using testing::own_mate;
+using testing::Pages;
+
+std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
+    return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
+}
+
+TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
+    DirectMemory direct(own_mate());
+    for (const int advice : {MADV_DONTNEED, MADV_FREE, MADV_DONTNEED_LOCKED}) {
+        const Pages pages(16);
+        fill(pages.at(), pages.bytes(), 1);
+        adopt(direct, pages.at() + 8, pages.bytes() - 8);
+        EXPECT_EQ(::madvise(pages.at() + 4 * kPage, 4 * kPage, advice), 0) << advice;
+        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), 4 * kPage) << advice;
+        for (std::size_t i = 4 * kPage; i < 8 * kPage; ++i)
+            ASSERT_EQ(pages.at()[i], std::byte{0}) << advice;
+        EXPECT_FALSE(is_shared(pages.at() + 12 * kPage));
+        // The buffer is adopted anew, with the zeros.
+        adopt(direct, pages.at() + 8, pages.bytes() - 8);
+        EXPECT_EQ(pages.at()[5 * kPage], std::byte{0});
+        EXPECT_EQ(pages.at()[9 * kPage], testing::pattern(9 * kPage, 1));
+    }
+}
+
+TEST_F(Adopted, FreeingPagesAfterTheEndFreesThem) {
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    {
+        DirectMemory direct(own_mate());
+        adopt(direct, pages.at(), pages.bytes());
+    }
+    EXPECT_EQ(::madvise(pages.at(), pages.bytes(), MADV_DONTNEED), 0);
+    EXPECT_EQ(pages.at()[100], std::byte{0});
+}
+
+TEST_F(Adopted, PropertiesGivenByAdviceAreKept) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTFORK), 0);
+    EXPECT_FALSE(is_shared(pages.at()));
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(refusals(direct, Refusal::advised), 1U);
+}
+
+TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsByZeros) {
+    DirectMemory direct(own_mate());
+    for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
+        const std::size_t bytes = 16 * kPage;
+        void* const at =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        auto* const old = static_cast<std::byte*>(at);
+        fill(old, bytes, 4);
+        adopt(direct, old + edge, bytes - edge);
+        void* const moved = ::mremap(old, bytes, 64 * bytes, MREMAP_MAYMOVE);
+        ASSERT_NE(moved, MAP_FAILED) << std::strerror(errno);
+        auto* const now = static_cast<std::byte*>(moved);
+        EXPECT_EQ(differs(now, bytes, 4), bytes);
+        for (std::size_t i = bytes; i < 64 * bytes; ++i) ASSERT_EQ(now[i], std::byte{0});
+        adopt(direct, now + edge, bytes);
+        ::munmap(moved, 64 * bytes);
+    }
+}
+
+TEST_F(Adopted, ReadOnlyMemoryIsReadAndNotWritten) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ), 0);
+    const auto read = direct.expose(pages.at(), pages.bytes(), Access::read);
+    EXPECT_EQ(read.reach.way, Way::adopted);
+    direct.conceal(read);
+    const auto write = direct.expose(pages.at(), pages.bytes(), Access::write);
+    EXPECT_EQ(write.reach.way, Way::copied);
+    std::byte byte{1};
+    EXPECT_FALSE(direct.write(0, write.reach.address, &byte, 1));
+    direct.conceal(write);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    // A part that is not readable: no mate reads it.
+    ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE), 0);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::mprotect(pages.at() + 3 * kPage, kPage, PROT_NONE), 0);
+    const auto hidden = direct.expose(pages.at(), pages.bytes(), Access::read);
+    EXPECT_EQ(hidden.reach.way, Way::copied);
+    EXPECT_FALSE(direct.read(0, hidden.reach.at(3 * kPage).address, &byte, 1));
+}
+
+TEST_F(Adopted, OtherKindsOfMemoryAreLeftAlone) {
+    DirectMemory direct(own_mate());
+    constexpr std::size_t kBytes = 16 * kPage;
+    const Descriptor file(::memfd_create("file", MFD_CLOEXEC));
+    ASSERT_EQ(::ftruncate(file.number(), kBytes), 0);
+    struct Kind {
+        int protection;
+        int flags;
+        int descriptor;
+    };
+    const Kind kinds[] = {
+        {PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1},
+        {PROT_READ | PROT_WRITE, MAP_SHARED, file.number()},
+        {PROT_READ | PROT_WRITE, MAP_PRIVATE, file.number()},
+        {PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1},
+        {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1},
+    };
+    std::uint64_t tried = 0;
+    for (const Kind& kind : kinds) {
+        const std::size_t bytes = (kind.flags & MAP_HUGETLB) != 0 ? 2 << 20 : kBytes;
+        void* const at = ::mmap(nullptr, bytes, kind.protection, kind.flags, kind.descriptor, 0);
+        if (at == MAP_FAILED) continue;  // no huge pages on this machine
+        auto* const data = static_cast<std::byte*>(at);
+        EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.way, Way::copied) << tried;
+        EXPECT_EQ(refusals(direct, Refusal::kind), ++tried);
+        ::munmap(at, bytes);
+    }
+    EXPECT_GE(tried, 4U);
+    const auto unmapped = direct.expose(nullptr, kBytes, Access::read);
+    EXPECT_EQ(unmapped.reach.way, Way::copied);
+}
+
+std::byte in_bss[40 * kPage];
+
+TEST_F(Adopted, StackAndStaticBuffersAreRight) {
+    DirectMemory direct(own_mate());
+    std::byte on_stack[40 * kPage];
+    for (std::byte* const data : {on_stack + 3, in_bss + 3}) {
+        const std::size_t bytes = 39 * kPage;
+        fill(data, bytes, 6);
+        const auto exposure = direct.expose(data, bytes, Access::write);
+        EXPECT_EQ(exposure.reach.way, Way::adopted);
+        std::memset(direct.map(0, exposure.reach) + 100, 1, 10 * kPage);
+        direct.conceal(exposure);
+        for (std::size_t i = 0; i < 10 * kPage; ++i) ASSERT_EQ(data[100 + i], std::byte{1});
+    }
+    std::thread([&] {
+        std::byte on_its_stack[40 * kPage];
+        fill(on_its_stack, sizeof on_its_stack, 7);
+        adopt(direct, on_its_stack, sizeof on_its_stack);
+        EXPECT_EQ(differs(on_its_stack, sizeof on_its_stack, 7), sizeof on_its_stack);
+    }).join();
+}
+
+/// Goes down by about 64 KiB a level, to below what the stack has been so far.
+int deep(int levels) {
+    volatile char space[65'536];
+    space[0] = static_cast<char>(levels);
+    space[65'535] = 1;
+    return levels == 0 ? space[0] : deep(levels - 1) + space[65'535];
+}
+
+TEST_F(Adopted, TheStackGrowsBelowAdoptedPages) {
+    DirectMemory direct(own_mate());
+    std::byte buffer[40 * kPage];
+    fill(buffer, sizeof buffer, 2);
+    adopt(direct, buffer, sizeof buffer);
+    EXPECT_EQ(deep(80), 80);
+    EXPECT_EQ(differs(buffer, sizeof buffer, 2), sizeof buffer);
+}
+
+TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
+    DirectMemory direct(own_mate());
+    const Pages pages(256);
+    fill(pages.at(), pages.bytes(), 8);
+    std::atomic<bool> done{false};
+    std::atomic<std::size_t> wrong{0};
+    std::thread reader([&] {
+        while (!done.load())
+            if (differs(pages.at(), pages.bytes(), 8) != pages.bytes()) wrong.fetch_add(1);
+    });
+    for (int i = 0; i < 100; ++i) {
+        adopt(direct, pages.at() + 1, pages.bytes() - 1);
+        ASSERT_EQ(::madvise(pages.at(), 1, MADV_REMOVE),
+                  -1);  // gives the pages back, and is refused
+        adopt(direct, pages.at() + 1, pages.bytes() - 1);
+        adopt(direct, pages.at() + kPage, pages.bytes() - kPage);
+    }
+    done.store(true);
+    reader.join();
+    EXPECT_EQ(wrong.load(), 0U);
+}
+
+TEST_F(Adopted, WhatIsWrittenWhilePagesAreGivenBackIsNotLost) {
+    DirectMemory direct(own_mate());
+    const Pages pages(64);
+    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
+    const std::size_t count = pages.bytes() / 8;
+    std::atomic<bool> may_write{false};
+    std::atomic<bool> writing{false};
+    std::atomic<bool> done{false};
+    std::atomic<std::uint64_t> lost{0};
+    std::thread writer([&] {
+        for (std::uint64_t value = 1; !done.load();) {
+            writing.store(true);
+            if (!may_write.load()) {
+                writing.store(false);
+                continue;
+            }
+            for (std::size_t i = 0; i < count; i += 64) words[i].store(value);
+            for (std::size_t i = 0; i < count; i += 64)
+                if (words[i].load() != value) lost.fetch_add(1);
+            ++value;
+        }
+    });
+    for (int round = 0; round < 100; ++round) {
+        may_write.store(false);
+        while (writing.load()) std::this_thread::yield();
+        adopt(direct, pages.at(), pages.bytes());  // nobody writes a buffer during a call
+        may_write.store(true);
+        for (int i = 0; i < 20; ++i) std::this_thread::yield();
+        ::madvise(pages.at(), 1, MADV_REMOVE);
+        ASSERT_FALSE(is_shared(pages.at()));
+    }
+    done.store(true);
+    writer.join();
+    EXPECT_EQ(lost.load(), 0U);
+}
+
+TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
+    const Pages other(1);
+    const Pages pages(16);
+    DirectMemory direct(own_mate());
+    ASSERT_EQ(::mlock(other.at(), kPage), 0);
+    EXPECT_EQ(direct.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(refusals(direct, Refusal::held), 1U);
+    ASSERT_EQ(::munlock(other.at(), kPage), 0);
+    adopt(direct, pages.at(), pages.bytes());
+    if (::mlock(pages.at(), pages.bytes()) != 0) GTEST_SKIP() << "may not lock memory";
+    const auto locked = kib_of("status", "VmLck:");
+    EXPECT_EQ(locked, pages.bytes() / 1024);
+    ::madvise(pages.at(), 1, MADV_REMOVE);
+    EXPECT_FALSE(is_shared(pages.at()));
+    EXPECT_EQ(kib_of("status", "VmLck:"), locked);
+}
+
+TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
+    io_uring_params parameters{};
+    const Descriptor ring(static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters)));
+    if (!ring.open()) GTEST_SKIP() << "no io_uring here";
+    const Pages pages(16);
+    const Pages other(16);
+    {
+        DirectMemory direct(own_mate());
+        adopt(direct, pages.at(), pages.bytes());
+        const iovec buffer{pages.at(), pages.bytes()};
+        ASSERT_EQ(
+            ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),
+            0);
+        EXPECT_GT(held_memory().pinned_bytes, 0U);
+        EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way, Way::copied);
+        EXPECT_EQ(refusals(direct, Refusal::held), 1U);
+    }
+    EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that nobody sees";
+    ::syscall(SYS_io_uring_register, ring.number(), IORING_UNREGISTER_BUFFERS, nullptr, 0);
+    while (held_memory().pinned_bytes != 0) std::this_thread::yield();
+}
+
+TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+    static_cast<void>(direct.map(0, exposure.reach));
+    std::ifstream maps("/proc/self/smaps");
+    int dumped = 0;
+    int not_dumped = 0;
+    bool ours = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(" rw-s ") != std::string::npos)
+            ours = line.find("weft-adopted") != std::string::npos;
+        if (line.rfind("VmFlags:", 0) != 0 || !ours) continue;
+        ++(line.find(" dd") == std::string::npos ? dumped : not_dumped);
+        ours = false;
+    }
+    EXPECT_EQ(dumped, 1);
+    EXPECT_EQ(not_dumped, 2) << "the owner's window and the mate's";
+    direct.conceal(exposure);
+}
+
+TEST_F(Adopted, MemoryDoesNotDouble) {
+    DirectMemory direct(own_mate());
+    const Pages pages(16'384);
+    fill(pages.at(), pages.bytes(), 1);
+    const auto used = [] { return kib_of("smaps_rollup", "Pss:"); };
+    const std::uint64_t before = used();
+    adopt(direct, pages.at(), pages.bytes());
+    EXPECT_LT(used(), before + 1'000);
+    ::madvise(pages.at(), 1, MADV_REMOVE);
+    EXPECT_LT(used(), before + 1'000);
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+}
+
+TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
+    DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = 32}));
+    struct Buffer {
+        std::byte* data = nullptr;
+        std::size_t bytes = 0;
+        int salt = 0;
+    };
+    std::vector<Buffer> buffers(40);
+    base::Random random(7);
+    for (int step = 0; step < 1500; ++step) {
+        Buffer& buffer = buffers[random.below(buffers.size())];
+        ASSERT_EQ(differs(buffer.data, buffer.bytes, buffer.salt), buffer.bytes) << step;
+        const std::size_t bytes = 20'000 + random.below(random.chance(1, 10) ? 4'000'000 : 300'000);
+        if (random.chance(1, 3)) {
+            std::free(buffer.data);
+            buffer = {};
+        } else if (random.chance(1, 2)) {
+            const std::size_t kept = std::min(bytes, buffer.bytes);
+            buffer.data = static_cast<std::byte*>(std::realloc(buffer.data, bytes));
+            ASSERT_EQ(differs(buffer.data, kept, buffer.salt), kept) << step;
+            buffer.bytes = bytes;
+            buffer.salt = step;
+            fill(buffer.data, bytes, step);
+        } else {
+            std::free(buffer.data);
+            buffer = {static_cast<std::byte*>(std::calloc(bytes, 1)), bytes, step};
+            for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(buffer.data[i], std::byte{0}) << step;
+            fill(buffer.data, bytes, step);
+        }
+        if (buffer.bytes > 0)
+            direct.conceal(direct.expose(buffer.data, buffer.bytes, Access::write));
+    }
+    EXPECT_GT(direct.adoption_counters().adoptions, 250U);
+    for (const Buffer& buffer : buffers) std::free(buffer.data);
+}
+
+TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
+    testing::in_child([&] {
+        const Pages pages(16);
+        fill(pages.at(), pages.bytes(), 1);
+        int opened = -1;
+        {
+            DirectMemory direct(own_mate());
+            adopt(direct, pages.at(), pages.bytes());
+            ::close_range(3, ~0U, 0);
+            opened = ::open("/dev/null", O_RDONLY);
+            ::open("/dev/null", O_RDONLY);
+            const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+            if (!direct.read(0, exposure.reach.address, pages.at(), 1)) ::_exit(1);
+            direct.conceal(exposure);
+        }
+        if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // closed a file of the program
+        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
+    });
+}
+
+TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
+    testing::in_child([] {
+        testing::refuse_system_call(SYS_ioctl, ENOTTY);
+        DirectMemory direct(own_mate());
+        const Pages pages(16);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        std::byte byte{};
+        if (direct.adoption_off().empty() || exposure.reach.way != Way::copied) ::_exit(1);
+        if (!direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
+    });
+}
+
+TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
+    testing::in_child([] {
+        testing::refuse_system_call(SYS_process_vm_readv, EPERM);
+        std::uint64_t number = 5;
+        if (DirectMemory::can_copy(::getpid(), &number, 5)) ::_exit(1);
+        DirectMemory direct(own_mate());
+        const Pages pages(16);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        std::byte byte{};
+        if (direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
+        if (direct.map(0, exposure.reach) == nullptr) ::_exit(3);
+    });
+}
+
+TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
+    testing::in_child([] {
+        const rlimit limit{1 << 20, 1 << 20};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        DirectMemory direct(own_mate());
+        const Pages pages(1024);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        if (exposure.reach.way != Way::copied) ::_exit(1);
+    });
+}
+
+TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    auto first = std::make_unique<DirectMemory>(own_mate());
+    DirectMemory second(own_mate());
+    adopt(*first, pages.at(), pages.bytes());
+    EXPECT_EQ(second.expose(pages.at(), pages.bytes(), Access::read).reach.way, Way::copied);
+    EXPECT_EQ(refusals(second, Refusal::kind), 1U);
+    first.reset();
+    adopt(second, pages.at(), pages.bytes());
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+}
+
+TEST_F(Adopted, TheAllocatorOfThisProgramIsTheLibrarys) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    EXPECT_FALSE(has_library_allocator());
+#else
+    EXPECT_TRUE(has_library_allocator()) << "see own_malloc.cpp for one where it is not";
+#endif
+    EXPECT_TRUE(interposers_in_effect());
+}
+
+}  // namespace
+}  // namespace weft::link
