@@ -82,6 +82,30 @@ class MappedWriter {
         for (Rank peer = 0; peer < size_; ++peer) all.push_back(slice(peer, vector, first));
         return all;
     }
+    // Of two ranks: two units of `from`'s input go to the other's output; each rank copies one of them.
+    void expose_halves(Rank from, std::uint32_t first) {
+        if (rank_ == from)
+            expose_input(1 - rank_, plan::input(first, 2));
+        else
+            expose_output(1 - rank_, plan::output(first, 2));
+    }
+    void copy_half(Rank from, std::uint32_t first) {
+        const Rank other = 1 - rank_;
+        const Purpose vector = rank_ == from ? Purpose::output : Purpose::input;
+        await(other, vector);
+        const plan::Block there = block(other, vector, first, 2);
+        if (rank_ == from)
+            writer_->copy(half(there, 0), plan::input(first));
+        else
+            writer_->copy(plan::output(first + 1), half(there, 1));
+        finish_with_all();
+    }
+    /// One of the two units of a block.
+    [[nodiscard]] static plan::Block half(plan::Block block, std::uint32_t which) {
+        block.first += which;
+        block.count = 1;
+        return block;
+    }
     void reserve() {
         if (size_ > 1)
             writer_->reserve_slots((static_cast<std::uint32_t>(Purpose::done) + 1) *
@@ -107,6 +131,7 @@ struct MappedCall {
     std::string_view source = "Huang et al., PiP-MColl, section III";
     std::uint32_t blocks = 0;
     bool synchronizing = false;
+    bool halves = false;  ///< of two ranks: blocks have two units, so that both ranks can copy
 };
 template <const MappedCall& kCall, void (*kWrite)(MappedWriter&)>
 [[nodiscard]] Algorithm mapped_algorithm() {
@@ -124,15 +149,18 @@ template <const MappedCall& kCall, void (*kWrite)(MappedWriter&)>
             [](const AlgorithmSpec& spec, const GenerateRequest& asked) {
                 GenerateRequest request = asked;
                 request.segments = 1;
-                const auto write = [](BlockWriter& blocks, const GenerateRequest& call) {
-                    MappedWriter writer(blocks, call);
+                const std::uint32_t blocks =
+                    kCall.blocks == 0 ? static_cast<std::uint32_t>(request.size) : kCall.blocks;
+                const auto write = [](BlockWriter& into, const GenerateRequest& call) {
+                    MappedWriter writer(into, call);
                     kWrite(writer);
                     writer.reserve();
                 };
-                return program_by_blocks({.collective = kCall.collective,
-                                          .blocks = kCall.blocks,
-                                          .synchronizing = kCall.synchronizing},
-                                         spec, request, write);
+                return program_by_blocks(
+                    {.collective = kCall.collective,
+                     .blocks = kCall.halves && request.size == 2 ? 2 * blocks : blocks,
+                     .synchronizing = kCall.synchronizing},
+                    spec, request, write);
             },
     };
 }

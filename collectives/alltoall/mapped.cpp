@@ -4,9 +4,10 @@
 // Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the one that
 //          comes up to half the ring before the other. That one exposes its two places to it, which keeps
 //          its own block for the peer, copies the peer's block for itself, and puts the kept one in the
-//          peer's place. Each rank does so for the ranks that follow it, and has it done by those before.
+//          peer's place. Each rank does so for the ranks that follow it, and has it done by those
+//          before; two ranks do one half of the blocks each.
 // Source   Ours.
-// Rounds   2. Messages: none; 3 n (n - 1) / 2 signals.
+// Rounds   2. Messages: none; 3 n (n - 1) / 2 signals; 6 of two ranks.
 // Bytes    A rank copies three blocks for about each second of the others; one of the three stays in its
 //          cache if a block fits there.
 // Memory   No put targets. A block of scratch.
@@ -26,6 +27,7 @@ constexpr MappedCall kCall{
     .summary = "of two ranks one copies both blocks to where they belong",
     .source = "ours",
     .synchronizing = true,
+    .halves = true,
 };
 
 /// Of two ranks, whether the first one does the work.
@@ -34,7 +36,27 @@ bool serves(Rank rank, Rank peer, Rank size) {
     return 2 * ahead < size || (2 * ahead == size && rank < peer);
 }
 
+/// Each of two ranks lets the halves of its number change their places.
+void write_of_two(MappedWriter& writer) {
+    const Rank other = 1 - writer.rank();
+    const std::uint32_t own = 2 * writer.own();
+    const std::uint32_t theirs = 2 * static_cast<std::uint32_t>(other);
+    const std::uint32_t half = writer.own();
+    writer.expose_input(other, plan::input(theirs, 2));
+    writer.expose_output(other, plan::output(theirs, 2));
+    writer->copy(plan::output(own, 2), plan::input(own, 2));
+    writer.await(other, Purpose::input);
+    writer.await(other, Purpose::output);
+    const plan::Block kept = plan::scratch(0, half);
+    writer->copy(kept, plan::input(theirs + half));
+    writer->copy(plan::output(theirs + half),
+                 MappedWriter::half(writer.block(other, Purpose::input, own, 2), half));
+    writer->copy(MappedWriter::half(writer.block(other, Purpose::output, own, 2), half), kept);
+    writer.finish_with_all();
+}
+
 void write(MappedWriter& writer) {
+    if (writer.size() == 2) return write_of_two(writer);
     const Rank rank = writer.rank();
     const auto unit_of = [](Rank peer) { return static_cast<std::uint32_t>(peer); };
     writer.for_each_other([&](Rank peer) {

@@ -2,9 +2,9 @@
 // mapped.cpp - broadcast out of the root's memory.
 //
 // Idea     The root exposes its vector to all; each rank copies it straight into its own, and tells the
-//          root that it is done.
+//          root that it is done. Of two ranks, the root copies one half for the other one.
 // Source   Huang et al., PiP-MColl, section III, broadcast by posted addresses.
-// Rounds   2. Messages: none; 2 (n - 1) signals.
+// Rounds   2. Messages: none; 2 (n - 1) signals; 4 of two ranks.
 // Bytes    Each other rank copies the vector once: n - 1 vectors in all.
 // Memory   No put targets.
 // Good for Long vectors on one node.
@@ -22,9 +22,17 @@ constexpr MappedCall kCall{
     .collective = "broadcast",
     .summary = "all copy from the root's vector, where it lies",
     .blocks = 1,
+    .halves = true,
 };
 
+void write_of_two(MappedWriter& writer) {
+    writer.expose_halves(writer.root(), 0);
+    if (writer.is_root()) writer->copy(plan::output(0, 2), plan::input(0, 2));
+    writer.copy_half(writer.root(), 0);
+}
+
 void write(MappedWriter& writer) {
+    if (writer.size() == 2) return write_of_two(writer);
     writer.for_each_other([&](Rank peer) {
         if (writer.is_root()) writer.expose_input(peer, plan::input());
     });
