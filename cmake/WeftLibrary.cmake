@@ -4,12 +4,14 @@
 # be moved as a whole.
 include(CMakePackageConfigHelpers)
 
-add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>)
+# The interposers are in the library whatever refers to them: names of an archive would be hidden, and not taken from it.
+add_library(weft_library SHARED $<TARGET_OBJECTS:weft_front_c_api> $<TARGET_OBJECTS:weft_front_cpp_api>
+            ${CMAKE_SOURCE_DIR}/src/link/direct/interposers.cpp)
 add_library(weft::weft ALIAS weft_library)
 set(exported ${CMAKE_SOURCE_DIR}/cmake/weft.map)
 set_target_properties(weft_library PROPERTIES
-  OUTPUT_NAME weft EXPORT_NAME weft VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX LINK_DEPENDS ${exported})
-target_link_libraries(weft_library PRIVATE weft_options weft_run_runtime fmt::fmt)
+  OUTPUT_NAME weft EXPORT_NAME weft CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX LINK_DEPENDS ${exported})
+target_link_libraries(weft_library PRIVATE weft_options weft_run_runtime weft_link_direct fmt::fmt)
 target_link_options(weft_library PRIVATE -Wl,--version-script=${exported} -Wl,--exclude-libs,ALL)
 if(NOT WEFT_SANITIZE) # a sanitizer's symbols come from the executable
   target_link_options(weft_library PRIVATE -Wl,--no-undefined)

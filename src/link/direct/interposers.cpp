@@ -26,6 +26,7 @@
 namespace {
 
 using weft::link::AddressQuery;
+using weft::link::kPageBytes;
 using weft::link::Mapping;
 
 using Madvise = int (*)(void*, std::size_t, int);
@@ -37,13 +38,12 @@ Function next(const char* name) noexcept {
     return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
-/// Does the advice mean something else for shared memory?
-bool changes_private_memory(int advice) noexcept {
+/// Does the advice clear private memory?
+bool clears(int advice) noexcept {
     switch (advice) {
         case MADV_DONTNEED:
         case MADV_DONTNEED_LOCKED:
         case MADV_FREE:
-        case MADV_REMOVE:
             return true;
         default:
             return false;
@@ -61,6 +61,11 @@ bool stays_with_mapping(int advice) noexcept {
         default:
             return false;
     }
+}
+
+/// Where the last page begun by so many bytes ends.
+std::uint64_t end_of_pages(std::uint64_t begin, std::size_t bytes) noexcept {
+    return (begin + bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
 /// What kinds of memory lie between two addresses.
@@ -87,6 +92,20 @@ Kinds kinds_between(std::uint64_t begin, std::uint64_t end) noexcept {
     return kinds;
 }
 
+/// Puts zeros in place of memory that was given back, which would else show what its object still has: after a
+/// fork a child may need that. In one step for each mapping, as the kernel would.
+void clear_what_was_adopted(std::uint64_t begin, std::uint64_t end) noexcept {
+    AddressQuery query;
+    Mapping mapping;
+    for (std::uint64_t at = begin; at < end; at = mapping.end) {
+        if (!query.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin >= end) return;
+        if (mapping.shared || !weft::link::names_object(mapping.name)) continue;
+        const std::uint64_t from = std::max(at, mapping.begin);
+        ::mmap(reinterpret_cast<void*>(from), std::min(end, mapping.end) - from,
+               mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+}
+
 /// Makes memory that was given back as if it had never been anything but anonymous, in one piece: mremap()
 /// moves and extends only that, and the object ends where the range did.
 void make_anonymous(std::uint64_t begin, std::uint64_t end) noexcept {
@@ -107,16 +126,18 @@ void make_anonymous(std::uint64_t begin, std::uint64_t end) noexcept {
 extern "C" {
 
 [[gnu::visibility("default")]] int madvise(void* address, std::size_t bytes, int advice) noexcept {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    const bool stays = stays_with_mapping(advice);
-    const bool any_adopted = (stays || changes_private_memory(advice)) &&
-                             weft::link::tell_all_before_advice(begin, begin + bytes);
-    if (stays) weft::link::note_advised(begin, begin + bytes);
-    // The kernel refuses this one where an object is mapped. It may take effect at once.
-    if (advice == MADV_FREE && any_adopted && kinds_between(begin, begin + bytes).adopted_once)
-        advice = MADV_DONTNEED;
     static const auto kNext = next<Madvise>("madvise");
-    return kNext(address, bytes, advice);
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    const std::uint64_t end = end_of_pages(begin, bytes);
+    const bool stays = stays_with_mapping(advice);
+    if (stays) weft::link::note_advised(begin, end);
+    if ((!stays && !clears(advice)) || !weft::link::tell_all_before_advice(begin, end) || stays ||
+        !kinds_between(begin, end).adopted_once)
+        return kNext(address, bytes, advice);
+    // Where an object is mapped the kernel does not know MADV_FREE. It may take effect at once.
+    const int rc = kNext(address, bytes, advice == MADV_FREE ? MADV_DONTNEED : advice);
+    if (rc == 0) clear_what_was_adopted(begin, end);
+    return rc;
 }
 
 [[gnu::visibility("default")]] void* mremap(void* address, std::size_t old_bytes,
@@ -126,9 +147,7 @@ extern "C" {
     void* const fixed = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
     va_end(arguments);
     const auto begin = reinterpret_cast<std::uintptr_t>(address);
-    const std::uint64_t end =
-        begin + (std::max(old_bytes, std::size_t{1}) + weft::link::kPageBytes - 1) /
-                    weft::link::kPageBytes * weft::link::kPageBytes;
+    const std::uint64_t end = end_of_pages(begin, std::max(old_bytes, std::size_t{1}));
     if (weft::link::tell_all_before_advice(begin, end)) make_anonymous(begin, end);
     static const auto kNext = next<Mremap>("mremap");
     return kNext(address, old_bytes, new_bytes, flags, fixed);

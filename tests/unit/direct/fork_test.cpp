@@ -78,6 +78,10 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
     EXPECT_EQ(status_of(child), 0);
     EXPECT_EQ(direct.adoption_counters().adopted_bytes, 0U);
+    // Memory that the object still has for the sake of the child is cleared all the same.
+    EXPECT_EQ(::madvise(pages.at() + kPage, kPage, MADV_DONTNEED), 0);
+    for (std::size_t i = kPage; i < 2 * kPage; ++i) ASSERT_EQ(pages.at()[i], std::byte{0});
+    fill(pages.at(), pages.bytes(), 2);
     adopt(direct, pages.at() + 9, pages.bytes() - 9);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
 }

@@ -36,6 +36,12 @@ std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
     return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
 }
 
+/// As madvise() does first.
+void give_back(const Pages& pages) {
+    tell_all_before_advice(reinterpret_cast<std::uintptr_t>(pages.at()),
+                           reinterpret_cast<std::uintptr_t>(pages.at()) + 1);
+}
+
 TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
     DirectMemory direct(own_mate());
     for (const int advice : {MADV_DONTNEED, MADV_FREE, MADV_DONTNEED_LOCKED}) {
@@ -239,7 +245,7 @@ TEST_F(Adopted, WhatIsWrittenWhilePagesAreGivenBackIsNotLost) {
         adopt(direct, pages.at(), pages.bytes());  // nobody writes a buffer during a call
         may_write.store(true);
         for (int i = 0; i < 20; ++i) std::this_thread::yield();
-        ::madvise(pages.at(), 1, MADV_REMOVE);
+        give_back(pages);
         ASSERT_FALSE(is_shared(pages.at()));
     }
     done.store(true);
@@ -259,7 +265,7 @@ TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     if (::mlock(pages.at(), pages.bytes()) != 0) GTEST_SKIP() << "may not lock memory";
     const auto locked = kib_of("status", "VmLck:");
     EXPECT_EQ(locked, pages.bytes() / 1024);
-    ::madvise(pages.at(), 1, MADV_REMOVE);
+    give_back(pages);
     EXPECT_FALSE(is_shared(pages.at()));
     EXPECT_EQ(kib_of("status", "VmLck:"), locked);
 }
@@ -315,7 +321,7 @@ TEST_F(Adopted, MemoryDoesNotDouble) {
     const std::uint64_t before = used();
     adopt(direct, pages.at(), pages.bytes());
     EXPECT_LT(used(), before + 1'000);
-    ::madvise(pages.at(), 1, MADV_REMOVE);
+    give_back(pages);
     EXPECT_LT(used(), before + 1'000);
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: whatever a program does to its memory between calls, and whatever of it is allowed during calls, mates
+// see the bytes of the buffer and the owner those that mates wrote. Method: two real processes and a seed; the
+// owner picks a buffer, a part of it and some abuse at random, the mate compares every byte.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/random.hpp"
+#include "tests/unit/direct/own_mate.hpp"
+#include "tests/unit/shared/forked_ranks.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using testing::differs;
+using testing::fill;
+using testing::ForkedRank;
+using testing::kPage;
+
+constexpr std::uint64_t kSeed = 20'261'122;
+
+/// What the owner asks of its mate. Zero-filled at start.
+struct Request {
+    std::atomic<int> asked;
+    std::atomic<int> answered;
+    pid_t pids[2];
+    base::Reach reach;
+    std::uint64_t bytes;
+    Access access;
+    int salt;
+    bool last;
+    std::atomic<std::uint64_t> wrong;
+};
+
+class Mate {
+  public:
+    Mate(Request& request, DirectMemory& direct) : request_(request), direct_(direct) {}
+
+    void serve(ForkedRank& rank) {
+        base::Random random(kSeed + 1);
+        for (int round = 1;; ++round) {
+            rank.wait_until([&] { return request_.asked.load() == round; });
+            if (request_.last) return;
+            answer(random);
+            request_.answered.store(round);
+        }
+    }
+
+  private:
+    void answer(base::Random& random) {
+        std::byte* seen = direct_.map(0, request_.reach);
+        std::vector<std::byte> copy;
+        const bool by_kernel = seen == nullptr || random.chance(1, 4);
+        if (by_kernel) {
+            copy.resize(request_.bytes);
+            if (!direct_.read(0, request_.reach.address, copy.data(), copy.size()))
+                request_.wrong.fetch_add(1);
+            seen = copy.data();
+        }
+        if (differs(seen, request_.bytes, request_.salt) != request_.bytes)
+            request_.wrong.fetch_add(1);
+        if (request_.access == Access::read) return;
+        fill(seen, request_.bytes, request_.salt + 1);
+        if (by_kernel && !direct_.write(0, request_.reach.address, copy.data(), copy.size()))
+            request_.wrong.fetch_add(1);
+    }
+
+    Request& request_;
+    DirectMemory& direct_;
+};
+
+/// Buffers of all kinds, and what a program may do with them.
+class Owner {
+  public:
+    Owner(ForkedRank& rank, Request& request, DirectMemory& direct)
+        : rank_(rank), request_(request), direct_(direct), random_(kSeed) {
+        for (int i = 0; i < 10; ++i) buffers_.push_back(allocate());
+    }
+    ~Owner() {
+        for (const Buffer& buffer : buffers_) release(buffer);
+    }
+
+    void call(int round) {
+        Buffer& buffer = buffers_[random_.below(buffers_.size())];
+        abuse(buffer);
+        const bool whole = random_.chance(3, 4);
+        const std::size_t start = whole ? 0 : random_.below(kPage * 2);
+        const std::size_t bytes = buffer.bytes - start - (whole ? 0 : random_.below(kPage * 2));
+        std::byte* const data = buffer.data + start;
+        const int salt = round * 3;
+        fill(buffer.data, buffer.bytes, salt + 7);
+        fill(data, bytes, salt);
+        const Access access = random_.chance(1, 2) ? Access::read : Access::write;
+        const auto exposure = direct_.expose(data, bytes, access);
+        ask(exposure, salt, round);
+        const int found = access == Access::write ? salt + 1 : salt;
+        if (differs(exposure.alias, bytes, found) != bytes) complain("the owner's view", round);
+        direct_.conceal(exposure);
+        if (differs(data, bytes, found) != bytes) complain("the buffer", round);
+        if (start > 0 && differs(buffer.data, start, salt + 7) != start)
+            complain("what is before the buffer", round);
+        for (std::size_t i = start + bytes; i < buffer.bytes; ++i)
+            if (buffer.data[i] != testing::pattern(i, salt + 7)) complain("what is after", round);
+    }
+
+  private:
+    struct Buffer {
+        std::byte* data;
+        std::size_t bytes;
+        bool mapped;
+    };
+
+    Buffer allocate() {
+        const std::size_t bytes =
+            8 * kPage + random_.below(random_.chance(1, 4) ? 1 << 20 : 1 << 17);
+        if (random_.chance(1, 2))
+            return {static_cast<std::byte*>(std::malloc(bytes)), bytes, false};
+        void* const at =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return {static_cast<std::byte*>(at), bytes, true};
+    }
+    static void release(const Buffer& buffer) {
+        if (buffer.mapped)
+            ::munmap(buffer.data, buffer.bytes);
+        else
+            std::free(buffer.data);
+    }
+
+    void abuse(Buffer& buffer) {
+        switch (random_.below(20)) {
+            case 0:
+            case 1:
+                release(buffer);
+                buffer = allocate();
+                break;
+            case 2:
+                if (buffer.mapped) {
+                    // Other memory at the same address.
+                    ::munmap(buffer.data, buffer.bytes);
+                    ::mmap(buffer.data, buffer.bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+                } else {
+                    buffer.bytes = 8 * kPage + random_.below(1 << 20);
+                    buffer.data = static_cast<std::byte*>(std::realloc(buffer.data, buffer.bytes));
+                }
+                break;
+            case 3:
+                if (buffer.mapped) clear(buffer);
+                break;
+            case 4:
+                if (buffer.mapped) extend(buffer);
+                break;
+            case 5:
+                fork_and_scribble();
+                break;
+            default:
+                break;
+        }
+    }
+
+    void clear(const Buffer& buffer) {
+        ::madvise(buffer.data + kPage, 3 * kPage, MADV_DONTNEED);
+        for (std::size_t i = kPage; i < 4 * kPage; ++i)
+            if (buffer.data[i] != std::byte{0}) complain("memory that was cleared", 0);
+    }
+    void extend(Buffer& buffer) {
+        const std::size_t bytes = buffer.bytes + random_.below(40 * kPage);
+        fill(buffer.data, buffer.bytes, 77);
+        void* const moved = ::mremap(buffer.data, buffer.bytes, bytes, MREMAP_MAYMOVE);
+        if (moved == MAP_FAILED) return complain("mremap", 0);
+        buffer.data = static_cast<std::byte*>(moved);
+        if (differs(buffer.data, buffer.bytes, 77) != buffer.bytes) complain("mremap: contents", 0);
+        buffer.bytes = bytes;
+    }
+    void fork_and_scribble() {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            for (const Buffer& buffer : buffers_) std::memset(buffer.data, 0xee, buffer.bytes);
+            ::_exit(0);
+        }
+        ::waitpid(child, nullptr, 0);
+    }
+
+    void ask(const base::Exposure& exposure, int salt, int round) {
+        request_.reach = exposure.reach;
+        request_.bytes = exposure.bytes;
+        request_.access = exposure.access;
+        request_.salt = salt;
+        if (random_.chance(1, 30)) fork_and_scribble();  // before its mate begins
+        request_.asked.store(round);
+        if (random_.chance(1, 30)) fork_and_scribble();  // while it works
+        rank_.wait_until([&] { return request_.answered.load() == round; });
+    }
+
+    void complain(const char* what, int round) {
+        rank_.require(false, std::string(what) + " is wrong in round " + std::to_string(round));
+    }
+
+    ForkedRank& rank_;
+    Request& request_;
+    DirectMemory& direct_;
+    base::Random random_;
+    std::vector<Buffer> buffers_;
+};
+
+class Abuse : public ::testing::TestWithParam<DirectMode> {};
+
+TEST_P(Abuse, EveryByteIsRight) {
+    const testing::SharedBoard memory;  // for its size alone: shared and zero
+    static_assert(sizeof(Request) <= sizeof(testing::Board));
+    Request& request = *reinterpret_cast<Request*>(&memory.board());
+    testing::expect_ranks(2, [&](ForkedRank& rank) {
+        constexpr int kRounds = 1000;
+        request.pids[rank.rank()] = ::getpid();
+        rank.fence();
+        DirectMemory direct({.mates = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
+                             .mode = GetParam(),
+                             .limits = {.ranges_max = 6}});
+        if (rank.rank() == 1) {
+            Mate(request, direct).serve(rank);
+            rank.require(request.wrong.load() == 0, "the mate saw other bytes");
+            return;
+        }
+        {
+            Owner owner(rank, request, direct);
+            for (int round = 1; round <= kRounds; ++round) owner.call(round);
+        }
+        request.last = true;
+        request.asked.store(kRounds + 1);
+        rank.require(request.wrong.load() == 0, "the mate saw other bytes");
+        rank.require(GetParam() == DirectMode::copy || !direct.adoption_off().empty() ||
+                         direct.adoption_counters().adoptions > 5,
+                     "hardly anything was adopted");
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Abuse,
+                         ::testing::Values(DirectMode::automatic, DirectMode::adopt,
+                                           DirectMode::copy));
+
+}  // namespace
+}  // namespace weft::link

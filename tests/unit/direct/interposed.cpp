@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: calls of madvise() and mremap() arrive at the shared library, from programs that are linked with it and
+// from other libraries, and still do what they do. Method: such a program, which never starts a job.
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "weft/weft.h"
+
+namespace {
+
+bool is_in_the_library(const char* name) {
+    Dl_info info{};
+    void* const found = ::dlsym(RTLD_DEFAULT, name);  // what any library of the program gets
+    return found != nullptr && ::dladdr(found, &info) != 0 &&
+           std::strstr(info.dli_fname, "libweft.so") != nullptr;
+}
+
+}  // namespace
+
+int main() {
+    if (weft_version() == nullptr) return 1;  // keeps the library among those needed
+    if (!is_in_the_library("madvise") || !is_in_the_library("mremap")) return 2;
+    constexpr std::size_t kPage = 4096;
+    void* const at =
+        ::mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return 3;
+    char* const data = static_cast<char*>(at);
+    std::memset(data, 7, 4 * kPage);
+    if (::madvise(data, kPage, MADV_DONTNEED) != 0 || data[0] != 0 || data[kPage] != 7) return 4;
+    if (::madvise(data + 1, kPage, MADV_DONTNEED) != -1) return 5;  // refused by the kernel
+    char* const moved = static_cast<char*>(::mremap(data, 4 * kPage, 64 * kPage, MREMAP_MAYMOVE));
+    if (moved == MAP_FAILED || moved[kPage] != 7 || moved[10 * kPage] != 0) return 6;
+    return ::munmap(moved, 64 * kPage) == 0 ? 0 : 7;
+}

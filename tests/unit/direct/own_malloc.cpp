@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: under an allocator that is not the C library's automatic mode adopts nothing, as that allocator may rely on
+// madvise() giving zeros. Method: a program that defines malloc and its kin.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "link/direct/direct_memory.hpp"
+
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* old, std::size_t bytes);
+void __libc_free(void* old);
+
+void* malloc(std::size_t bytes) {
+    return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+    return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, std::size_t bytes) {
+    return __libc_realloc(old, bytes);
+}
+void free(void* old) {
+    __libc_free(old);
+}
+}
+
+int main() {
+    using weft::link::DirectMemory;
+    using weft::link::DirectMode;
+    DirectMemory automatic({.mates = {{::getpid(), nullptr}}, .mode = DirectMode::automatic});
+    if (automatic.adoption_off().empty()) return 1;
+    DirectMemory forced({.mates = {{::getpid(), nullptr}}, .mode = DirectMode::adopt});
+    return forced.adoption_off() == automatic.adoption_off() || forced.adoption_off().empty() ? 0
+                                                                                              : 2;
+}
