@@ -63,7 +63,9 @@ template <class T, std::size_t... kOperands, std::size_t... kTargets>
                                 std::index_sequence<kTargets...>) {
     const std::tuple from((static_cast<void>(kOperands), operands[kOperands])...);
     const std::tuple to((static_cast<void>(kTargets), targets[kTargets])...);
+#if !defined(__clang__)
 #pragma GCC ivdep
+#endif
     for (std::size_t i = 0; i < elements; ++i) {
         const std::size_t at = i * sizeof(T);
         const T sum = (... + load<T>(std::get<kOperands>(from) + at));
