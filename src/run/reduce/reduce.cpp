@@ -113,11 +113,10 @@ struct Work {
     }
 };
 
-bool pays_to_stream(const Work& work, std::size_t bytes) noexcept {
+/// All targets have their lines at the same bytes, and none is read meanwhile.
+bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
-    if (bytes < kTileBytes ||
-        (work.operands.size() + work.targets.size()) * bytes < kStreamBytesMin)
-        return false;
+    if (bytes < kTileBytes) return false;
     const std::size_t offset = line_offset(work.targets[0]);
     if (kStreamAlignment % size != 0 || offset % size != 0) return false;
     return std::all_of(work.targets.begin(), work.targets.end(),
@@ -153,7 +152,8 @@ void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::si
         const std::size_t count = by_pass ? std::min(rest.size(), kPassPointersMax - 1) : 1;
         std::byte* const to = count == rest.size() ? into : partial;
         if (by_pass) {
-            std::array<const std::byte*, kPassPointersMax> operands{left};
+            std::array<const std::byte*, kPassPointersMax> operands;
+            operands[0] = left;
             for (std::size_t i = 0; i < count; ++i) operands[i + 1] = rest[i] + at;
             work.reducer.pass({&to, 1, operands.data(), count + 1, bytes, false});
         } else {
@@ -189,12 +189,11 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
 }
 
 /// What makes no whole block, and what lies before the first whole line, is done without streaming.
-void reduce_many_by_kernel(const Work& work, std::size_t bytes) noexcept {
+void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     const Work plain{work.reducer, work.targets, work.operands};
     std::size_t begin = 0;
     if (work.streams) begin = (kStreamAlignment - line_offset(work.targets[0])) % kStreamAlignment;
-    std::size_t end = begin;
-    if (work.streams || work.pass() != nullptr) end += (bytes - begin) / kPassBytes * kPassBytes;
+    const std::size_t end = begin + (bytes - begin) / kPassBytes * kPassBytes;
     reduce_tiles(plain, 0, begin);
     if (work.pass() != nullptr && work.operands.size() <= kPassPointersMax &&
         work.targets.size() <= kPassPointersMax) {
@@ -341,13 +340,16 @@ void reduce_many(const Reducer& reducer, Targets targets, Operands operands,
         return reduce_many_by_user(*reducer.user, targets, operands, elements);
     }
     Work work{reducer, targets, operands};
-    work.streams = pays_to_stream(work, bytes);
+    const bool large = (operands.size() + targets.size()) * bytes >= kStreamBytesMin;
+    work.streams = large && can_stream(work, bytes);
     if (targets.size() == 1 && operands.size() == 1)
         copy_bytes(targets[0], operands[0], bytes);
     else if (targets.size() == 1 && operands.size() == 2 && !work.streams)
         reducer.kernel(targets[0], operands[0], operands[1], elements);
+    else if (work.streams || (work.pass() != nullptr && bytes >= kPassBytes))
+        reduce_many_by_blocks(work, bytes);
     else
-        reduce_many_by_kernel(work, bytes);
+        reduce_tiles(work, 0, bytes);
 }
 
 }  // namespace weft::run
