@@ -40,6 +40,8 @@ class MessagesWriter {
             const Message& message = request_.sent[i];
             if (message.peer == request_.rank)
                 keep(i);
+            else if (message.mapped)
+                expose(message, unit_of(i));
             else
                 send(message, unit_of(i));
         }
@@ -47,7 +49,10 @@ class MessagesWriter {
             const Message& message = request_.received[i];
             if (message.peer == request_.rank) continue;
             lane();
-            receive(message, unit_of(sent + i));
+            if (message.mapped)
+                read(message, unit_of(sent + i));
+            else
+                receive(message, unit_of(sent + i));
         }
         reserve();
         return std::move(builder_).finish();
@@ -122,7 +127,22 @@ class MessagesWriter {
         });
     }
 
-    /// The number of the credits that a rank gives.
+    void expose(const Message& message, std::uint32_t unit) {
+        const auto number = static_cast<std::uint32_t>(request_.rank);
+        const auto units = static_cast<std::uint32_t>(pieces(message));
+        builder_.expose(message.peer, number, plan::input(unit, units));
+        builder_.wait(message.peer, credit_of(message.peer));
+    }
+
+    void read(const Message& message, std::uint32_t unit) {
+        const auto number = static_cast<std::uint32_t>(message.peer);
+        const auto units = static_cast<std::uint32_t>(pieces(message));
+        builder_.wait(message.peer, number);
+        builder_.copy(plan::output(unit, units), plan::mapped(message.peer, number, unit, units));
+        builder_.signal(message.peer, credit_of(request_.rank));
+    }
+
+    /// The number of the credits that a rank gives, and of its signals that it has read what was mapped.
     [[nodiscard]] std::uint32_t credit_of(Rank giver) const {
         return static_cast<std::uint32_t>(request_.size + giver);
     }

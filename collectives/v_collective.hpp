@@ -5,12 +5,13 @@
 //          each rank a list of messages that it puts and one of messages that it awaits. Its units
 //          are its own: a block for each message that it puts, then one for each that it gets.
 //          Every rank has a slot at every other, of a size that all know; a message goes through it
-//          in pieces, by credits. A lane for each message and direction: none waits for another.
-// Rounds   1. Messages: as many as have elements, in pieces.
+//          in pieces, by credits. A lane for each message and direction: none waits for another. Or
+//          its sender exposes it where it lies, and its receiver copies it whole and says so.
+// Rounds   1. Messages: as many as have elements, in pieces. Of one that is mapped: 2, two signals.
 // Memory   A slot for each rank of the team, twice; they share a bank.
 // Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only
-//          that it has something for. The number of a message is its sender's rank; of a credit, n
-//          more than who gives it.
+//          that it has something for. The number of a message is its sender's rank; of a credit, and
+//          of the signal that a mapped message was read, n more than who gives it.
 // Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a
 //          count find.
 #pragma once
@@ -31,6 +32,9 @@ inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
+    /// Read where it lies. Both ends must say so, from what both know: the count, and that they reach each
+    /// other's memory.
+    bool mapped = false;
 };
 
 struct MessagesRequest {

@@ -65,16 +65,18 @@ class Binder {
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
-            if (step.kind == StepKind::put) {
+            if (step.kind == StepKind::put || step.kind == StepKind::expose) {
                 const std::uint64_t count = block_elements(step.source);
                 step.salt = salt_of(count);
-                step.in_cell = fits_cell(count);
+                step.in_cell = step.kind == StepKind::put && fits_cell(count);
                 pair_with(step.peer).sends = count;
             } else if (step.kind == StepKind::wait && step.lag == 0) {
-                const BoundStep& reader = reader_of(at);
-                const std::uint64_t count = block_elements(reader.target);
+                const BoundStep* const reader = reader_of(at);
+                if (reader == nullptr) continue;  // for the end of what was exposed
+                const std::uint64_t count = block_elements(reader->target);
                 step.salt = salt_of(count);
-                bound_.pieces[reader.source.start].in_cell = fits_cell(count);
+                Piece& piece = bound_.pieces[reader->source.start];
+                piece.in_cell = piece.buffer == Buffer::slot && fits_cell(count);
                 pair_with(step.peer).awaits = count;
             }
         }
@@ -104,18 +106,18 @@ class Binder {
         return found != bound_.pairs.end() ? *found
                                            : bound_.pairs.emplace_back(PairCounts{.peer = peer});
     }
-    /// The step that reads what a wait awaits.
-    [[nodiscard]] const BoundStep& reader_of(std::size_t wait) const {
+    /// The step that reads what a wait awaits; nullptr if nothing does.
+    [[nodiscard]] const BoundStep* reader_of(std::size_t wait) const {
         const std::uint32_t number = bound_.steps[wait].number;
-        const auto reader =
-            std::find_if(bound_.steps.begin() + static_cast<std::ptrdiff_t>(wait),
-                         bound_.steps.end(), [&](const BoundStep& step) {
-                             if (step.kind != StepKind::copy) return false;
-                             const Piece& piece = bound_.pieces[step.source.start];
-                             return piece.buffer == Buffer::slot && piece.index == number;
-                         });
-        WEFT_CHECK(reader != bound_.steps.end(), wait, number);
-        return *reader;
+        const auto reader = std::find_if(
+            bound_.steps.begin() + static_cast<std::ptrdiff_t>(wait), bound_.steps.end(),
+            [&](const BoundStep& step) {
+                if (step.kind != StepKind::copy) return false;
+                const Piece& piece = bound_.pieces[step.source.start];
+                return (piece.buffer == Buffer::slot || piece.buffer == Buffer::mapped) &&
+                       piece.index == number;
+            });
+        return reader == bound_.steps.end() ? nullptr : &*reader;
     }
 
     PieceList cut(plan::BlockList list) {

@@ -100,7 +100,8 @@ TEST(RaggedProof, CountsThatAreNotOneForEachBlockAreRefused) {
 struct Matrix {
     int size = 0;
     std::uint64_t piece = 1;
-    std::vector<Counts> counts;  ///< [from][to]
+    std::vector<Counts> counts;                    ///< [from][to]
+    std::uint64_t mapped_min = ~std::uint64_t{0};  ///< messages of so many elements are mapped
 
     [[nodiscard]] std::vector<Message> sent(Rank rank) const {
         std::vector<Message> list;
@@ -177,8 +178,8 @@ struct Matrix {
     }
 
   private:
-    static void add(std::vector<Message>& list, Rank peer, std::uint64_t count) {
-        if (count > 0) list.push_back({peer, count});
+    void add(std::vector<Message>& list, Rank peer, std::uint64_t count) const {
+        if (count > 0) list.push_back({peer, count, count >= mapped_min});
     }
 };
 
@@ -216,6 +217,46 @@ TEST(ExchangeProof, EveryMessageArrivesWholeInPieces) {
     }
 }
 
+TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
+    base::Random random(8);
+    for (int size = 2; size <= 12; ++size) {
+        for (int trial = 0; trial < 6; ++trial) {
+            Matrix matrix = draw_matrix(random, size);
+            matrix.mapped_min = random.below(15);
+            std::uint64_t pieces = 0;
+            std::uint64_t mapped = 0;
+            for (Rank from = 0; from < size; ++from) {
+                for (Rank to = 0; to < size; ++to) {
+                    const std::uint64_t count = matrix.at(from, to);
+                    if (from == to || count == 0) continue;
+                    if (count >= matrix.mapped_min)
+                        ++mapped;
+                    else
+                        pieces += (count + matrix.piece - 1) / matrix.piece;
+                }
+            }
+            const auto verdict = matrix.verify();
+            ASSERT_TRUE(verdict.valid) << size << " trial " << trial << ": " << verdict.error;
+            EXPECT_EQ(verdict.messages, pieces);
+            EXPECT_GE(verdict.signals, 2 * mapped);
+        }
+    }
+}
+
+/// Whoever sends must not end, or write, before what it has exposed was read.
+TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
+    const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
+    std::vector<plan::Program> programs = matrix.programs();
+    ASSERT_EQ(programs[0].steps.size(), 2U);  // expose, wait
+    ASSERT_EQ(programs[1].steps.size(), 3U);  // wait, copy, signal
+    for (plan::Program& program : programs) {
+        program.steps.pop_back();
+        --program.lanes.front().count;
+    }
+    const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
+    EXPECT_NE(verdict.error.find("a done signal is missing"), std::string::npos) << verdict.error;
+}
+
 TEST(ExchangeProof, ARankTalksToThoseOnlyThatItHasSomethingFor) {
     Matrix matrix{.size = 5, .piece = 10, .counts = std::vector<Counts>(5, Counts(5, 0))};
     matrix.counts[1][3] = 7;
@@ -237,6 +278,10 @@ TEST(ExchangeProof, CountsThatTheTwoEndsDisagreeAboutAreNoProgram) {
     const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
     EXPECT_FALSE(verdict.valid);
     EXPECT_NE(verdict.error.find("names a unit of 2 elements"), std::string::npos) << verdict.error;
+    sender.mapped_min = receiver.mapped_min = 1;
+    const std::vector<plan::Program> mapped{sender.programs()[0], receiver.programs()[1]};
+    const auto other = plan::verify({.programs = mapped, .elements = 0, .in_place = false});
+    EXPECT_NE(other.error.find("names a unit of 2 elements"), std::string::npos) << other.error;
 }
 
 TEST(ExchangeProof, ALoopOfMoreRepeatsThanSegmentsTellsItsSignalsApart) {
