@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -123,7 +123,7 @@ TEST_P(AppsTest, GivesTheSerialAnswer) {
         outcome.errors.find("does not promise") != std::string::npos)
         GTEST_SKIP() << outcome.errors;
     ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
-    const auto report = nlohmann::json::parse(outcome.output);
+    const auto report = lab::read_json(outcome.output);
     EXPECT_EQ(report.at("application"), app.name);
     EXPECT_EQ(report.at("ranks"), launch.ranks);
     EXPECT_EQ(report.at("nodes"), launch.nodes);
@@ -153,7 +153,7 @@ TEST_P(ShapesTest, GivesTheSerialAnswer) {
     const Outcome outcome = run_ranks(shape.options, command_of(shape.app, shape.more));
     EXPECT_EQ(outcome.errors, "");
     ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
-    const auto report = nlohmann::json::parse(outcome.output);
+    const auto report = lab::read_json(outcome.output);
     EXPECT_EQ(report.at("check"), "right");
     EXPECT_GT(report.at(shape.app.compared), 0);
 }
@@ -225,7 +225,7 @@ TEST(Samplesort, WritesTheBytesOfAStableSort) {
                        {"--make", job.records, "--distinct", job.distinct, "--record-bytes", "20",
                         "--key-bytes", "6", "--check", "--json"}));
         ASSERT_EQ(outcome.status, 0) << outcome.errors << outcome.output;
-        const auto report = nlohmann::json::parse(outcome.output);
+        const auto report = lab::read_json(outcome.output);
         EXPECT_EQ(report.at("check"), "right");
         const std::string input = read_file(folder().path() + "/in");
         EXPECT_EQ(input.size(), 20 * std::stoul(job.records));
@@ -268,14 +268,14 @@ TEST(Check, SaysNoWhereTheAnswerIsNotTheSerialOne) {
     const Outcome outcome = run_ranks(
         {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
     EXPECT_EQ(outcome.status, 1) << outcome.errors;
-    EXPECT_EQ(nlohmann::json::parse(outcome.output).at("check"), "wrong");
+    EXPECT_EQ(lab::read_json(outcome.output).at("check"), "wrong");
 }
 
 TEST(Check, ASolverThatDoesNotConvergeFails) {
     const Outcome outcome =
         run_ranks({"-n", "2"}, command_of(apps()[0], {"--iterations", "5", "--json"}));
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_EQ(nlohmann::json::parse(outcome.output).at("converged"), false);
+    EXPECT_EQ(lab::read_json(outcome.output).at("converged"), false);
 }
 
 TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {

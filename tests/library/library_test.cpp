@@ -5,8 +5,8 @@
 
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -111,7 +111,7 @@ void check_trees(const Launch& launch) {
         run_ranks(launch.options, {rank_program("team_trees"), long_forms() ? "60" : "6", "400"});
     ASSERT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(outcome.errors, "");
-    const auto report = nlohmann::json::parse(outcome.output);
+    const auto report = lab::read_json(outcome.output);
     EXPECT_GT(report.at("teams_max"), 20);
     EXPECT_GT(report.at("refusals"), 0) << "the table of teams was never full";
     EXPECT_GT(report.at("calls"), 500);

@@ -6,17 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using lab::Json;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
@@ -38,7 +38,7 @@ Json object_of(const Words& ranks, Words words) {
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.errors, "");
     EXPECT_EQ(std::ranges::count(outcome.output, '\n'), 1) << outcome.output;
-    const Json object = Json::parse(outcome.output, nullptr, false);
+    const Json object = lab::read_json(outcome.output);
     EXPECT_TRUE(object.is_object()) << outcome.output;
     return object;
 }

@@ -7,16 +7,16 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/program/json.hpp"
 #include "weft/weft.hpp"
 
 int main() {
     try {
         weft::Runtime runtime;
         weft::Team world = runtime.world();
-        nlohmann::ordered_json report{{"rank", world.rank()}, {"provider", runtime.provider()}};
+        weft::lab::Json report{{"rank", world.rank()}, {"provider", runtime.provider()}};
         world.barrier();
         report["barrier"]["0"] = world.algorithm_of("barrier", 0, weft::Type::float64);
         for (const std::size_t count : {1U, 3U, 512U, 8192U, 131072U}) {
@@ -28,7 +28,7 @@ int main() {
                 report[collective][std::to_string(8 * count)] =
                     world.algorithm_of(collective, count, weft::Type::float64);
         }
-        const std::string line = report.dump() + "\n";
+        const std::string line = weft::lab::json_text(report) + "\n";
         std::fwrite(line.data(), 1, line.size(), stdout);
         runtime.finalize();
     } catch (const weft::Error& error) {

@@ -4,15 +4,15 @@
 // with the command.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
 namespace {
 
-using Json = nlohmann::json;
+using lab::Json;
 
 std::vector<Json> reports(int ranks, int nodes, const Words& settings) {
     const Outcome outcome =
@@ -21,7 +21,7 @@ std::vector<Json> reports(int ranks, int nodes, const Words& settings) {
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     std::vector<Json> all;
     std::istringstream lines(outcome.output);
-    for (std::string line; std::getline(lines, line);) all.push_back(Json::parse(line));
+    for (std::string line; std::getline(lines, line);) all.push_back(lab::read_json(line));
     EXPECT_EQ(all.size(), static_cast<std::size_t>(ranks));
     return all;
 }
@@ -33,7 +33,7 @@ std::string explained(const std::string& collective, const std::string& bytes, i
          std::to_string(ranks), "--nodes", std::to_string(nodes), "--provider", provider, "--json"},
         {});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
-    return Json::parse(outcome.output).at("chosen");
+    return lab::read_json(outcome.output).at("chosen");
 }
 
 TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {

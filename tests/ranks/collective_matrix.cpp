@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -27,6 +26,7 @@
 
 #include "base/random.hpp"
 #include "collectives/registry.hpp"
+#include "lab/program/json.hpp"
 #include "tests/ranks/algorithm_matrix.hpp"
 #include "tests/ranks/matrix_caller.hpp"
 #include "tests/ranks/nested_specs.hpp"
@@ -225,17 +225,17 @@ class Matrixer {
 
     /// What was run, so that a test sees that nothing was left out.
     void print_report(std::uint64_t writes) const {
-        nlohmann::ordered_json report{{"ranks", world_.size()},
-                                      {"nodes", runtime_.nodes()},
-                                      {"provider", runtime_.provider()},
-                                      {"notify", runtime_.notify()},
-                                      {"writes", writes}};
+        lab::Json report{{"ranks", world_.size()},
+                         {"nodes", runtime_.nodes()},
+                         {"provider", runtime_.provider()},
+                         {"notify", runtime_.notify()},
+                         {"writes", writes}};
         for (const auto& [what, counts] : caller_.covered) report[what] = counts;
         report["bytes_min"] = caller_.bytes_min;
         report["bytes_max"] = caller_.bytes_max;
         report["checked"] = caller_.checked;
         report["wrong"] = caller_.wrong;
-        fmt::print("{}\n", report.dump());
+        lab::print_json(report);
     }
 
     /// A region is used again by a team that lacks a member of the one before, while that member

@@ -15,11 +15,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>
+
+#include "lab/program/json.hpp"
 
 namespace {
 
@@ -313,11 +314,11 @@ int main(int argc, char** argv) {
         if (option(argc, argv, "--stuck", 0) != 0) litmus.wait_in_vain();
         litmus.run();
         if (runtime.world().rank() == 0) {
-            const nlohmann::json report{{"ranks", runtime.world().size()},
-                                        {"nodes", runtime.nodes()},
-                                        {"provider", runtime.provider()},
-                                        {"checked", litmus.checked()}};
-            fmt::print("{}\n", report.dump());
+            const weft::lab::Json report{{"ranks", runtime.world().size()},
+                                         {"nodes", runtime.nodes()},
+                                         {"provider", runtime.provider()},
+                                         {"checked", litmus.checked()}};
+            weft::lab::print_json(report);
         }
     } catch (const Wrong& wrong) {
         fmt::print(stderr, "litmus: {}\n", wrong.text);

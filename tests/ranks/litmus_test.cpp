@@ -5,8 +5,7 @@
 // tried on the virtual fabric (tests/virtual/onesided_test.cpp): a real one may be kind.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -78,7 +77,7 @@ TEST_P(LitmusTest, EveryValueIsTheOneThatMustBeThere) {
         GTEST_SKIP() << launch.provider << " does not promise that";
     EXPECT_EQ(outcome.errors, "");
     ASSERT_EQ(outcome.status, 0) << outcome.errors;
-    const auto report = nlohmann::json::parse(outcome.output);
+    const auto report = lab::read_json(outcome.output);
     EXPECT_EQ(report.at("checked").size(), 11U);
     for (const auto& [test, compared] : report.at("checked").items())
         EXPECT_GT(compared, 0) << test;

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <nlohmann/json.hpp>
 
 #include "base/element_types.hpp"
 #include "collectives/registry.hpp"
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -32,7 +32,7 @@ class MatrixTest : public testing::TestWithParam<Launch> {};
 
 /// Which families of schedules exist is counted by hand: a split needs 2 ranks and one that is
 /// spoken for, a merge 2*2 and a remainder, a level in a level one that is spoken for in each.
-void expect_full_cover(const nlohmann::json& report, int ranks, bool even_nodes) {
+void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto number = [&](const char* group, const char* what) {
         return report.at(group).value(what, 0);
     };
@@ -79,7 +79,7 @@ TEST_P(MatrixTest, EveryCallGivesWhatASerialFoldGives) {
         EXPECT_EQ(outcome->errors, "");
     }
     ASSERT_EQ(outcome->status, 0) << outcome->errors;
-    const auto report = nlohmann::json::parse(outcome->output);
+    const auto report = lab::read_json(outcome->output);
     EXPECT_EQ(report.at("ranks"), launch.ranks);
     EXPECT_EQ(report.at("nodes"), launch.nodes);
     expect_full_cover(report, launch.ranks, launch.ranks % launch.nodes == 0);

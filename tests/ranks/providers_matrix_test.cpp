@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "lab/program/json.hpp"
 #include "link/fabric/profile.hpp"
 #include "tests/ranks/leftovers.hpp"
 #include "tests/ranks/ranks_job.hpp"
@@ -68,7 +68,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
         std::istringstream lines(outcome.output);
         std::size_t reports = 0;
         for (std::string line; std::getline(lines, line); ++reports) {
-            const auto report = nlohmann::json::parse(line);
+            const auto report = lab::read_json(line);
             const std::string notify = report.at("notify");
             EXPECT_EQ(report.at("provider"), over.provider);
             EXPECT_EQ(report.at("ranks"), launch.ranks);

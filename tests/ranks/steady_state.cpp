@@ -11,10 +11,10 @@
 #include <array>
 #include <cstdint>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/allocation_counter.hpp"
 #include "tests/ranks/system_call_counter.hpp"
 #include "weft/weft.hpp"
@@ -26,8 +26,8 @@ constexpr std::size_t kBlocks = 100;
 constexpr int kCallsPerBlock = 1000;
 constexpr int kWarmUp = 2000;
 
-nlohmann::ordered_json by_number(const std::vector<std::int64_t>& counts) {
-    auto found = nlohmann::ordered_json::object();
+lab::Json by_number(const std::vector<std::int64_t>& counts) {
+    auto found = lab::Json::object();
     for (std::size_t number = 0; number < counts.size(); ++number) {
         if (counts[number] != 0) found[std::to_string(number)] = counts[number];
     }
@@ -48,7 +48,7 @@ class Measurement {
     }
 
     /// What the counters say of one allocation and one system call.
-    nlohmann::ordered_json control() {
+    lab::Json control() {
         const std::uint64_t allocations_before = allocations();
         const std::uint64_t calls_before = system_calls_.counts()[SYS_getppid];
         system_calls_.start();
@@ -63,7 +63,7 @@ class Measurement {
     }
 
     template <class Call>
-    nlohmann::ordered_json measure(Call call) {
+    lab::Json measure(Call call) {
         for (int i = 0; i < kWarmUp; ++i) call();
         const SystemCallCounter::Counts before = system_calls_.counts();
         std::vector<std::int64_t> of_blocks(kBlocks);
@@ -84,9 +84,8 @@ class Measurement {
     }
 
   private:
-    nlohmann::ordered_json summary(std::vector<std::int64_t> of_blocks,
-                                   std::vector<std::int64_t> allocated,
-                                   std::vector<std::int64_t> numbers) {
+    lab::Json summary(std::vector<std::int64_t> of_blocks, std::vector<std::int64_t> allocated,
+                      std::vector<std::int64_t> numbers) {
         world_.allreduce<std::int64_t>(of_blocks, Op::sum);
         world_.allreduce<std::int64_t>(allocated, Op::sum);
         world_.allreduce<std::int64_t>(numbers, Op::sum);
@@ -110,7 +109,7 @@ class Measurement {
 int run() {
     Runtime runtime;
     Team world = runtime.world();
-    nlohmann::ordered_json report;
+    lab::Json report;
     Measurement measurement(world);
     bool right = true;
     if (const std::string reason = measurement.reason(); !reason.empty()) {
@@ -122,7 +121,7 @@ int run() {
         report["barrier"] = measurement.measure([&] { world.barrier(); });
     }
     report["right"] = right;
-    if (world.rank() == 0) fmt::print("{}\n", report.dump());
+    if (world.rank() == 0) lab::print_json(report);
     runtime.finalize();
     return right ? 0 : 1;
 }

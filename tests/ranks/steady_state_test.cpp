@@ -6,9 +6,9 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
 
 namespace weft::test {
@@ -21,7 +21,7 @@ const std::set<std::string> kWaiting{std::to_string(SYS_sched_yield), std::to_st
                                      std::to_string(SYS_clock_nanosleep)};
 
 /// Whether most blocks of calls were free of system calls. The scheduler may disturb some.
-bool mostly_clean(const nlohmann::json& measured) {
+bool mostly_clean(const lab::Json& measured) {
     EXPECT_EQ(measured.at("blocks"), 100);
     EXPECT_EQ(measured.at("calls_per_block"), 1000);
     EXPECT_EQ(measured.at("allocations"), 0);
@@ -43,7 +43,7 @@ TEST_P(SteadyStateTest, AShortCallAllocatesNothingAndMakesNoSystemCall) {
             run_ranks({"-n", "2", "--bind", "core"}, {rank_program("steady_state")}, GetParam());
         ASSERT_EQ(outcome.status, 0) << outcome.errors;
         last = outcome.output;
-        const auto report = nlohmann::json::parse(last);
+        const auto report = lab::read_json(last);
         EXPECT_TRUE(report.at("right"));
         if (report.contains("skipped")) GTEST_SKIP() << report["skipped"];
         // The control: one allocation and one call of getppid, with its answer.
