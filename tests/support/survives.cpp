@@ -41,17 +41,19 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
         job.add_team({.shape = {.cells = cells, .banks = 4, .bulk_banks = 4, .bulk_bytes = 32768}});
     std::deque<TeamCall> calls;
     const std::uint64_t units = first.units;
-    for (const std::uint64_t factor : {1U, 2U, 9U}) {
+    // Elements that show the order, if it counts, and in turn those of each other kind.
+    const Algebra usual = options.commutes ? Algebra::sum64 : Algebra::affine;
+    const Algebra typed = kTypedAlgebras[seed % std::size(kTypedAlgebras)];
+    for (const auto& [factor, algebra] : {std::pair{1U, usual}, {2U, typed}, {9U, usual}}) {
         const std::uint64_t elements = options.elements != 0 ? options.elements : units * factor;
-        calls.push_back(
-            bind_programs(job, team,
-                          {.collective = first.collective,
-                           .algorithm = first.algorithm,
-                           .elements = elements,
-                           .algebra = options.commutes ? Algebra::sum64 : Algebra::affine,
-                           .root = first.root,
-                           .localized = random.chance(1, 2)},
-                          programs, contract));
+        calls.push_back(bind_programs(job, team,
+                                      {.collective = first.collective,
+                                       .algorithm = first.algorithm,
+                                       .elements = elements,
+                                       .algebra = algebra,
+                                       .root = first.root,
+                                       .localized = random.chance(1, 2)},
+                                      programs, contract));
     }
     const auto order = draw_script(random, calls, kCalls);
     const ScriptOutcome outcome =
