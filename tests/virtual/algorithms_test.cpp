@@ -2,9 +2,10 @@
 // Goal: every algorithm of the registry gives right results on the virtual wire, whatever the
 // network does.
 // Method: all names and parameter values worth trying, for some sizes, roots, pieces, seeds and kinds
-// of elements;
-// inputs and outputs are the same memory in half of the calls, and calls follow each other in the
-// same slots.
+// of elements, and blocks of different sizes where all ranks know the counts; inputs and outputs are
+// the same memory in half of the calls, and calls follow each other in the same slots.
+#include <numeric>
+
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"
 #include "tests/support/survives.hpp"
@@ -25,35 +26,57 @@ plan::Layout layout_of(Rank size, std::uint64_t trial) {
 
 class EveryAlgorithm : public testing::TestWithParam<std::string_view> {};
 
+/// What the trial asks for; with counts for blocks of different sizes, if they are given.
+GenerateRequest request_of(std::string_view collective, Rank size, std::uint64_t trial,
+                           const std::vector<std::uint64_t>& counts) {
+    const bool has_data = collective != "barrier";
+    const std::uint32_t segments = has_data ? 1U + static_cast<std::uint32_t>(trial % 3) : 1U;
+    const std::uint64_t sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    return {.size = size,
+            .root = collectives::is_rooted(collective) ? static_cast<Rank>(trial) % size
+                                                       : plan::kNoRank,
+            .segments = segments,
+            .elements = !counts.empty() ? sum
+                        : has_data      ? 8U * segments
+                                        : 0U,
+            .ordered = trial % 2 == 0,
+            .layout = layout_of(size, trial),
+            .counts = counts};
+}
+
+/// Whether there are programs; then they must be right.
+bool try_call(std::string_view collective, const std::string& spec, const GenerateRequest& request,
+              std::uint64_t trial) {
+    const auto programs = generate_if_served(collective, *collectives::parse_spec(spec), request);
+    if (programs.empty()) return false;
+    std::string why;
+    EXPECT_TRUE(survives(programs, collectives::contract(collective),
+                         {.seeds = full_mode() ? 200U : 2U,
+                          .first_seed = trial,
+                          .elements = request.counts.empty() ? 0 : request.elements,
+                          .commutes = !request.ordered,
+                          .why = &why}))
+        << collective << ' ' << spec << " on " << request.size << " ranks: " << why;
+    return true;
+}
+
 TEST_P(EveryAlgorithm, GivesWhatASerialFoldGives) {
     const std::string_view collective = GetParam();
+    const bool has_form_with_counts = collective == "allgather" || collective == "reduce_scatter";
     std::uint64_t trial = 0;
     std::uint64_t survived = 0;
     for (const std::string& spec : collectives::specs_to_try(collective)) {
         for (const Rank size : {1, 2, 3, 4, 5, 7, 8, 9}) {
             ++trial;
-            const bool ordered = trial % 2 == 0;
-            const std::uint32_t segments =
-                collective == "barrier" ? 1U : 1U + static_cast<std::uint32_t>(trial % 3);
-            const GenerateRequest request{.size = size,
-                                          .root = collectives::is_rooted(collective)
-                                                      ? static_cast<Rank>(trial) % size
-                                                      : plan::kNoRank,
-                                          .segments = segments,
-                                          .elements = collective == "barrier" ? 0U : 8U * segments,
-                                          .ordered = ordered,
-                                          .layout = layout_of(size, trial)};
-            const auto programs =
-                generate_if_served(collective, *collectives::parse_spec(spec), request);
-            if (programs.empty()) continue;
-            std::string why;
-            EXPECT_TRUE(survives(programs, collectives::contract(collective),
-                                 {.seeds = full_mode() ? 200U : 2U,
-                                  .first_seed = trial,
-                                  .commutes = !ordered,
-                                  .why = &why}))
-                << collective << ' ' << spec << " on " << size << " ranks: " << why;
-            ++survived;
+            if (try_call(collective, spec, request_of(collective, size, trial, {}), trial))
+                ++survived;
+            if (!has_form_with_counts) continue;
+            std::vector<std::uint64_t> counts;
+            for (Rank rank = 0; rank < size; ++rank)
+                counts.push_back(static_cast<std::uint64_t>(rank) * trial % 7 *
+                                 (rank == 1 ? 3 : 1));
+            const GenerateRequest request = request_of(collective, size, trial, counts);
+            if (request.elements > 0) try_call(collective, spec, request, trial);
         }
     }
     EXPECT_GE(survived, trial * 2 / 5);  // some need a power of two, or cannot keep rank order

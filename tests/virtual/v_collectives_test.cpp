@@ -2,8 +2,8 @@
 // Goal: calls whose blocks differ in size give right results whatever the network does, calls on
 // end and calls without elements included; ranks that disagree about a count learn of it, both sides
 // named.
-// Method: every algorithm for counts that all know, and random exchanges, on the virtual wire with
-// seeds, against a serial reference; disagreements with one thread for each rank.
+// Method: random exchanges on the virtual wire with seeds, against a serial reference; disagreements
+// with one thread for each rank. Counts that all ranks know: algorithms_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,53 +11,16 @@
 #include <map>
 #include <numeric>
 
-#include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/bind/bind.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
-#include "tests/support/generate_all.hpp"
-#include "tests/support/survives.hpp"
 #include "tests/virtual/disagreements.hpp"
 
 namespace weft::test {
 namespace {
 
 using collectives::Message;
-
-TEST(VCollectiveAlgorithms, GiveWhatASerialFoldGives) {
-    std::uint64_t trial = 0;
-    for (const std::string_view collective : {"allgather", "reduce_scatter"}) {
-        for (const std::string& text : collectives::specs_to_try(collective)) {
-            for (const Rank size : {1, 2, 3, 4, 5, 8, 9}) {
-                ++trial;
-                std::vector<std::uint64_t> counts;
-                for (Rank rank = 0; rank < size; ++rank)
-                    counts.push_back((static_cast<std::uint64_t>(rank) * trial) % 7 *
-                                     (rank == 1 ? 3 : 1));
-                const collectives::GenerateRequest request{
-                    .size = size,
-                    .segments = 1U + static_cast<std::uint32_t>(trial % 3),
-                    .elements = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}),
-                    .ordered = trial % 2 == 0,
-                    .layout = plan::Layout(size, trial % 3 == 0 ? std::min<Rank>(size, 2) : size),
-                    .counts = counts};
-                if (request.elements == 0) continue;
-                const auto programs =
-                    generate_if_served(collective, *collectives::parse_spec(text), request);
-                if (programs.empty()) continue;
-                std::string why;
-                EXPECT_TRUE(survives(programs, collectives::contract(collective),
-                                     {.seeds = full_mode() ? 100U : 2U,
-                                      .first_seed = trial,
-                                      .elements = request.elements,
-                                      .commutes = !request.ordered,
-                                      .why = &why}))
-                    << collective << ' ' << text << " on " << size << " ranks: " << why;
-            }
-        }
-    }
-}
 
 /// Counts of one call by sender and receiver.
 struct Matrix {
