@@ -46,7 +46,8 @@ VirtualProfile kind_profile() {
             .straggler_percent = 0,
             .straggler_delay_max = 0,
             .pieces_max = 1,
-            .events_max = 1000};
+            .events_max = 1000,
+            .copied_percent = 0};
 }
 
 void VirtualNetwork::FreeSegment::operator()(std::byte* memory) const {
@@ -78,6 +79,20 @@ bool VirtualNetwork::take_moved() {
     const bool moved = moved_;
     moved_ = false;
     return moved;
+}
+
+base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t bytes,
+                                      base::Access access) {
+    const auto held = lock();
+    base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
+    exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
+    if (data >= segment(rank) && data < segment(rank) + options_.segment_bytes) {
+        exposure.reach.way = base::Way::segment;
+        exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
+    } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
+        exposure.reach.way = base::Way::adopted;
+    }
+    return exposure;
 }
 
 void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {

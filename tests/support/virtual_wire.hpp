@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 
 #include "base/put.hpp"
 #include "base/random.hpp"
+#include "base/reach.hpp"
 #include "base/result.hpp"
 #include "link/wire/wire.hpp"
 
@@ -45,9 +47,10 @@ struct VirtualProfile {
     std::uint32_t straggler_percent = 4;
     std::uint32_t straggler_delay_max = 3000;
     std::uint32_t pieces_max = 4;
-    std::uint32_t events_max = 12;  ///< of one progress call
-    bool lands_at_target = true;    ///< data lands only while its target makes progress calls
-    bool threads = false;           ///< ranks run in threads of their own
+    std::uint32_t events_max = 12;      ///< of one progress call
+    bool lands_at_target = true;        ///< data lands only while its target makes progress calls
+    bool threads = false;               ///< ranks run in threads of their own
+    std::uint32_t copied_percent = 50;  ///< exposed buffers that only the "kernel" can copy
 };
 
 /// Lands everything at once, refuses nothing.
@@ -98,6 +101,8 @@ class VirtualNetwork {
     base::Post try_put(Rank origin, const base::Put& put, std::uint64_t& resume);
     void progress(Rank rank);
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
+    [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
+                                        base::Access access);
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
@@ -175,6 +180,25 @@ class VirtualWire {
         return network_.is_near(rank_, rank) ? network_.segment(rank) : nullptr;
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
+    // All ranks are in this process: what one exposes, all can reach, or must copy at random.
+    base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access) noexcept {
+        return network_.expose(rank_, data, bytes, access);
+    }
+    void conceal(const base::Exposure& /*exposure*/) noexcept {}
+    std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
+        if (reach.way == base::Way::segment) return network_.segment(rank) + reach.offset;
+        return reach.way == base::Way::adopted ? address_of(reach) : nullptr;
+    }
+    bool copy_from(Rank /*rank*/, const base::Reach& reach, std::byte* to,
+                   std::uint64_t bytes) noexcept {
+        std::memcpy(to, address_of(reach), bytes);
+        return true;
+    }
+    bool copy_to(Rank /*rank*/, const base::Reach& reach, const std::byte* from,
+                 std::uint64_t bytes) noexcept {
+        std::memcpy(address_of(reach), from, bytes);
+        return true;
+    }
     void progress() noexcept;
     void settle(std::uint64_t cell) noexcept;  // the network raises every flag itself
     void relax(unsigned failures) noexcept;
@@ -183,6 +207,9 @@ class VirtualWire {
     [[nodiscard]] std::size_t in_flight() const { return real_ ? real_->in_flight() : 0; }
 
   private:
+    static std::byte* address_of(const base::Reach& reach) {
+        return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(reach.address));
+    }
     base::Post put_real(const base::Put& put, std::uint64_t& resume) noexcept;
 
     VirtualNetwork& network_;

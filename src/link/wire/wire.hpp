@@ -19,8 +19,10 @@
 #include <vector>
 
 #include "base/put.hpp"
+#include "base/reach.hpp"
 #include "base/result.hpp"
 #include "base/transfer.hpp"
+#include "link/direct/direct_memory.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/wire/spin_limit.hpp"
 
@@ -49,6 +51,29 @@ class Wire {
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     void progress() noexcept {
         if (port_) poll_port();
+    }
+
+    // Memory of node-mates where it lies (link/direct); only with node-mates that can copy.
+    /// From here on the wire can reach node-mates' memory that is not in their segments.
+    void set_direct(std::unique_ptr<DirectMemory> direct) noexcept { direct_ = std::move(direct); }
+    [[nodiscard]] const DirectMemory* direct() const noexcept { return direct_.get(); }
+    /// bytes: of a buffer that belongs to the running call; 0: its pages must stay as they are.
+    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
+                                        base::Access access) noexcept;
+    void conceal(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.way == base::Way::adopted) direct_->conceal(exposure);
+    }
+    [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
+        if (reach.way == base::Way::segment) return near(rank) + reach.offset;
+        return reach.way == base::Way::adopted ? direct_->map(rank, reach) : nullptr;
+    }
+    [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
+                                 std::uint64_t bytes) noexcept {
+        return direct_ != nullptr && direct_->read(rank, reach.address, to, bytes);
+    }
+    [[nodiscard]] bool copy_to(Rank rank, const base::Reach& reach, const std::byte* from,
+                               std::uint64_t bytes) noexcept {
+        return direct_ != nullptr && direct_->write(rank, reach.address, from, bytes);
     }
 
     // Bytes without a flag, between far ranks only. `resume` as that of try_put().
@@ -193,7 +218,8 @@ class Wire {
     void (*on_immediate_)(void* argument, std::uint64_t payload) = nullptr;
     void* service_ = nullptr;
     SpinLimit spin_limit_;
-    std::unique_ptr<FabricPort> port_;  ///< last: closing it still reads staged cells
+    std::unique_ptr<DirectMemory> direct_;  ///< nullptr: node-mates reach segments only
+    std::unique_ptr<FabricPort> port_;      ///< last: closing it still reads staged cells
 };
 
 }  // namespace weft::link

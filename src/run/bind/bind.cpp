@@ -54,10 +54,14 @@ class Binder {
             bound_.pieces_max = std::max({bound_.pieces_max, out.target.count, out.source.count});
             if (step.kind == StepKind::publish)
                 published_max_ = std::max(published_max_, bytes_max(out.source));
-            if (step.kind == StepKind::expose) out.operands = bound_.exposes++;
+            if (step.kind == StepKind::expose) {
+                out.operands = bound_.exposes++;
+                mark_exposed(step);
+            }
             if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
-            if (step.kind == StepKind::reduce || step.kind == StepKind::copy) check_shape(out);
+            if (step.kind == StepKind::reduce) check_shape(out);
         }
+        if (bound_.exposes > 0) measure_touched();
     }
 
     /// Of a program whose counts are between two: what each message is to carry goes into its
@@ -217,6 +221,32 @@ class Binder {
         }
     }
 
+    TouchedBuffer* touched(Buffer buffer) {
+        if (buffer == Buffer::input) return &bound_.touched_input;
+        return buffer == Buffer::output ? &bound_.touched_output : nullptr;
+    }
+    void mark_exposed(const plan::Step& step) {
+        const Buffer buffer = bound_.program.blocks[step.source.start].buffer;
+        TouchedBuffer* const exposed = touched(buffer);
+        if (exposed == nullptr) return;
+        exposed->exposed = true;
+        exposed->gaps = bound_.has_displacements(buffer);
+        if ((step.flags & plan::kWritten) != 0) exposed->access = base::Access::write;
+    }
+    void measure_touched() {
+        for (const Piece& piece : bound_.pieces) {
+            TouchedBuffer* const buffer = touched(piece.buffer);
+            if (buffer == nullptr || piece.count == 0) continue;
+            const std::uint32_t last = piece.advance * (bound_.segments - 1);
+            for (const std::uint32_t shift : {0U, last}) {
+                const std::uint64_t begin = bound_.place(piece.buffer, piece.first + shift);
+                const std::uint64_t elements = partition_.size(piece.first + shift, piece.count);
+                buffer->add(begin * bound_.element_bytes,
+                            (begin + elements) * bound_.element_bytes);
+            }
+        }
+    }
+
     BoundProgram& bound_;
     const Partition& partition_;
     std::uint64_t published_max_ = 0;
@@ -281,6 +311,22 @@ std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
 }
 
 }  // namespace
+
+void TouchedBuffer::add(std::uint64_t from, std::uint64_t to) {
+    if (from == to) return;
+    const bool first = begin == end;
+    begin = first ? from : std::min(begin, from);
+    end = first ? to : std::max(end, to);
+}
+
+TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
+    TouchedBuffer both = *this;
+    both.add(other.begin, other.end);
+    both.access = std::max(access, other.access);
+    both.gaps = gaps || other.gaps;
+    both.exposed = exposed || other.exposed;
+    return both;
+}
 
 std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
     if (slot_starts.empty()) return static_cast<std::uint32_t>(offset / slot_bytes);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/reach.hpp"
 #include "base/region.hpp"
 #include "plan/schedule/program.hpp"
 #include "run/bind/fused.hpp"
@@ -62,6 +63,21 @@ struct BoundStep {
     PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
 };
 
+/// What the steps of a program touch of one of the caller's buffers, in bytes from the start of the
+/// vector, and whether node-mates get at it.
+struct TouchedBuffer {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool gaps = false;  ///< some of it may belong to others: blocks have displacements of their own
+    bool exposed = false;
+    base::Access access = base::Access::read;  ///< of mates
+
+    [[nodiscard]] std::uint64_t bytes() const { return end - begin; }
+    void add(std::uint64_t from, std::uint64_t to);
+    /// Of both buffers, where they are the same memory.
+    [[nodiscard]] TouchedBuffer joined(const TouchedBuffer& other) const;
+};
+
 struct BoundProgram {
     plan::Program program;        ///< what it was bound from, for reports
     std::string description;      ///< the call as text, for reports of disagreements
@@ -86,8 +102,10 @@ struct BoundProgram {
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
     std::vector<Piece> pieces;
-    std::uint32_t pieces_max = 0;   ///< longest list of one step
-    std::uint32_t exposes = 0;      ///< expose steps
+    std::uint32_t pieces_max = 0;  ///< longest list of one step
+    std::uint32_t exposes = 0;     ///< expose steps
+    TouchedBuffer touched_input;   ///< both measured if there are expose steps
+    TouchedBuffer touched_output;
     FusedProgram fused;             ///< empty if the steps do not have that form
     std::vector<PairCounts> pairs;  ///< of calls whose counts only the two ends of a message know
 

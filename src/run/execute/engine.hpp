@@ -183,6 +183,7 @@ class Engine {
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
+    [[nodiscard]] const MappedBytes& mapped_bytes() const { return stepper_.mapped_bytes(); }
     /// Each lane that waits: call, step, peer, and the signal expected and seen.
     [[nodiscard]] std::vector<WaitingLane> describe_running() const {
         std::vector<WaitingLane> lines;
@@ -310,6 +311,7 @@ class Engine {
                 continue;
             }
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+            stepper_.conceal(op);
             end(op);
         }
         return moved;
@@ -355,6 +357,7 @@ class Engine {
             op.scratch.resize(op.program->scratch_bytes);
         const std::size_t exposed = std::size_t{op.program->exposes} * op.program->segments;
         if (op.exposed.size() < exposed) op.exposed.resize(exposed);
+        if (exposed != 0) stepper_.expose(op);
         running_.push_back(&op);
     }
 
@@ -407,6 +410,7 @@ class Engine {
         team.queue.clear();
         std::erase_if(running_, [&](Operation* op) {
             if (op->team != &team) return false;
+            stepper_.conceal(*op);
             fail_one(op);
             return true;
         });

@@ -2,10 +2,12 @@
 // operation.hpp - one call in flight: a bound program plus what differs from call to call.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/reach.hpp"
 #include "base/region.hpp"
 #include "base/result.hpp"
 #include "plan/schedule/cursor.hpp"
@@ -29,6 +31,12 @@ struct LaneState : plan::Cursor {
     std::uint64_t resume = 0;  ///< belongs to the wire while a put is half posted
 };
 
+/// Bytes of node-mates' memory that steps have read and written in place, by way.
+struct MappedBytes {
+    std::array<std::uint64_t, base::kWays> read{};
+    std::array<std::uint64_t, base::kWays> written{};
+};
+
 struct TeamState;
 
 struct Operation {
@@ -50,8 +58,10 @@ struct Operation {
     std::uint32_t pending = 0;      ///< transfers that still read their source
     std::vector<LaneState> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
+    /// The caller's buffers while node-mates may get at them; the registers point to their aliases.
+    std::vector<base::Exposure> exposures;
     /// Payloads of exposes, by step and segment: puts read them as late as any other source.
-    std::vector<std::uint64_t> exposed;
+    std::vector<base::Reach> exposed;
     base::Failure failure;  ///< if state is failed
 
     [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }

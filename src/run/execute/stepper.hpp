@@ -6,15 +6,17 @@
 // Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
 //          once. An operation is complete when all lanes have ended and no transfer still reads its
 //          buffers.
-// Next     engine.hpp for who calls it; fused.hpp for programs that need no interpreter.
+// Next     mover.hpp for how data moves; engine.hpp for who calls it; fused.hpp for programs that need
+//          no interpreter.
 #pragma once
 
-#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/put.hpp"
+#include "run/execute/mover.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -27,13 +29,11 @@ enum class Progress : std::uint8_t { blocked, advanced, failed };
 template <Transport Wire>
 class Stepper {
   public:
-    explicit Stepper(Wire& wire, Rank job_rank) : wire_(wire), own_(wire.near(job_rank)) {}
+    explicit Stepper(Wire& wire, Rank job_rank) : wire_(wire), mover_(wire, job_rank) {}
 
     /// Makes room for the longest step of a program, so that advance() does not allocate.
-    void reserve(const BoundProgram& program) {
-        if (parts_.capacity() < program.pieces_max) parts_.reserve(program.pieces_max);
-        if (operands_.capacity() < program.pieces_max) operands_.reserve(program.pieces_max);
-    }
+    void reserve(const BoundProgram& program) { mover_.reserve(program); }
+    [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
     /// Runs every lane as far as it goes. True if any step was done or the operation ended.
     bool advance(Operation& op) {
@@ -58,6 +58,26 @@ class Stepper {
         return moved;
     }
 
+    /// Lets node-mates get at the buffers that the program exposes. Where they write, the call uses the
+    /// alias, too; input and output that are the same memory are one buffer then.
+    void expose(Operation& op) {
+        const TouchedBuffer& in = op.program->touched_input;
+        const TouchedBuffer& out = op.program->touched_output;
+        Registers& memory = op.registers;
+        auto* const input = const_cast<std::byte*>(memory.input);  // mates only read it
+        const bool written = in.access == base::Access::write || out.access == base::Access::write;
+        if (memory.input == memory.output && written) {
+            memory.input = memory.output = expose(op, memory.output, in.joined(out));
+            return;
+        }
+        if (in.exposed) expose(op, input, in);
+        if (out.exposed) memory.output = expose(op, memory.output, out);
+    }
+    void conceal(Operation& op) {
+        for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
+        op.exposures.clear();
+    }
+
     /// The flag that a blocked wait tests, and the expected value.
     struct Awaited {
         base::FlagWord have = 0;
@@ -71,6 +91,15 @@ class Stepper {
     }
 
   private:
+    /// Returns where the vector starts by its alias.
+    std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
+        op.exposures.push_back(
+            wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access));
+        base::Exposure& exposure = op.exposures.back();
+        exposure.bytes = buffer.bytes();
+        return exposure.alias - buffer.begin;
+    }
+
     Progress step(Operation& op, LaneState& lane) {
         const BoundStep& step = op.program->steps[lane.at];
         Progress progress = Progress::advanced;
@@ -94,10 +123,11 @@ class Stepper {
                 if (op.pending != 0) return Progress::blocked;
                 break;
             case plan::StepKind::reduce:
-                reduce(op, lane, step);
+                if (!mover_.reduce(op, step, lane.segment)) return unreachable(op, lane);
                 break;
             case plan::StepKind::copy:
-                copy(op, lane, step);
+                if (!mover_.copy(op, step.target, step.source, lane.segment))
+                    return unreachable(op, lane);
                 break;
             case plan::StepKind::loop:
                 lane.open_loop(step.number, step.operands);
@@ -111,7 +141,7 @@ class Stepper {
 
     [[nodiscard]] static std::uint32_t cell_number(const Operation& op, std::uint32_t number,
                                                    std::uint32_t segment) {
-        return number * op.program->depth + segment % op.program->depth;
+        return Mover<Wire>::cell_number(op, number, segment);
     }
     /// Loops that run more often than there are segments begin anew with their ticks: flags that
     /// follow each other in one cell differ, and who waits for one has seen the one before.
@@ -137,7 +167,8 @@ class Stepper {
         // Acquire: pairs with the release of the writer's flag; its payload is visible after it.
         if (cell->flag.load(std::memory_order_acquire) == want) return true;
         if (op.team->near(step.peer) != nullptr) return false;
-        wire_.settle(static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(cell) - own_));
+        wire_.settle(
+            static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(cell) - mover_.own()));
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 
@@ -159,17 +190,26 @@ class Stepper {
 
     Progress put(Operation& op, LaneState& lane, const BoundStep& step) {
         base::Put put = start_put(op, lane, step);
-        parts_.clear();
-        walk(op, step.source, lane.segment, [&](std::byte* data, std::size_t bytes) {
-            parts_.push_back({data, bytes});
-            put.bytes += bytes;
-        });
-        put.parts = parts_;
-        if (step.target.count != 0) {
-            put.target = exposed_offset(op, op.program->pieces[step.target.start], lane.segment);
-        } else if (op.program->bulk && !step.in_cell) {
-            put.target = op.team->setup.region + slot_offset(op, step.number, lane.segment);
+        if (!mover_.list_parts(op, step.source, lane.segment, put.parts, put.bytes))
+            return unreachable(op, lane);
+        if (step.target.count != 0) return put_in_place(op, lane, step, put);
+        if (op.program->bulk && !step.in_cell) {
+            put.target =
+                op.team->setup.region + Mover<Wire>::slot_offset(op, step.number, lane.segment);
         }
+        return post(lane, put);
+    }
+
+    /// Into memory that the peer exposed. At a near one the data is copied, and a bare signal follows.
+    Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
+        const Memory target = mover_.only(op, step.target, lane.segment);
+        if (op.team->near(step.peer) == nullptr) {
+            put.target = target.reach.offset;
+            return post(lane, put);
+        }
+        if (!mover_.copy(op, step.target, step.source, lane.segment)) return unreachable(op, lane);
+        put.parts = {};
+        put.bytes = 0;
         return post(lane, put);
     }
 
@@ -178,12 +218,10 @@ class Stepper {
         return post(lane, start_put(op, lane, step));
     }
 
-    /// Sends the peer the place of a block: an offset in this rank's segment.
+    /// Tells the peer where a block lies. A far peer reaches this rank's segment only.
     Progress expose(Operation& op, LaneState& lane, const BoundStep& step) {
-        const std::byte* data = nullptr;
-        walk(op, step.source, lane.segment, [&](std::byte* at, std::size_t) { data = at; });
-        const std::uint64_t offset = static_cast<std::uint64_t>(data - own_);
-        if (data < own_ || offset >= wire_.segment_bytes()) {
+        const base::Reach reach = reach_of(op, step, lane.segment);
+        if (op.team->near(step.peer) == nullptr && reach.way != base::Way::segment) {
             op.failure =
                 base::fail(Status::unsupported,
                            "{}: step {} exposes memory to rank {} that does not lie in the "
@@ -191,174 +229,56 @@ class Stepper {
                            op.program->description, lane.at, step.peer);
             return Progress::failed;
         }
-        std::uint64_t& payload =
+        base::Reach& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
-        payload = offset;
+        payload = reach;
         base::Put put = start_put(op, lane, step);
         const base::PutPart part{reinterpret_cast<const std::byte*>(&payload), sizeof payload};
         put.parts = {&part, 1};
-        put.bytes = sizeof offset;
+        put.bytes = sizeof payload;
         return post(lane, put);
+    }
+
+    [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,
+                                       std::uint32_t segment) {
+        const Memory block = mover_.only(op, step.source, segment);
+        for (const base::Exposure& exposure : op.exposures) {
+            for (const std::byte* const start : {exposure.data, exposure.alias}) {
+                if (block.data >= start && block.data < start + exposure.bytes)
+                    return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
+            }
+        }
+        // Slots lie in the segment; of scratch vectors the kernel copies.
+        return wire_.expose(block.data, 0, base::Access::read).reach;
     }
 
     void publish(Operation& op, const LaneState& lane, const BoundStep& step) {
         const std::uint32_t number = cell_number(op, step.number, lane.segment);
         base::Cell* cell = op.team->published(op.team->setup.rank, op.bank, number);
+        std::span<const base::PutPart> parts;
+        std::size_t bytes = 0;
+        const bool reached = mover_.list_parts(op, step.source, lane.segment, parts, bytes);
+        WEFT_CHECK(reached, number);
         std::byte* at = cell->payload;
-        walk(op, step.source, lane.segment, [&](const std::byte* data, std::size_t bytes) {
-            std::memcpy(at, data, bytes);
-            at += bytes;
-        });
+        for (const base::PutPart& part : parts) {
+            if (part.bytes > 0) std::memcpy(at, part.data, part.bytes);
+            at += part.bytes;
+        }
         // Release: pairs with the acquire in arrived().
         cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
     }
 
-    // --- data ----------------------------------------------------------------------------------
-
-    void reduce(Operation& op, const LaneState& lane, const BoundStep& step) {
-        const std::uint32_t width = step.source.count / step.operands;
-        if (width == 0) return;
-        const std::uint32_t targets = step.target.count / width;
-        packed_by_list_.assign(step.operands + targets, 0);
-        const auto piece_of = [&](PieceList all, std::uint32_t list, std::uint32_t i,
-                                  std::uint64_t& packed) {
-            const Piece& piece = op.program->pieces[all.start + list * width + i];
-            return resolve(op, piece, lane.segment, packed);
-        };
-        for (std::uint32_t i = 0; i < width; ++i) {
-            operands_.clear();
-            for (std::uint32_t operand = 0; operand < step.operands; ++operand)
-                operands_.push_back(
-                    piece_of(step.source, operand, i, packed_by_list_[operand]).data);
-            const Resolved first = piece_of(step.target, 0, i, packed_by_list_[step.operands]);
-            reduce_many(op.reducer, first.data, operands_, first.bytes / op.program->element_bytes);
-            for (std::uint32_t target = 1; target < targets; ++target) {
-                const Resolved other =
-                    piece_of(step.target, target, i, packed_by_list_[step.operands + target]);
-                if (other.data != first.data && other.bytes > 0)
-                    std::memcpy(other.data, first.data, first.bytes);
-            }
-        }
-    }
-
-    /// Copies list to list; the two may be cut differently.
-    void copy(Operation& op, const LaneState& lane, const BoundStep& step) {
-        parts_.clear();
-        walk(op, step.source, lane.segment, [&](std::byte* data, std::size_t bytes) {
-            parts_.push_back({data, bytes});
-        });
-        std::size_t part = 0;
-        std::size_t used = 0;
-        walk(op, step.target, lane.segment, [&](std::byte* data, std::size_t bytes) {
-            while (bytes > 0 && part < parts_.size()) {
-                const std::size_t now = std::min(bytes, parts_[part].bytes - used);
-                const std::byte* from = parts_[part].data + used;
-                if (now > 0 && from != data) std::memmove(data, from, now);
-                data += now;
-                bytes -= now;
-                used += now;
-                if (used == parts_[part].bytes) {
-                    ++part;
-                    used = 0;
-                }
-            }
-        });
-    }
-
-    struct Resolved {
-        std::byte* data = nullptr;
-        std::size_t bytes = 0;
-    };
-
-    template <class Visit>
-    void walk(Operation& op, PieceList list, std::uint32_t segment, Visit visit) {
-        std::uint64_t packed = 0;
-        for (std::uint32_t i = 0; i < list.count; ++i) {
-            const Resolved at = resolve(op, op.program->pieces[list.start + i], segment, packed);
-            visit(at.data, at.bytes);
-        }
-    }
-
-    /// Address and size of a piece. `packed` runs over the pieces of a list whose sizes change from
-    /// segment to segment: how far the payload has been read.
-    Resolved resolve(Operation& op, const Piece& piece, std::uint32_t segment,
-                     std::uint64_t& packed) const {
-        if (!piece.moving) {
-            packed += piece.bytes;
-            return {base_of(op, piece, segment) + piece.offset, piece.bytes};
-        }
-        const plan::Partition& partition = op.program->partition;
-        const std::uint32_t shift = piece.advance * segment;
-        const std::uint64_t element = op.program->element_bytes;
-        const std::uint64_t begin = partition.begin(piece.first + shift);
-        const std::uint64_t bytes = partition.size(piece.first + shift, piece.count) * element;
-        const bool vector = piece.buffer == plan::Buffer::input ||
-                            piece.buffer == plan::Buffer::output ||
-                            piece.buffer == plan::Buffer::scratch;
-        std::uint64_t offset = 0;
-        if (vector) {
-            offset = op.program->place(piece.buffer, piece.first + shift) * element;
-        } else {
-            offset = packed + (begin - partition.begin(piece.origin + shift)) * element;
-        }
-        packed += bytes;
-        return {base_of(op, piece, segment) + offset, bytes};
-    }
-
-    [[nodiscard]] std::byte* base_of(Operation& op, const Piece& piece,
-                                     std::uint32_t segment) const {
-        switch (piece.buffer) {
-            case plan::Buffer::input:
-                return const_cast<std::byte*>(op.registers.input);
-            case plan::Buffer::output:
-                return op.registers.output;
-            case plan::Buffer::scratch:
-                return op.scratch.data() + piece.index * scratch_stride(op);
-            case plan::Buffer::slot:
-                if (op.program->bulk && !piece.in_cell)
-                    return op.team->own_region + slot_offset(op, piece.index, segment);
-                return op.team->cell(op.bank, cell_number(op, piece.index, segment))->payload;
-            case plan::Buffer::published:
-                return op.team
-                    ->published(piece.peer, op.bank, cell_number(op, piece.index, segment))
-                    ->payload;
-            case plan::Buffer::mapped:
-                return wire_.near(op.team->setup.job_ranks[piece.peer]) +
-                       exposed_base(op, piece, segment);
-        }
-        return nullptr;
-    }
-
-    [[nodiscard]] static std::uint64_t scratch_stride(const Operation& op) {
-        return op.program->scratch_bytes / op.program->program.scratch;
-    }
-    /// Where a slot lies, from the start of the region.
-    [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
-                                                   std::uint32_t segment) {
-        return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
-    }
-    /// The payload of a peer's expose: the start of the block, as an offset in the peer's segment.
-    [[nodiscard]] static std::uint64_t exposed_base(const Operation& op, const Piece& piece,
-                                                    std::uint32_t segment) {
-        std::uint64_t offset = 0;
-        const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
-        std::memcpy(&offset, cell->payload, sizeof offset);
-        return offset;
-    }
-    [[nodiscard]] std::uint64_t exposed_offset(Operation& op, const Piece& piece,
-                                               std::uint32_t segment) const {
-        const plan::Partition& partition = op.program->partition;
-        const std::uint32_t shift = piece.advance * segment;
-        return exposed_base(op, piece, segment) +
-               (partition.begin(piece.first + shift) - partition.begin(piece.origin + shift)) *
-                   op.program->element_bytes;
+    /// The kernel refused to copy between this rank and a node-mate.
+    Progress unreachable(Operation& op, const LaneState& lane) {
+        op.failure = base::fail(Status::peer,
+                                "{}: step {}: memory of a node-mate cannot be read or written: {} "
+                                "(has it ended? WEFT_DIRECT=stage does without)",
+                                op.program->description, lane.at, std::strerror(errno));
+        return Progress::failed;
     }
 
     Wire& wire_;
-    std::byte* own_;
-    std::vector<base::PutPart> parts_;
-    std::vector<const std::byte*> operands_;
-    std::vector<std::uint64_t> packed_by_list_;
+    Mover<Wire> mover_;
 };
 
 }  // namespace weft::run

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/put.hpp"
+#include "base/reach.hpp"
 #include "base/result.hpp"
 
 namespace weft::run {
@@ -19,13 +20,23 @@ namespace weft::run {
 // clang-format off
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
-                             std::uint64_t offset, unsigned failures) {
+                             std::uint64_t offset, unsigned failures, std::byte* memory,
+                             const base::Reach& reach, const base::Exposure& exposure) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Bytes of every rank's segment.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
+    /// Makes memory of this rank reachable for node-mates until conceal(). The bytes of a buffer all
+    /// of which the running call may read or write; 0: of a part, whose pages must stay as they are.
+    { wire.expose(memory, offset, base::Access::read) } noexcept -> std::same_as<base::Exposure>;
+    { wire.conceal(exposure) } noexcept;
+    /// What a node-mate exposed, if loads and stores reach it; else nullptr, and the kernel copies.
+    { wire.reach(rank, reach) } noexcept -> std::same_as<std::byte*>;
+    /// From a node-mate's memory, and to it. False: errno says why not.
+    { wire.copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
+    { wire.copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     /// Makes progress on incoming data and completions.
     { wire.progress() } noexcept;
     /// Raises the flag of this rank's cell at that offset of the segment if its data has arrived

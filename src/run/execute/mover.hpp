@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mover.hpp - where the pieces of a step lie, and how data moves between them.
+//
+// Idea     A piece is resolved to memory: an address that loads and stores reach, or the place of a
+//          node-mate's memory that only the kernel can copy. Copies and reductions work on both; what
+//          the kernel must copy passes through a block that stays in the cache.
+// Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
+//          each operand once.
+// Next     stepper.hpp for who calls; base/reach.hpp for memory of mates.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/put.hpp"
+#include "base/reach.hpp"
+#include "run/execute/operation.hpp"
+#include "run/execute/team_state.hpp"
+#include "run/execute/transport.hpp"
+#include "run/reduce/reduce.hpp"
+
+namespace weft::run {
+
+/// Where a piece lies.
+struct Memory {
+    std::byte* data = nullptr;  ///< nullptr: in another process, at
+    base::Reach reach;          ///< this place of
+    Rank peer = 0;              ///< this rank of the job
+    std::size_t bytes = 0;
+
+    [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
+        return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count};
+    }
+};
+
+template <Transport Wire>
+class Mover {
+  public:
+    Mover(Wire& wire, Rank job_rank) : wire_(wire), own_(wire.near(job_rank)) {}
+
+    /// Makes room for the longest step of a program, so that nothing allocates later.
+    void reserve(const BoundProgram& program) {
+        if (parts_.capacity() < program.pieces_max) parts_.reserve(program.pieces_max);
+        if (memories_.capacity() >= program.pieces_max) return;
+        memories_.reserve(program.pieces_max);
+        operands_.reserve(program.pieces_max);
+        targets_.reserve(program.pieces_max);
+        packed_.reserve(program.pieces_max);
+    }
+
+    [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
+    [[nodiscard]] std::byte* own() const { return own_; }
+
+    /// The source of a put: valid until the next step. False: a part can only be copied by the kernel.
+    [[nodiscard]] bool list_parts(Operation& op, PieceList list, std::uint32_t segment,
+                                  std::span<const base::PutPart>& parts, std::size_t& bytes) {
+        parts_.clear();
+        bytes = 0;
+        bool reached = true;
+        walk(op, list, segment, [&](const Memory& at) {
+            reached = reached && at.data != nullptr;
+            parts_.push_back({at.data, at.bytes});
+            bytes += at.bytes;
+        });
+        parts = parts_;
+        return reached;
+    }
+
+    /// The memory of a list of one piece.
+    [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
+        std::uint64_t packed = 0;
+        return resolve(op, op.program->pieces[list.start], segment, packed);
+    }
+
+    /// Copies list to list; the two may be cut differently. False: the kernel refused.
+    [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
+                            std::uint32_t segment) {
+        memories_.clear();
+        walk(op, source, segment, [&](const Memory& at) {
+            count(at, mapped_bytes_.read);
+            memories_.push_back(at);
+        });
+        std::size_t part = 0;
+        std::size_t used = 0;
+        bool done = true;
+        walk(op, target, segment, [&](const Memory& to) {
+            count(to, mapped_bytes_.written);
+            for (std::size_t filled = 0; filled < to.bytes && part < memories_.size();) {
+                const Memory& from = memories_[part];
+                const std::size_t now = std::min(to.bytes - filled, from.bytes - used);
+                done = done && move(to.at(filled, now), from.at(used, now));
+                filled += now;
+                used += now;
+                if (used < from.bytes) continue;
+                ++part;
+                used = 0;
+            }
+        });
+        return done;
+    }
+
+    /// Every target becomes operand 0 (op) operand 1 (op) ...; lists of `width` pieces each.
+    [[nodiscard]] bool reduce(Operation& op, const BoundStep& step, std::uint32_t segment) {
+        const std::uint32_t width = step.source.count / step.operands;
+        if (width == 0) return true;
+        const std::uint32_t copies = step.target.count / width;
+        packed_.assign(std::size_t{copies} + step.operands, 0);
+        for (std::uint32_t i = 0; i < width; ++i) {
+            memories_.clear();
+            bool reached = true;
+            const auto add = [&](std::uint32_t list, PieceList pieces, std::uint32_t k) {
+                const Piece& piece = op.program->pieces[pieces.start + k * width + i];
+                memories_.push_back(resolve(op, piece, segment, packed_[list]));
+                count(memories_.back(), list < copies ? mapped_bytes_.written : mapped_bytes_.read);
+                reached = reached && memories_.back().data != nullptr;
+            };
+            for (std::uint32_t k = 0; k < copies; ++k) add(k, step.target, k);
+            for (std::uint32_t k = 0; k < step.operands; ++k) add(copies + k, step.source, k);
+            if (reached)
+                reduce_here(op, copies);
+            else if (!reduce_through_blocks(op, copies))
+                return false;
+        }
+        return true;
+    }
+
+    /// `to` = `from`, of equal sizes.
+    [[nodiscard]] bool move(const Memory& to, const Memory& from) {
+        if (to.data != nullptr && from.data != nullptr) {
+            if (to.bytes > 0 && to.data != from.data) std::memmove(to.data, from.data, to.bytes);
+            return true;
+        }
+        if (to.data != nullptr) return wire_.copy_from(from.peer, from.reach, to.data, to.bytes);
+        if (from.data != nullptr) return wire_.copy_to(to.peer, to.reach, from.data, to.bytes);
+        std::byte* const block = block_memory(0);
+        for (std::size_t at = 0; at < to.bytes; at += kBlockBytes) {
+            const std::size_t now = std::min(kBlockBytes, to.bytes - at);
+            if (!wire_.copy_from(from.peer, from.reach.at(at), block, now) ||
+                !wire_.copy_to(to.peer, to.reach.at(at), block, now))
+                return false;
+        }
+        return true;
+    }
+
+    /// Where a slot lies, from the start of the region.
+    [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
+                                                   std::uint32_t segment) {
+        return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
+    }
+    [[nodiscard]] static std::uint32_t cell_number(const Operation& op, std::uint32_t number,
+                                                   std::uint32_t segment) {
+        return number * op.program->depth + segment % op.program->depth;
+    }
+
+  private:
+    static constexpr std::size_t kBlockBytes = 32768;  ///< of two, which a second-level cache holds
+
+    std::byte* block_memory(std::size_t number) {
+        if (blocks_.empty()) blocks_.resize(2 * kBlockBytes);
+        return blocks_.data() + number * kBlockBytes;
+    }
+
+    static void count(const Memory& at, std::array<std::uint64_t, base::kWays>& bytes) {
+        if (at.peer != plan::kNoRank) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
+    }
+
+    void reduce_here(const Operation& op, std::uint32_t copies) {
+        targets_.clear();
+        operands_.clear();
+        for (std::size_t k = 0; k < memories_.size(); ++k) {
+            if (k < copies)
+                targets_.push_back(memories_[k].data);
+            else
+                operands_.push_back(memories_[k].data);
+        }
+        reduce_many(op.reducer, targets_, operands_,
+                    memories_.front().bytes / op.program->element_bytes);
+    }
+
+    /// Where the kernel has to copy: block by block, with the result so far in one that stays in the
+    /// cache. Targets are written when all operands of a block have been read.
+    bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
+        const std::size_t element = op.program->element_bytes;
+        const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;
+        if (step > kBlockBytes && blocks_.size() < 2 * step) blocks_.resize(2 * step);
+        std::byte* const result = block_memory(0);
+        std::byte* const other = result + std::max(step, kBlockBytes);
+        const std::size_t bytes = memories_.front().bytes;
+        for (std::size_t at = 0; at < bytes; at += step) {
+            const std::size_t now = std::min(step, bytes - at);
+            const Memory accumulated{.data = result, .peer = plan::kNoRank, .bytes = now};
+            if (!move(accumulated, memories_[copies].at(at, now))) return false;
+            for (std::size_t k = copies + 1; k < memories_.size(); ++k) {
+                Memory operand = memories_[k].at(at, now);
+                if (operand.data == nullptr) {
+                    if (!wire_.copy_from(operand.peer, operand.reach, other, now)) return false;
+                    operand.data = other;
+                }
+                const std::byte* const both[] = {result, operand.data};
+                reduce_many(op.reducer, result, both, now / element);
+            }
+            for (std::size_t k = 0; k < copies; ++k) {
+                if (!move(memories_[k].at(at, now), accumulated)) return false;
+            }
+        }
+        return true;
+    }
+
+    template <class Visit>
+    void walk(Operation& op, PieceList list, std::uint32_t segment, Visit visit) {
+        std::uint64_t packed = 0;
+        for (std::uint32_t i = 0; i < list.count; ++i)
+            visit(resolve(op, op.program->pieces[list.start + i], segment, packed));
+    }
+
+    /// Address and size of a piece. `packed` runs over the pieces of a list whose sizes change from
+    /// segment to segment: how far the payload has been read.
+    Memory resolve(Operation& op, const Piece& piece, std::uint32_t segment,
+                   std::uint64_t& packed) const {
+        if (!piece.moving) {
+            packed += piece.bytes;
+            return base_of(op, piece, segment).at(piece.offset, piece.bytes);
+        }
+        const plan::Partition& partition = op.program->partition;
+        const std::uint32_t shift = piece.advance * segment;
+        const std::uint64_t element = op.program->element_bytes;
+        const std::uint64_t begin = partition.begin(piece.first + shift);
+        const std::uint64_t bytes = partition.size(piece.first + shift, piece.count) * element;
+        const bool vector = piece.buffer == plan::Buffer::input ||
+                            piece.buffer == plan::Buffer::output ||
+                            piece.buffer == plan::Buffer::scratch;
+        std::uint64_t offset = 0;
+        if (vector) {
+            offset = op.program->place(piece.buffer, piece.first + shift) * element;
+        } else {
+            offset = packed + (begin - partition.begin(piece.origin + shift)) * element;
+        }
+        packed += bytes;
+        return base_of(op, piece, segment).at(offset, bytes);
+    }
+
+    [[nodiscard]] Memory base_of(Operation& op, const Piece& piece, std::uint32_t segment) const {
+        if (piece.buffer == plan::Buffer::mapped) return mapped(op, piece, segment);
+        return {.data = own_base(op, piece, segment), .peer = plan::kNoRank};
+    }
+
+    [[nodiscard]] std::byte* own_base(Operation& op, const Piece& piece,
+                                      std::uint32_t segment) const {
+        switch (piece.buffer) {
+            case plan::Buffer::input:
+                return const_cast<std::byte*>(op.registers.input);
+            case plan::Buffer::output:
+                return op.registers.output;
+            case plan::Buffer::scratch:
+                return op.scratch.data() + piece.index * scratch_stride(op);
+            case plan::Buffer::slot:
+                if (op.program->bulk && !piece.in_cell)
+                    return op.team->own_region + slot_offset(op, piece.index, segment);
+                return op.team->cell(op.bank, cell_number(op, piece.index, segment))->payload;
+            case plan::Buffer::published:
+                return op.team
+                    ->published(piece.peer, op.bank, cell_number(op, piece.index, segment))
+                    ->payload;
+            case plan::Buffer::mapped:
+                break;
+        }
+        return nullptr;
+    }
+
+    /// The start of the block that a peer exposed here.
+    [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece,
+                                std::uint32_t segment) const {
+        Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
+        const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
+        std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
+        memory.data = wire_.reach(memory.peer, memory.reach);
+        return memory;
+    }
+
+    [[nodiscard]] static std::uint64_t scratch_stride(const Operation& op) {
+        return op.program->scratch_bytes / op.program->program.scratch;
+    }
+
+    Wire& wire_;
+    std::byte* own_;
+    MappedBytes mapped_bytes_;
+    std::vector<base::PutPart> parts_;
+    std::vector<Memory> memories_;  ///< of a copy's source; of a reduction's targets and operands
+    std::vector<std::byte*> targets_;
+    std::vector<const std::byte*> operands_;
+    std::vector<std::uint64_t> packed_;  ///< by target and operand
+    std::vector<std::byte> blocks_;      ///< for what the kernel copies
+};
+
+}  // namespace weft::run
