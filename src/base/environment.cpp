@@ -14,6 +14,7 @@ constexpr std::string_view kPrefix = "WEFT_";
 
 // ---- Values that are one of a few words --------------------------------------------------------
 
+constexpr std::array<std::string_view, 4> kDirectWords{"auto", "adopt", "copy", "stage"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
 constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
 constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
@@ -154,6 +155,12 @@ constexpr std::array kVariables{
          "how data is made to arrive before its flag on a network. `auto`: what the provider's "
          "profile prefers; `cells` concerns payloads of up to 48 bytes. A way that the provider "
          "does not promise ends the start",
+         true}),
+    variable<Choice<&Settings::direct, kDirectWords>>(
+        {"WEFT_DIRECT", "auto", "auto, adopt, copy or stage",
+         "how ranks of a node get at each other's large buffers: in place, after their pages have "
+         "been replaced by shared ones (`adopt`), copied by the kernel (`copy`), through put "
+         "targets (`stage`). `auto`: copied at first, adopted if the buffer comes again",
          true}),
     variable<Bytes<&Settings::heap_bytes, 4096>>(
         {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K",

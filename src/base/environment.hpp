@@ -35,6 +35,13 @@ enum class Notify : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 5> kNotifyNames{"immediate", "cells", "delivery",
                                                               "fence", "ordered"};
+/// How node-mates get at buffers that do not lie in the heap.
+enum class DirectChoice : std::uint8_t {
+    automatic,  ///< pages are adopted where a buffer comes again; the kernel copies until then
+    adopt,      ///< at first use
+    copy,       ///< the kernel copies
+    stage,      ///< never: everything passes through put targets
+};
 /// What happens after a wait has been reported.
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Who drives the engine: the user's calls, or a thread of our own.
@@ -53,6 +60,7 @@ struct ForcedAlgorithm {
 struct Settings {
     std::string provider;          ///< empty: the best that fits
     std::optional<Notify> notify;  ///< none: as the provider's profile prefers
+    DirectChoice direct = DirectChoice::automatic;
     std::uint64_t heap_bytes = std::uint64_t{256} << 20;
     std::uint32_t banks = 128;
     std::uint64_t bank_bytes = std::uint64_t{1} << 20;

@@ -33,6 +33,7 @@ struct ExplainArguments {
     Rank hosts = 1;
     int processors = 0;
     std::string provider;
+    bool stage = false;
     bool json = false;
 };
 
@@ -85,6 +86,7 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     if (provider.empty() && set != nullptr) provider = set;
     plan::Machine machine = run::machine_over(provider);
     machine.node_of = nodes_of(arguments.ranks, arguments.nodes);
+    machine.direct = !arguments.stage;
     machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
     machine.host_processors = arguments.processors > 0 ? arguments.processors : processors_here();
     return machine;
@@ -178,6 +180,8 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "processors of each host; default: those usable here");
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
+    command->add_flag("--stage", arguments->stage,
+                      "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_json_flag(*command, arguments->json);
 }
 

@@ -151,6 +151,7 @@ Json info_json(const InfoFacts& facts) {
     add_network(info, job);
     info["banks"] = banks_json(facts.layout);
     info["mapping"] = {{"mode", job.equal_addresses ? "equal" : "offset"},
+                       {"direct", job.direct},
                        {"problems", job.mapping_problems}};
     info["topology"] = topology_json(facts.machine, job);
     info["reduction"] = {{"instruction_set", job.isa}, {"runnable", job.runnable_isas}};

@@ -44,6 +44,9 @@ std::string job_text(const Json& info) {
         info["mapping"]["mode"] == "equal"
             ? "  node-mates' memory: mapped at equal addresses, so pointers into it are shared\n"
             : "  node-mates' memory: mapped at different addresses, so only offsets are shared\n";
+    text += info["mapping"]["direct"] == true
+                ? "  their large buffers: read and written where they lie\n"
+                : "  their large buffers: through put targets\n";
     if (const std::string problems = json_text(info["mapping"]["problems"]); !problems.empty())
         text += fmt::format("    {}\n", problems);
     return text;

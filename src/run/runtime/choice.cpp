@@ -93,7 +93,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                       .message = put.issue + put.receive + machine.reduce +
                                  plan::to_time(static_cast<std::int64_t>(bytes) *
                                                (put.byte_fs + machine.reduce_byte_fs))},
-            .layout = layout_of(machine, size)};
+            .layout = layout_of(machine, size),
+            .direct = machine.direct};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
@@ -132,7 +133,9 @@ plan::Machine machine_over(std::string_view provider) {
                     .receive = picoseconds(cost.receive_ns),
                     .byte_fs = cost.byte_fs,
                     .turn = picoseconds(cost.turn_ns)},
-            .reduce_byte_fs = plan::kReduceByteFs};
+            .reduce_byte_fs = plan::kReduceByteFs,
+            .mapped = plan::kMapped,
+            .mapped_byte_fs = plan::kMappedByteFs};
 }
 
 CallClass class_of(const Call& call) {

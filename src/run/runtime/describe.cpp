@@ -25,6 +25,7 @@ Description describe(const Runtime& runtime, bool asks_network) {
     description.host_cpus = job.host_cpus;
     description.spins = job.host_ranks <= job.host_cpus;
     description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
+    description.direct = job.direct;
     description.mapping_problems = job.node_map->problems();
     description.isa = runtime.kernels().name();
     description.runnable_isas = runnable_isas();

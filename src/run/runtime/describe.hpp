@@ -26,6 +26,7 @@ struct Description {
     bool spins = true;   ///< how waits of the first rank's host pass the time; else they yield
 
     bool equal_addresses = true;   ///< on the first rank's node
+    bool direct = false;           ///< they read and write each other's buffers where they lie
     std::string mapping_problems;  ///< of the first rank; empty: none
 
     std::string isa;

@@ -27,7 +27,8 @@ struct Card {
     link::SegmentCard segment;
     cpu_set_t cpus{};
     std::uint64_t version = kVersion;
-    std::string settings;  ///< those that all ranks must agree about
+    std::uint64_t probe = 0;  ///< address of a word that is the segment's nonce
+    std::string settings;     ///< those that all ranks must agree about
 };
 
 void append(Bytes& out, const void* data, std::size_t bytes) {
@@ -40,13 +41,14 @@ Bytes to_bytes(const Card& card) {
     append(out, card.segment.to_bytes().data(), sizeof(link::SegmentCard));
     append(out, &card.cpus, sizeof card.cpus);
     append(out, &card.version, sizeof card.version);
+    append(out, &card.probe, sizeof card.probe);
     append(out, card.settings.data(), card.settings.size());
     return out;
 }
 
 base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
     constexpr std::size_t kFixed =
-        sizeof(link::SegmentCard) + sizeof(cpu_set_t) + sizeof(std::uint64_t);
+        sizeof(link::SegmentCard) + sizeof(cpu_set_t) + 2 * sizeof(std::uint64_t);
     if (bytes.size() < kFixed)
         return base::fail(Status::environment,
                           "the card of rank {} has {} bytes, expected {} or more: it runs another "
@@ -58,7 +60,9 @@ base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
     card.segment = *segment;
     const std::byte* at = bytes.data() + sizeof(link::SegmentCard);
     std::memcpy(&card.cpus, at, sizeof card.cpus);
-    std::memcpy(&card.version, at + sizeof card.cpus, sizeof card.version);
+    at += sizeof card.cpus;
+    std::memcpy(&card.version, at, sizeof card.version);
+    std::memcpy(&card.probe, at + sizeof card.version, sizeof card.probe);
     const auto* text = reinterpret_cast<const char*>(bytes.data() + kFixed);
     card.settings.assign(text, bytes.size() - kFixed);
     return card;
@@ -180,7 +184,10 @@ class Joiner {
             link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
         if (!segment) return segment.failure();
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
-        Card mine{.segment = segment_->card(), .settings = agreement_of(settings_)};
+        probe_ = segment_->card().nonce;
+        Card mine{.segment = segment_->card(),
+                  .probe = reinterpret_cast<std::uintptr_t>(&probe_),
+                  .settings = agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
         if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
         for (Rank rank = 0; rank < size_; ++rank) {
@@ -266,9 +273,9 @@ class Joiner {
 
     base::Result<void> exchange_verdicts() {
         const Bytes verdict = job_.node_map->verdict().to_bytes();
-        const std::uint64_t verdict_bytes = verdict.size();
+        const VerdictHead head{verdict.size(), copies_from_mates() ? 1U : 0U};
         Bytes mine;
-        append(mine, &verdict_bytes, sizeof verdict_bytes);
+        append(mine, &head, sizeof head);
         append(mine, verdict.data(), verdict.size());
         if (port_) append(mine, port_->address().data(), port_->address().size());
         if (auto done = job_.bootstrap->publish("weft.verdict", mine); !done) return done;
@@ -281,22 +288,51 @@ class Joiner {
         return settle(published);
     }
 
+    /// What precedes a mapping verdict where it is published.
+    struct VerdictHead {
+        std::uint64_t bytes = 0;   ///< of the verdict
+        std::uint64_t copies = 0;  ///< 1: the kernel copies from all that it has mapped
+    };
+
+    /// Whether the kernel lets this rank copy from the ranks that it has mapped.
+    [[nodiscard]] bool copies_from_mates() const {
+        if (settings_.direct == base::DirectChoice::stage) return false;
+        return std::ranges::all_of(job_.node_map->verdict().mapped, [&](Rank mate) {
+            const Card& card = cards_[static_cast<std::size_t>(mate)];
+            return mate == me_ ||
+                   link::DirectMemory::can_copy(
+                       card.segment.pid,
+                       reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
+                       card.segment.nonce);
+        });
+    }
+
     base::Result<void> settle(const std::map<Rank, Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::map<Rank, std::span<const std::byte>> addresses;
+        std::map<Rank, bool> copies;
         for (const auto& [rank, bytes] : published) {
-            std::uint64_t verdict_bytes = 0;
-            std::memcpy(&verdict_bytes, bytes.data(), sizeof verdict_bytes);
+            VerdictHead head;
             const std::span<const std::byte> all(bytes);
-            auto verdict =
-                link::MapVerdict::from_bytes(all.subspan(sizeof verdict_bytes, verdict_bytes));
+            if (all.size() < sizeof head)
+                return base::fail(Status::environment, "the mapping verdict of rank {} is cut off",
+                                  rank);
+            std::memcpy(&head, all.data(), sizeof head);
+            const auto rest = all.subspan(sizeof head);
+            if (head.bytes > rest.size())
+                return base::fail(Status::environment, "the mapping verdict of rank {} is cut off",
+                                  rank);
+            auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
             if (!verdict) return verdict.failure();
             verdicts.push_back(std::move(*verdict));
-            addresses[rank] = all.subspan(sizeof verdict_bytes + verdict_bytes);
+            copies[rank] = head.copies == 1;
+            addresses[rank] = rest.subspan(head.bytes);
         }
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
         job_.node_ranks = group.ranks;
+        job_.direct = group.ranks.size() > 1 &&
+                      std::ranges::all_of(group.ranks, [&](Rank rank) { return copies[rank]; });
         for (const auto& [rank, address] : addresses) {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
@@ -319,6 +355,20 @@ class Joiner {
                               .segment_bytes = segment_->bytes(),
                               .cells_end = cells_end_,
                               .spin = job_.host_ranks <= job_.host_cpus});
+        if (job_.direct) job_.wire->set_direct(direct_memory());
+    }
+
+    std::unique_ptr<link::DirectMemory> direct_memory() const {
+        link::DirectOptions options{.segment = {job_.node_map->base(me_), segment_->bytes()}};
+        if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
+        if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
+        options.mates.resize(static_cast<std::size_t>(size_));
+        for (const Rank mate : job_.node_ranks) {
+            const auto at = static_cast<std::size_t>(mate);
+            options.mates[at] = {.pid = cards_[at].segment.pid,
+                                 .segment = job_.node_map->base(mate)};
+        }
+        return std::make_unique<link::DirectMemory>(std::move(options));
     }
 
     struct Step {
@@ -335,6 +385,7 @@ class Joiner {
     bool one_host_ = true;
     std::uint64_t cells_end_ = 0;
     std::unique_ptr<link::Segment> segment_;
+    std::uint64_t probe_ = 0;  ///< what node-mates try to copy
     std::vector<Card> cards_;
     std::unique_ptr<link::FabricPort> port_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/plan.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "collectives/registry.hpp"
@@ -113,6 +114,12 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     options.output_starts = scattered_starts(call.out_blocks);
     auto program = program_of(context, call, algorithm.spec, options);
     if (!program) return program.failure();
+    const bool exposes = std::ranges::any_of(
+        program->steps, [](const plan::Step& step) { return step.kind == plan::StepKind::expose; });
+    if (exposes && !context.machine.direct)
+        return base::fail(Status::unsupported,
+                          "it reads and writes buffers of other ranks, which the kernel or "
+                          "WEFT_DIRECT does not allow here");
     if (reads == PeerReads::allowed &&
         payload_bytes_max(*program, options.elements, options.element_bytes) <= base::kCellPayload)
         program = plan::localize(

@@ -101,6 +101,7 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     plan::Machine machine = machine_over(job_.provider);
     machine.host_ranks = job_.crowd_ranks;
     machine.host_processors = job_.crowd_processors;
+    machine.direct = job_.direct;
     for (const Rank rank : job_ranks)
         machine.node_of.push_back(job_.node_of_rank[static_cast<std::size_t>(rank)]);
     return machine;
@@ -229,6 +230,7 @@ base::Result<void> Runtime::finalize() {
         }
     }
     engine_->close({Status::argument, "the runtime has been finalized"});
+    log_end(*this, engine_->mapped_bytes());
     job_.wire.reset();
     job_.sigterm_report->set_stage("finalize: leaving the job");
     auto left = job_.bootstrap->finalize();

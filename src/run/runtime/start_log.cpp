@@ -28,6 +28,10 @@ void log_job(const base::Log& log, const Description& job) {
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
                          job.equal_addresses ? "equal" : "different"));
     if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
+    log.info(fmt::format("large buffers of node-mates: {}",
+                         job.direct ? "read and written where they lie"
+                                    : "through put targets (the kernel does not copy between these "
+                                      "ranks, or WEFT_DIRECT says so)"));
 }
 
 void log_memory(const base::Log& log, const SegmentLayout& layout) {
@@ -37,6 +41,13 @@ void log_memory(const base::Log& log, const SegmentLayout& layout) {
                     "heap {} MiB, up to {} teams of {} MiB",
                     layout.bytes / kMebibyte, (layout.bytes - layout.heap) / kMebibyte,
                     SegmentLayout::kTeams, layout.region_bytes / kMebibyte));
+}
+
+std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
+    return fmt::format("{} bytes in place and {} by the kernel",
+                       bytes[static_cast<std::size_t>(base::Way::segment)] +
+                           bytes[static_cast<std::size_t>(base::Way::adopted)],
+                       bytes[static_cast<std::size_t>(base::Way::copied)]);
 }
 
 void log_network(const base::Log& log, const Description& job) {
@@ -80,6 +91,14 @@ void log_start(const Runtime& runtime) {
     log_network(log, job);
     log_memory(log, runtime.layout());
     log_settings(log, runtime.settings());
+}
+
+void log_end(const Runtime& runtime, const MappedBytes& moved) {
+    const link::DirectMemory* const direct = runtime.job().wire->direct();
+    const base::Log& log = runtime.log();
+    if (direct == nullptr || !log.informs(runtime.job().bootstrap->rank() == 0)) return;
+    log.info(fmt::format("buffers of node-mates: read {}, wrote {}", ways(moved.read),
+                         ways(moved.written)));
 }
 
 }  // namespace weft::run

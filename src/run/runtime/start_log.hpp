@@ -12,4 +12,7 @@ namespace weft::run {
 /// takes a third of a second.
 void log_start(const Runtime& runtime);
 
+/// What this rank moved between its memory and that of node-mates, when a job ends.
+void log_end(const Runtime& runtime, const MappedBytes& moved);
+
 }  // namespace weft::run

@@ -54,13 +54,14 @@ TEST(Environment, EveryLineOfTheTableIsWholeAndItsDefaultCanBeSet) {
 
 TEST(Environment, ValuesReachTheirFields) {
     const Settings settings = settings_of(
-        {"WEFT_PROVIDER=abc", "WEFT_NOTIFY=fence", "WEFT_HEAP_SIZE=64M", "WEFT_BANKS=256",
-         "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
+        {"WEFT_PROVIDER=abc", "WEFT_NOTIFY=fence", "WEFT_DIRECT=adopt", "WEFT_HEAP_SIZE=64M",
+         "WEFT_BANKS=256", "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
          "WEFT_PROGRESS=thread", "WEFT_NODES=3", "WEFT_NODE_ID=0", "WEFT_REDUCE_ISA=scalar",
          "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=trace",
          "WEFT_LOG_FILE=log.%r", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
     EXPECT_EQ(settings.notify, Notify::fence);
+    EXPECT_EQ(settings.direct, DirectChoice::adopt);
     EXPECT_EQ(settings.heap_bytes, 64U << 20);
     EXPECT_EQ(settings.banks, 256U);
     EXPECT_EQ(settings.bank_bytes, 128U << 10);
@@ -144,6 +145,7 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
     const std::pair<const char*, const char*> cases[] = {
         {"WEFT_PROVIDER=abc", "WEFT_PROVIDER is not set here and \"abc\" there"},
         {"WEFT_NOTIFY=cells", "WEFT_NOTIFY is \"auto\" here and \"cells\" there"},
+        {"WEFT_DIRECT=stage", "WEFT_DIRECT is \"auto\" here and \"stage\" there"},
         {"WEFT_HEAP_SIZE=8M", "WEFT_HEAP_SIZE is \"256M\" here and \"8M\" there"},
         {"WEFT_BANKS=64", "WEFT_BANKS is \"128\" here and \"64\" there"},
         {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"1M\" here and \"64\" there"},
