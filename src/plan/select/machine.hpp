@@ -34,6 +34,10 @@ struct Machine {
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
+    bool direct = false;  ///< ranks of a node can read and write each other's buffers in place
+    Time mapped = 0;      ///< for each step that does, and
+    std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies
+
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
 };
 
@@ -42,5 +46,8 @@ inline constexpr PutCost kSharedMemory{
     .latency = 50'000, .issue = 10'000, .receive = 20'000, .byte_fs = 80'000, .turn = 900'000};
 /// Additions of doubles that lie in a cache, measured likewise.
 inline constexpr std::int64_t kReduceByteFs = 60'000;
+/// Copies from or to memory of a node-mate in place: finding it, and each byte. Measured likewise.
+inline constexpr Time kMapped = 300'000;
+inline constexpr std::int64_t kMappedByteFs = 35'000;
 
 }  // namespace weft::plan

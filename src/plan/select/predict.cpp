@@ -20,7 +20,7 @@ struct Work {
     std::uint64_t far_messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t far_bytes = 0;
-    Time combining = 0;
+    Time combining = 0;  ///< and copying in place
 };
 
 class Prediction {
@@ -60,6 +60,8 @@ class Prediction {
         model.receive = cost.receive;
         model.reduce = machine_.reduce;
         model.reduce_byte_fs = machine_.reduce_byte_fs;
+        model.mapped = machine_.mapped;
+        model.mapped_byte_fs = machine_.mapped_byte_fs;
         return model;
     }
 
@@ -179,6 +181,8 @@ class Prediction {
         for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
             work.combining += costs.combine(bytes, operands);
         });
+        for_each_mapped(program, vector,
+                        [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 

@@ -34,6 +34,27 @@ std::uint64_t elements_of(const Program& program, const Partition& partition, Bl
     return elements;
 }
 
+bool is_mapped(const Block& block) {
+    return block.buffer == Buffer::mapped;
+}
+
+/// Elements that a step copies from or to memory of node-mates. The first target of a reduction is part
+/// of the reduction; the others are copies of it.
+std::uint64_t mapped_elements(const Program& program, const Partition& partition, const Step& step,
+                              std::uint32_t segment) {
+    const auto targets = blocks_of(program, step.target);
+    if (step.kind == StepKind::copy) {
+        const auto sources = blocks_of(program, step.source);
+        if (std::ranges::none_of(targets, is_mapped) && std::ranges::none_of(sources, is_mapped))
+            return 0;
+        return elements_of(program, partition, step.target, segment, 1);
+    }
+    if (step.kind != StepKind::reduce || step.source.count == 0) return 0;
+    const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
+    if (std::ranges::none_of(targets, is_mapped)) return 0;
+    return (copies - 1) * elements_of(program, partition, step.target, segment, copies);
+}
+
 /// What a message carries. An exposed block is named, not sent.
 BlockList sent_by(const Step& step) {
     return step.kind == StepKind::expose ? BlockList{} : step.source;
@@ -60,6 +81,8 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
             happening.bytes = elements_of(program, partition, sent_by(step), segment,
                                           reduces ? step.operands : 1) *
                               size.element_bytes;
+        happening.mapped_bytes =
+            mapped_elements(program, partition, step, segment) * size.element_bytes;
         visit(happening);
     });
 }
@@ -78,6 +101,14 @@ void for_each_reduction(
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
             if (happening.kind == StepKind::reduce) visit(happening.bytes, happening.operands);
+        });
+}
+
+void for_each_mapped(const Program& program, const VectorSize& size,
+                     const std::function<void(std::uint64_t bytes)>& visit) {
+    for (const Lane& lane : program.lanes)
+        for_each_happening(program, lane, size, [&](const Happening& happening) {
+            if (happening.mapped_bytes > 0) visit(happening.mapped_bytes);
         });
 }
 
@@ -140,17 +171,25 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
         case StepKind::publish:
             pieces_.publish(key, busy_of(program, step, segment));
             break;
-        case StepKind::reduce: {
-            const Time time = model_.combine(bytes_of(program, step.source, segment, step.operands),
-                                             step.operands);
-            pieces_.interrupt();
-            if (time > 0) pieces_.compute(index_of(time));
+        case StepKind::reduce:
+            compute(model_.combine(bytes_of(program, step.source, segment, step.operands),
+                                   step.operands) +
+                    model_.touch(mapped_bytes(program, step, segment)));
             break;
-        }
-        default:  // copies and the ends of flushes cost nothing in these models
-            pieces_.interrupt();
+        default:  // other copies and the ends of flushes cost nothing in these models
+            compute(model_.touch(mapped_bytes(program, step, segment)));
             break;
     }
+}
+
+void ImagePart::compute(Time time) {
+    pieces_.interrupt();
+    if (time > 0) pieces_.compute(index_of(time));
+}
+
+std::uint64_t ImagePart::mapped_bytes(const Program& program, const Step& step,
+                                      std::uint32_t segment) const {
+    return mapped_elements(program, partition_, step, segment) * size_.element_bytes;
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {

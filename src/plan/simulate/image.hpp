@@ -77,6 +77,9 @@ class ImagePart {
   private:
     void add_step(const Program& program, const Step& step, std::uint32_t segment);
     void add_wait(const Program& program, const Step& step, std::uint32_t segment);
+    void compute(Time time);
+    [[nodiscard]] std::uint64_t mapped_bytes(const Program& program, const Step& step,
+                                             std::uint32_t segment) const;
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
@@ -110,10 +113,11 @@ struct Happening {
     StepKind kind = StepKind::put;
     bool message = false;  ///< it raises something somewhere
     Rank peer = kNoRank;
-    std::uint64_t key = 0;       ///< number * segments + segment, of sends and waits
-    bool published = false;      ///< a wait for a published cell
-    std::uint64_t bytes = 0;     ///< of a message, or of one operand
-    std::uint32_t operands = 0;  ///< of a reduction
+    std::uint64_t key = 0;           ///< number * segments + segment, of sends and waits
+    bool published = false;          ///< a wait for a published cell
+    std::uint64_t bytes = 0;         ///< of a message, or of one operand
+    std::uint32_t operands = 0;      ///< of a reduction
+    std::uint64_t mapped_bytes = 0;  ///< copied from or to memory of node-mates in place
 };
 /// In the order of a lane, loop bodies once for each segment.
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
@@ -121,6 +125,9 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
 /// Each message, with whom it is for (kNoRank if it is published) and its bytes.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit);
+/// Each step that copies from or to memory of node-mates in place, with the bytes.
+void for_each_mapped(const Program& program, const VectorSize& size,
+                     const std::function<void(std::uint64_t bytes)>& visit);
 /// Each reduction, with the bytes of an operand and the number of operands.
 void for_each_reduction(
     const Program& program, const VectorSize& size,

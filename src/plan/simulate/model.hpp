@@ -40,6 +40,9 @@ struct MessageModel {
     Time gap = 0;
     Time reduce = 0;
     std::int64_t reduce_byte_fs = 0;
+    Time mapped =
+        0;  ///< for each copy or reduction that touches memory of node-mates in place, and
+    std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies from there or writes there
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
         return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs);
@@ -48,6 +51,10 @@ struct MessageModel {
         if (operands < 2) return 0;
         return static_cast<Time>(operands - 1) *
                (reduce + to_time(static_cast<std::int64_t>(bytes) * reduce_byte_fs));
+    }
+    /// Copies in place, besides what is combined.
+    [[nodiscard]] Time touch(std::uint64_t bytes) const {
+        return bytes == 0 ? 0 : mapped + to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
     }
     /// Receptions do nothing but wait: their order does not matter.
     [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }
