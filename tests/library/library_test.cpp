@@ -48,6 +48,23 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
+/// What programs do with their memory, whichever way node-mates get at it.
+class DirectTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(DirectTest, BuffersStayAsPrivateAsTheyWere) {
+    for (const char* ranks : {"2", "3"}) {
+        const Outcome outcome =
+            run_ranks({"-n", ranks}, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output,
+                  std::string(ranks) + " ranks: buffers are as private as before\n");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
+                         [](const auto& chosen) { return chosen.param; });
+
 /// Bytes that can be had without driving anything else out.
 std::uint64_t available_bytes() {
     std::ifstream file("/proc/meminfo");

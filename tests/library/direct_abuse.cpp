@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// direct_abuse.cpp - a program of real ranks that treats the buffers of its calls as private memory
+// may be treated, while node-mates read and write them where they lie.
+//
+// Idea     Each case does between (or during) calls what programs do with their memory: fork, read it
+//          from other threads, unmap it and map something else there, resize it, give it back to the
+//          system, take it from the stack or from constants. After each, calls and memory must be right.
+// Why      Pages of such buffers may have been replaced by shared ones.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+using Words = std::span<std::uint64_t>;
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPageWords = kPage / sizeof(std::uint64_t);
+constexpr std::size_t kBlockWords = 24 * kPageWords;
+
+int wrong = 0;
+
+void check(bool condition, std::string_view what) {
+    if (condition) return;
+    ++wrong;
+    fmt::print(stderr, "wrong: {}\n", what);
+}
+
+/// Calls of one team, with values from which each result follows.
+class Caller {
+  public:
+    explicit Caller(Team team) : team_(team) {}
+
+    [[nodiscard]] Rank rank() const { return team_.rank(); }
+    [[nodiscard]] Rank size() const { return team_.size(); }
+
+    [[nodiscard]] std::uint64_t value(Rank rank, std::size_t at) const {
+        return (static_cast<std::uint64_t>(rank) + 1) * 1'000'003 + at * 7 + round_;
+    }
+    void fill(Words words) {
+        for (std::size_t i = 0; i < words.size(); ++i) words[i] = value(rank(), i);
+    }
+    /// Of what fill() writes on all ranks; the next round has other values.
+    void allreduce(Words in, Words out, std::string_view what) {
+        team_.allreduce<std::uint64_t>(in, out, Op::sum);
+        bool right = true;
+        for (std::size_t i = 0; i < out.size() && right; ++i) {
+            std::uint64_t expected = 0;
+            for (Rank r = 0; r < size(); ++r) expected += value(r, i);
+            right = out[i] == expected;
+        }
+        check(right, fmt::format("rank {}: {}: sums", rank(), what));
+        ++round_;
+    }
+    void broadcast(Words words, std::string_view what) {
+        const Rank root = static_cast<Rank>(round_ % static_cast<std::uint64_t>(size()));
+        if (rank() == root) fill(words);
+        team_.broadcast<std::uint64_t>(words, root);
+        bool right = true;
+        for (std::size_t i = 0; i < words.size() && right; ++i) right = words[i] == value(root, i);
+        check(right, fmt::format("rank {}: {}: broadcast", rank(), what));
+        ++round_;
+    }
+    /// Until a buffer that comes again is read and written in place.
+    void repeat(Words in, Words out, std::string_view what) {
+        for (int i = 0; i < 12; ++i) {
+            fill(in);
+            allreduce(in, out, what);
+        }
+    }
+
+  private:
+    Team team_;
+    std::uint64_t round_ = 0;
+};
+
+/// Memory from the system, of its own.
+Words map_words(std::size_t words) {
+    void* at = mmap(nullptr, words * sizeof(std::uint64_t), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) std::abort();
+    return {static_cast<std::uint64_t*>(at), words};
+}
+void unmap(Words words) {
+    munmap(words.data(), words.size_bytes());
+}
+
+/// Parent and child write the same buffer after a fork; neither sees what the other wrote.
+void fork_while_in_use(Caller& caller) {
+    std::vector<std::uint64_t> in(40 * kBlockWords), out(in.size());
+    caller.repeat(in, out, "before fork");
+    for (int round = 0; round < 5; ++round) {
+        caller.fill(in);
+        const std::vector<std::uint64_t> before = in;
+        const pid_t child = fork();
+        const std::uint64_t mark = child == 0 ? 111 : 222;
+        for (std::size_t page = 0; page < in.size() / kPageWords; ++page)
+            in[page * kPageWords + 17] = mark;
+        bool right = true;
+        for (std::size_t i = 0; i < in.size(); ++i)
+            right = right && in[i] == (i % kPageWords == 17 ? mark : before[i]);
+        if (child == 0) _exit(right ? 0 : 1);
+        int status = 0;
+        check(waitpid(child, &status, 0) == child && status == 0, "the child's memory is its own");
+        for (std::size_t i = 17; i < in.size(); i += kPageWords) right = right && in[i] == mark;
+        check(right, "the parent's memory is its own");
+        caller.repeat(in, out, "after fork");
+    }
+}
+
+/// Other threads may read what a call only reads.
+void read_from_threads(Caller& caller) {
+    std::vector<std::uint64_t> in(kBlockWords), out(kBlockWords);
+    caller.fill(in);
+    const std::vector<std::uint64_t> before = in;
+    std::atomic<bool> stop = false;
+    std::atomic<bool> seen_other = false;
+    std::thread reader([&] {
+        while (!stop) {
+            for (std::size_t i = 0; i < in.size(); i += 61)
+                if (in[i] != before[i]) seen_other = true;
+            std::this_thread::yield();
+        }
+    });
+    for (int i = 0; i < 40; ++i) {
+        Caller same = caller;
+        same.allreduce(in, out, "while a thread reads");
+    }
+    stop = true;
+    reader.join();
+    check(!seen_other, "a thread sees the send buffer as it is");
+}
+
+/// Something else is mapped where a buffer was.
+void map_anew(Caller& caller) {
+    for (int round = 0; round < 6; ++round) {
+        Words in = map_words(kBlockWords);
+        std::vector<std::uint64_t> out(in.size());
+        caller.repeat(in, out, "before unmapping");
+        std::uint64_t* const at = in.data();
+        unmap(in);
+        void* again = mmap(at, in.size_bytes(), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        check(again == at, "the same address can be mapped again");
+        check(in[5] == 0 && in[in.size() - 1] == 0, "new memory is zero");
+        caller.fill(in);
+        caller.allreduce(in, out, "mapped anew");
+        unmap(in);
+    }
+}
+
+void resize(Caller& caller) {
+    std::size_t words = kBlockWords * 2;
+    auto* memory = static_cast<std::uint64_t*>(std::malloc(words * sizeof(std::uint64_t)));
+    std::vector<std::uint64_t> out(words * 8);
+    for (int round = 0; round < 4; ++round) {
+        caller.repeat({memory, words}, Words(out).first(words), "before realloc");
+        caller.fill({memory, words});
+        const std::vector<std::uint64_t> before(memory, memory + words);
+        const std::size_t larger = words + words / 2;
+        memory = static_cast<std::uint64_t*>(std::realloc(memory, larger * sizeof(std::uint64_t)));
+        check(std::equal(before.begin(), before.end(), memory), "realloc keeps what was there");
+        words = larger;
+        caller.fill({memory, words});
+        caller.allreduce({memory, words}, Words(out).first(words), "after realloc");
+    }
+    std::free(memory);
+}
+
+/// Pages that were given back to the system read as zero.
+void give_back(Caller& caller) {
+    Words in = map_words(kBlockWords);
+    std::vector<std::uint64_t> out(in.size());
+    for (int round = 0; round < 3; ++round) {
+        caller.repeat(in, out, "before MADV_DONTNEED");
+        check(madvise(in.data(), in.size_bytes(), MADV_DONTNEED) == 0, "madvise");
+        check(std::ranges::all_of(in, [](std::uint64_t word) { return word == 0; }),
+              "memory that was given back is zero");
+        caller.fill(in);
+        caller.allreduce(in, out, "after MADV_DONTNEED");
+    }
+    unmap(in);
+}
+
+void stack_and_statics(Caller& caller) {
+    static std::uint64_t fixed[kBlockWords];
+    std::uint64_t local[kBlockWords];
+    for (int round = 0; round < 3; ++round) {
+        caller.repeat(fixed, local, "static in, stack out");
+        caller.repeat(local, fixed, "stack in, static out");
+        caller.repeat(local, local, "in place on the stack");
+    }
+}
+
+/// What cannot be written must not be touched.
+void read_only(Caller& caller) {
+    Words in = map_words(kBlockWords);
+    std::vector<std::uint64_t> out(in.size());
+    for (int round = 0; round < 2; ++round) {
+        check(mprotect(in.data(), in.size_bytes(), PROT_READ | PROT_WRITE) == 0, "mprotect");
+        caller.fill(in);
+        check(mprotect(in.data(), in.size_bytes(), PROT_READ) == 0, "mprotect");
+        for (int i = 0; i < 12; ++i) {
+            Caller same = caller;
+            same.allreduce(in, out, "of a buffer that cannot be written");
+        }
+        if (round == 0) {
+            check(mprotect(in.data(), in.size_bytes(), PROT_READ | PROT_WRITE) == 0, "mprotect");
+            caller.repeat(in, out, "of one that can be again");
+        }
+    }
+    unmap(in);
+}
+
+/// Buffers start and end anywhere; bytes beside them stay as they are.
+void edges(Caller& caller) {
+    constexpr std::size_t kMargin = kPageWords;
+    std::vector<std::uint64_t> in(kBlockWords + 3 * kPageWords), out(in.size());
+    for (std::size_t offset = 0; offset < kPageWords; offset += 37) {
+        std::ranges::fill(in, 0xabcd);
+        std::ranges::fill(out, 0xef01);
+        const std::size_t words = kBlockWords - offset * 3;
+        const Words from = Words(in).subspan(kMargin + offset, words);
+        const Words to = Words(out).subspan(kMargin + (offset * 5) % kPageWords, words);
+        for (int i = 0; i < 3; ++i) {
+            caller.fill(from);
+            caller.allreduce(from, to, "at any offset");
+            caller.broadcast(to, "at any offset");
+        }
+        const auto untouched = [](Words all, Words inner, std::uint64_t mark) {
+            const auto before = static_cast<std::size_t>(inner.data() - all.data());
+            const auto is_mark = [&](std::uint64_t word) { return word == mark; };
+            return std::ranges::all_of(all.first(before), is_mark) &&
+                   std::ranges::all_of(all.subspan(before + inner.size()), is_mark);
+        };
+        check(untouched(in, from, 0xabcd) && untouched(out, to, 0xef01),
+              "what lies beside a buffer stays as it is");
+    }
+}
+
+void many_buffers(Caller& caller) {
+    std::vector<std::vector<std::uint64_t>> buffers(300,
+                                                    std::vector<std::uint64_t>(8 * kPageWords));
+    std::vector<std::uint64_t> out(8 * kPageWords);
+    for (int round = 0; round < 3; ++round) {
+        for (auto& buffer : buffers) {
+            caller.fill(buffer);
+            caller.allreduce(buffer, out, "one buffer of 300");
+        }
+    }
+}
+
+int run() {
+    Runtime runtime;
+    Caller caller(runtime.world());
+    stack_and_statics(caller);
+    edges(caller);
+    fork_while_in_use(caller);
+    read_from_threads(caller);
+    map_anew(caller);
+    resize(caller);
+    give_back(caller);
+    read_only(caller);
+    many_buffers(caller);
+    std::vector<std::uint64_t> kept(kBlockWords), out(kBlockWords);
+    caller.repeat(kept, out, "before the end");
+    runtime.finalize();
+    const std::vector<std::uint64_t> copy = kept;
+    for (std::uint64_t& word : kept) ++word;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        check(kept[i] == copy[i] + 1, "buffers outlive the runtime");
+    if (caller.rank() == 0 && wrong == 0)
+        fmt::print("{} ranks: buffers are as private as before\n", caller.size());
+    return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    return weft::test::run();
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what collectives move between buffers of node-mates is what they have to, once, whichever way
+// the buffers are reached; where the kernel does not copy, put targets serve. Method: real ranks whose
+// logs say how many bytes were read and written, summed over the ranks.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr std::uint64_t kCount = 24'001;  // doubles: no whole pages, and no even slices
+constexpr std::uint64_t kCalls = 7;
+
+/// Bytes of mates' memory, of all ranks.
+struct Moved {
+    std::uint64_t read_in_place = 0;
+    std::uint64_t read_by_kernel = 0;
+    std::uint64_t written_in_place = 0;
+    std::uint64_t written_by_kernel = 0;
+};
+
+class Logs {
+  public:
+    Logs() { std::filesystem::create_directories(folder_); }
+    ~Logs() { std::filesystem::remove_all(folder_); }
+    [[nodiscard]] std::string setting() const {
+        return "WEFT_LOG_FILE=" + (folder_ / "log.%r").string();
+    }
+    [[nodiscard]] Moved sum() const {
+        const std::regex line(
+            "read (\\d+) bytes in place and (\\d+) by the kernel, "
+            "wrote (\\d+) bytes in place and (\\d+) by the kernel");
+        Moved moved;
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+            std::ifstream file(entry.path());
+            std::smatch found;
+            for (std::string text; std::getline(file, text);) {
+                if (!std::regex_search(text, found, line)) continue;
+                moved.read_in_place += std::stoull(found[1]);
+                moved.read_by_kernel += std::stoull(found[2]);
+                moved.written_in_place += std::stoull(found[3]);
+                moved.written_by_kernel += std::stoull(found[4]);
+            }
+        }
+        return moved;
+    }
+
+  private:
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("weft_direct_" + std::to_string(getpid()));
+};
+
+Moved moved_by(const std::string& collective, int ranks, const char* memory, const char* way) {
+    const Logs logs;
+    std::string variable = "WEFT_";
+    for (const char letter : collective)
+        variable += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    const Outcome outcome = run_ranks(
+        {"-n", std::to_string(ranks)},
+        {rank_program("direct_moves"), collective, std::to_string(kCount), std::to_string(kCalls),
+         memory},
+        {"WEFT_LOG=info", logs.setting(), variable + "=mapped", std::string("WEFT_DIRECT=") + way});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    return logs.sum();
+}
+
+TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
+    for (const int ranks : {2, 3}) {
+        const std::uint64_t mates = static_cast<std::uint64_t>(ranks) - 1;
+        const std::uint64_t bytes = kCount * sizeof(double) * kCalls;
+        for (const auto& [memory, way] :
+             {std::pair("heap", "auto"), std::pair("own", "adopt"), std::pair("own", "copy")}) {
+            SCOPED_TRACE(std::to_string(ranks) + " ranks, " + memory + " memory, " + way);
+            const Moved broadcast = moved_by("broadcast", ranks, memory, way);
+            const Moved allreduce = moved_by("allreduce", ranks, memory, way);
+            const Moved allgather = moved_by("allgather", ranks, memory, way);
+            const bool copied = std::string(way) == "copy";
+            const auto both = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
+                EXPECT_EQ(copied ? in_place : by_kernel, 0U);
+                return in_place + by_kernel;
+            };
+            EXPECT_EQ(both(broadcast.read_in_place, broadcast.read_by_kernel) +
+                          both(broadcast.written_in_place, broadcast.written_by_kernel),
+                      mates * bytes);
+            EXPECT_EQ(both(allreduce.read_in_place, allreduce.read_by_kernel), mates * bytes);
+            EXPECT_EQ(both(allreduce.written_in_place, allreduce.written_by_kernel), mates * bytes);
+            EXPECT_EQ(both(allgather.read_in_place, allgather.read_by_kernel),
+                      mates * static_cast<std::uint64_t>(ranks) * bytes);
+            EXPECT_EQ(both(allgather.written_in_place, allgather.written_by_kernel), 0U);
+        }
+    }
+}
+
+TEST(DirectMovesTest, PutTargetsServeWhereBuffersAreNotReached) {
+    const Logs logs;
+    const Outcome outcome =
+        run_ranks({"-n", "3"}, {rank_program("direct_moves"), "allreduce", "100000", "3", "own"},
+                  {"WEFT_LOG=info", logs.setting(), "WEFT_DIRECT=stage"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(logs.sum().read_in_place + logs.sum().read_by_kernel, 0U);
+}
+
+TEST(DirectMovesTest, AnAlgorithmThatCannotReachThemIsRefused) {
+    const Outcome outcome =
+        run_ranks({"-n", "2"}, {rank_program("direct_moves"), "allreduce", "1000", "1", "own"},
+                  {"WEFT_DIRECT=stage", "WEFT_ALLREDUCE=mapped"});
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_NE(outcome.errors.find("WEFT_DIRECT"), std::string::npos) << outcome.errors;
+}
+
+}  // namespace
+}  // namespace weft::test
