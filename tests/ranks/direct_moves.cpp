@@ -27,7 +27,7 @@ int run(const std::string& collective, std::size_t count, int calls, bool heap) 
     const std::size_t room = count * static_cast<std::size_t>(world.size());
     Memory symmetric(world, 2 * room * sizeof(double));
     std::vector<double> own(2 * room, 1.0);
-    double* const in = heap ? symmetric.as<double>() : own.data();
+    double* const in = heap ? symmetric.as<double>().data() : own.data();
     std::memset(in, 0, 2 * room * sizeof(double));
     for (int i = 0; i < calls; ++i) call(world, collective, in, in + room, count);
     runtime.finalize();

@@ -180,8 +180,8 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "processors of each host; default: those usable here");
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
-    command->add_flag("--stage", arguments->stage,
-                      "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
+    add_flag(*command, "--stage", arguments->stage,
+             "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_json_flag(*command, arguments->json);
 }
 
