@@ -15,7 +15,7 @@ std::uint32_t Execution::lanes_of(std::span<const Program> programs) {
 }
 
 Execution::Execution(std::span<const Program> programs, const Contract* contract,
-                     const Sizes& sizes, bool in_place, Values& values)
+                     const Sizes& sizes, const std::vector<bool>& in_place, Values& values)
     : programs_(programs),
       order_(lanes_of(programs)),
       values_(values),

@@ -29,7 +29,7 @@ struct Counts {
 class Execution {
   public:
     Execution(std::span<const Program> programs, const Contract* contract, const Sizes& sizes,
-              bool in_place, Values& values);
+              const std::vector<bool>& in_place, Values& values);
 
     [[nodiscard]] bool run();
     [[nodiscard]] const std::string& error() const { return reason_.text; }

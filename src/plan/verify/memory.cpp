@@ -7,13 +7,18 @@
 
 namespace weft::plan {
 
-Memory::Memory(std::span<const Program> programs, const Contract* contract, bool in_place,
-               Order& order, Values& values, Reason& reason)
-    : programs_(programs), in_place_(in_place), order_(order), values_(values), reason_(reason) {
+Memory::Memory(std::span<const Program> programs, const Contract* contract,
+               std::vector<bool> in_place, Order& order, Values& values, Reason& reason)
+    : programs_(programs),
+      in_place_(std::move(in_place)),
+      order_(order),
+      values_(values),
+      reason_(reason) {
     std::uint32_t cells = 0;
     for (const Program& program : programs) {
         base_.push_back(cells);
-        cells += program.units * (program.scratch + (in_place ? 1 : 2));
+        const auto rank = static_cast<std::size_t>(program.rank);
+        cells += program.units * (program.scratch + (in_place_[rank] ? 1 : 2));
     }
     cells_.resize(cells);
     for (std::size_t rank = 0; rank < programs.size(); ++rank) {
@@ -28,10 +33,10 @@ Memory::Memory(std::span<const Program> programs, const Contract* contract, bool
 }
 
 std::uint32_t Memory::cell(Rank rank, const Block& block, std::uint32_t unit) const {
-    std::uint32_t vector = 0;  // input, output, scratch 0, scratch 1, ...; in place: one less
-    if (block.buffer == Buffer::output) vector = in_place_ ? 0 : 1;
-    if (block.buffer == Buffer::scratch) vector = block.index + (in_place_ ? 1 : 2);
     const auto index = static_cast<std::size_t>(rank);
+    std::uint32_t vector = 0;  // input, output, scratch 0, scratch 1, ...; in place: one less
+    if (block.buffer == Buffer::output) vector = in_place_[index] ? 0 : 1;
+    if (block.buffer == Buffer::scratch) vector = block.index + (in_place_[index] ? 1 : 2);
     return base_[index] + vector * programs_[index].units + unit;
 }
 
@@ -91,7 +96,7 @@ Value Memory::final_output(Rank rank, std::uint32_t unit) {
 
 bool Memory::is_input(std::uint32_t cell) const {
     const auto rank = static_cast<std::size_t>(owner(cell));
-    return !in_place_ && cell - base_[rank] < programs_[rank].units;
+    return !in_place_[rank] && cell - base_[rank] < programs_[rank].units;
 }
 
 bool Memory::is_missing_output(std::uint32_t cell) const {
@@ -99,7 +104,7 @@ bool Memory::is_missing_output(std::uint32_t cell) const {
     const auto rank = static_cast<std::size_t>(owner(cell));
     const std::uint32_t units = programs_[rank].units;
     const std::uint32_t offset = cell - base_[rank];
-    const std::uint32_t vector = offset / units + (in_place_ ? 1 : 0);
+    const std::uint32_t vector = offset / units + (in_place_[rank] ? 1 : 0);
     return vector == 1 && !outputs_[rank].holds(offset % units);
 }
 
@@ -111,7 +116,8 @@ std::string Memory::name(std::uint32_t cell) const {
     const Rank rank = owner(cell);
     const std::uint32_t units = programs_[static_cast<std::size_t>(rank)].units;
     const std::uint32_t offset = cell - base_[static_cast<std::size_t>(rank)];
-    const std::uint32_t vector = offset / units + (in_place_ ? 1 : 0);
+    const std::uint32_t vector =
+        offset / units + (in_place_[static_cast<std::size_t>(rank)] ? 1 : 0);
     const std::uint32_t unit = offset % units;
     if (vector == 0) return fmt::format("input[{}] of rank {}", unit, rank);
     if (vector == 1) return fmt::format("output[{}] of rank {}", unit, rank);

@@ -28,10 +28,10 @@ struct Reason {
 
 class Memory {
   public:
-    /// in_place: unit u of the input and unit u of the output are one cell. A contract (or none) says
-    /// which units of them a rank has.
-    Memory(std::span<const Program> programs, const Contract* contract, bool in_place, Order& order,
-           Values& values, Reason& reason);
+    /// in_place, by rank: unit u of the input and unit u of the output are one cell. A contract (or none)
+    /// says which units of them a rank has.
+    Memory(std::span<const Program> programs, const Contract* contract, std::vector<bool> in_place,
+           Order& order, Values& values, Reason& reason);
 
     /// The cell of a unit of input, output or scratch.
     [[nodiscard]] std::uint32_t cell(Rank rank, const Block& block, std::uint32_t unit) const;
@@ -65,7 +65,7 @@ class Memory {
     [[nodiscard]] std::string pending(const Access& access) const;
 
     std::span<const Program> programs_;
-    bool in_place_;
+    std::vector<bool> in_place_;  ///< by rank
     Order& order_;
     Values& values_;
     Reason& reason_;

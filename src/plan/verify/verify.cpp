@@ -43,6 +43,30 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
         independence.independent, demanded ? "contract is" : "programs are declared"));
 }
 
+/// On which ranks input and output are the same memory, and what to say of an error there.
+struct Sharing {
+    const char* what;
+    std::vector<bool> in_place;
+};
+
+/// None first: the facts are those of that execution.
+std::vector<Sharing> sharings(const VerifyInput& input) {
+    const std::size_t ranks = input.programs.size();
+    std::vector<Sharing> list{{"", std::vector<bool>(ranks, false)}};
+    if (input.in_place)
+        list.push_back(
+            {"with input and output in the same memory: ", std::vector<bool>(ranks, true)});
+    for (const std::size_t first : {std::size_t{1}, std::size_t{0}}) {
+        if (!input.mixed) break;
+        Sharing& some = list.emplace_back(
+            Sharing{first == 1 ? "with input and output in the same memory on odd ranks: "
+                               : "with input and output in the same memory on even ranks: ",
+                    std::vector<bool>(ranks, false)});
+        for (std::size_t rank = first; rank < ranks; rank += 2) some.in_place[rank] = true;
+    }
+    return list;
+}
+
 }  // namespace
 
 Verdict verify(const VerifyInput& input) {
@@ -51,24 +75,24 @@ Verdict verify(const VerifyInput& input) {
     if (!verdict.error.empty()) return verdict;
     const Sizes sizes(input.programs, input.elements);
     Values values(input.programs.front().size, input.seed);
-    for (const bool in_place : {false, true}) {
-        if (in_place && !input.in_place) break;
-        Execution execution(input.programs, input.contract, sizes, in_place, values);
+    bool first = true;
+    for (const Sharing& sharing : sharings(input)) {
+        Execution execution(input.programs, input.contract, sizes, sharing.in_place, values);
         Reason reason;
         Agreement agreement;
         bool good = execution.run();
         if (!good) reason.no(execution.error());
         if (good && input.contract != nullptr)
             good = keeps_contract(input, execution, values, agreement, reason);
-        if (!in_place) {
+        if (first) {
             take_counts(input, execution, verdict);
             verdict.ordered = good && agreement.ordered;
             verdict.bit_identical = good && agreement.bit_identical;
             if (good) good = check_synchronizing(input, execution, verdict, reason);
         }
+        first = false;
         if (good) continue;
-        verdict.error =
-            in_place ? "with input and output in the same memory: " + reason.text : reason.text;
+        verdict.error = sharing.what + reason.text;
         return verdict;
     }
     verdict.valid = true;

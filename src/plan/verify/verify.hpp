@@ -32,6 +32,7 @@ struct VerifyInput {
     std::uint64_t elements = 1;          ///< of the vector that is cut into units
     std::uint32_t element_bytes = 8;
     bool in_place = true;  ///< execute with input == output too
+    bool mixed = false;    ///< and with input == output on every second rank, odd and even ones
     /// Up to so many ranks "exactly once" is shown by counting leaves; above, where the order of
     /// the ranks does not show it already, by sums of random 61-bit weights (wrong with chance
     /// 2^-60).

@@ -307,6 +307,19 @@ TEST(VerifyFaults, AreFoundAndNamed) {
         EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
+/// What is right with input and output apart may be wrong where one rank has them in the same memory.
+TEST(VerifyFaults, RanksInPlaceAmongOthersAreTriedIfAskedFor) {
+    const auto programs = test::programs_of(
+        "rank 0; expose to 1 slot 0 from input; reduce output = input, input; wait from 1 slot 0; "
+        "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0; signal to 0 slot 0");
+    VerifyInput input{.programs = programs, .elements = 60, .in_place = false};
+    EXPECT_EQ(verify(input).error, "");
+    input.mixed = true;
+    EXPECT_TRUE(verify(input).error.starts_with(
+        "with input and output in the same memory on even ranks: rank 1 step 1"))
+        << verify(input).error;
+}
+
 TEST(VerifyFaults, MissingAndDoubledContributions) {
     const Contract contract = test::allreduce_contract();
     const auto error = [&](const char* text) { return error_of(text, &contract); };
