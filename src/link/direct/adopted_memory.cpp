@@ -90,7 +90,7 @@ bool AdoptedMemory::expose(base::Exposure& exposure) noexcept {
     }
     if (slot == nullptr) {
         look_after_another(nullptr);
-        if (mode_ == DirectMode::automatic && !buffer.owes(pages.count())) return false;
+        if (mode_ == DirectMode::automatic && !is_due(buffer, pages)) return false;
         slot = adopt(buffer, pages);
         if (slot == nullptr) return false;
     }
@@ -108,6 +108,15 @@ void AdoptedMemory::conceal(const base::Exposure& exposure) noexcept {
     if (slot == slots_.end()) return;
     slot->range->conceal(exposure);
     if (slot->range->is_private()) release(*slot);
+}
+
+/// Does the buffer, which comes again without being adopted, owe what that costs?
+bool AdoptedMemory::is_due(SeenBuffer& buffer, Pages pages) noexcept {
+    if (!buffer.owes(pages.count())) return false;
+    if (buffer.large_pages) return true;
+    // Its debt pays for the question: large pages make adoption dearer.
+    buffer.large_pages = AdoptedRange::has_large_pages(pages);
+    return !buffer.large_pages;
 }
 
 /// The slot of a range that shows the buffer and that new exposures may use.
@@ -146,7 +155,8 @@ AdoptedMemory::Slot* AdoptedMemory::adopt(SeenBuffer& buffer, Pages pages) noexc
         if (slot == nullptr) refused = Refusal::limit;
     }
     if (!refused) {
-        slot->range = AdoptedRange::create(pages, next_generation(), query_);
+        slot->range = AdoptedRange::create(pages, next_generation(),
+                                           AdoptedRange::has_large_pages(pages), query_);
         if (!slot->range) refused = Refusal::system;
     }
     if (refused) {

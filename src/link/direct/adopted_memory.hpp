@@ -85,6 +85,7 @@ class AdoptedMemory : public ProcessEvents {
         std::uint64_t last_use = 0;
     };
 
+    [[nodiscard]] static bool is_due(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] Slot* find(SeenBuffer& buffer) noexcept;
     [[nodiscard]] bool is_intact(const AdoptedRange& range, base::Access access) noexcept;
     [[nodiscard]] Slot* adopt(SeenBuffer& buffer, Pages pages) noexcept;

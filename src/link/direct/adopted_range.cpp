@@ -2,6 +2,7 @@
 #include "link/direct/adopted_range.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,10 +11,36 @@
 #include <cerrno>
 #include <cstring>
 
+#include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
 
 namespace weft::link {
 namespace {
+
+/// struct page_region and struct pm_scan_arg of linux/fs.h, which headers of older systems lack.
+struct PageRegion {
+    std::uint64_t start;
+    std::uint64_t end;
+    std::uint64_t categories;
+};
+struct PagemapScan {
+    std::uint64_t size;
+    std::uint64_t flags;
+    std::uint64_t start;
+    std::uint64_t end;
+    std::uint64_t walk_end;
+    std::uint64_t vec;
+    std::uint64_t vec_len;
+    std::uint64_t max_pages;
+    std::uint64_t category_inverted;
+    std::uint64_t category_mask;
+    std::uint64_t category_anyof_mask;
+    std::uint64_t return_mask;
+};
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, PagemapScan);
+constexpr std::uint64_t kPageIsHuge = std::uint64_t{1} << 6;
+
+constexpr int kCollapse = 25;  ///< MADV_COLLAPSE, since Linux 6.1
 
 std::byte* pointer(std::uint64_t address) noexcept {
     return reinterpret_cast<std::byte*>(address);
@@ -39,10 +66,34 @@ bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flag
 
 }  // namespace
 
+AdoptedRange::AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept
+    : pages_(pages),
+      generation_(generation),
+      large_pages_(large_pages),
+      first_(kPageBytes + (large_pages ? (pages.begin - kPageBytes) % kLargePageBytes : 0)) {}
+
+bool AdoptedRange::has_large_pages(Pages pages) noexcept {
+    if (pages.bytes() < kLargePageBytes) return false;
+    const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    PageRegion found{};
+    PagemapScan scan{};
+    scan.size = sizeof scan;
+    scan.start = pages.begin;
+    scan.end = pages.end;
+    scan.vec = reinterpret_cast<std::uintptr_t>(&found);
+    scan.vec_len = 1;
+    scan.max_pages = 1;
+    scan.category_mask = kPageIsHuge;
+    scan.return_mask = kPageIsHuge;
+    return file.open() && ::ioctl(file.number(), kPagemapScan, &scan) > 0;
+}
+
 std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t generation,
-                                                 AddressQuery& query) noexcept {
-    AdoptedRange range(pages, generation);
+                                                 bool large_pages, AddressQuery& query) noexcept {
+    AdoptedRange range(pages, generation, large_pages);
     if (!range.fill() || !range.replace(query)) return std::nullopt;
+    // Where the kernel cannot, the pages stay small.
+    if (large_pages) advise(pages.begin, pages.bytes(), kCollapse);
     return range;
 }
 
@@ -50,43 +101,48 @@ std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t gene
 bool AdoptedRange::fill() noexcept {
     object_ =
         KeptFile(::memfd_create(ObjectName(generation_).text, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    const std::uint64_t bytes = pages_.bytes() + 2 * kPageBytes;
+    const std::uint64_t bytes = first_ + pages_.bytes() + kPageBytes;
     if (object_.number() < 0 || ::ftruncate(object_.number(), static_cast<off_t>(bytes)) != 0 ||
         ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
         return false;
     for (std::uint64_t at = pages_.begin; at < pages_.end;) {
         // Writing through the descriptor saves the kernel clearing pages that are overwritten whole.
         const ssize_t written = ::pwrite(object_.number(), pointer(at), pages_.end - at,
-                                         static_cast<off_t>(kPageBytes + at - pages_.begin));
+                                         static_cast<off_t>(first_ + at - pages_.begin));
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return false;
         at += static_cast<std::uint64_t>(written);
     }
-    void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                               object_.number(), 0);
-    if (start == MAP_FAILED) return false;
-    window_ = AddressRange(start, bytes);
-    advise(address_of(window_.start()), bytes, MADV_DONTDUMP);  // the range itself is dumped
+    return map_window(bytes);
+}
+
+bool AdoptedRange::map_window(std::uint64_t bytes) noexcept {
+    window_ = map_aligned(object_.number(), bytes);
+    if (window_.start() == nullptr) return false;
+    // Not the hole before the first edge. Read faults map many shared pages at once, and writable.
+    const std::uint64_t start = address_of(window_.start());
+    advise(start + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
+    advise(start, bytes, MADV_DONTDUMP);  // the range itself is dumped
     return true;
 }
 
 bool AdoptedRange::replace(AddressQuery& query) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_SHARED | MAP_POPULATE,
-               object_.number(), kPageBytes))
+               object_.number(), first_))
         return true;
     // Kernels before 6.12 unmap what was there before they fail.
     Mapping mapping;
     if (query.ask(pages_.begin, mapping) && mapping.begin <= pages_.begin) return false;
     if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
-        std::memcpy(pointer(pages_.begin), window_.start() + kPageBytes, pages_.bytes());
+        std::memcpy(pointer(pages_.begin), window_.start() + first_, pages_.bytes());
     return false;
 }
 
 bool AdoptedRange::is_ours(const Mapping& mapping) const noexcept {
     return mapping.shared && mapping.inode == object_.inode() &&
            mapping.device == object_.device() &&
-           mapping.begin - mapping.offset == pages_.begin - kPageBytes;
+           mapping.begin - mapping.offset == pages_.begin - first_;
 }
 
 bool AdoptedRange::intact(AddressQuery& query, base::Access access) const noexcept {
@@ -99,7 +155,7 @@ bool AdoptedRange::intact(AddressQuery& query, base::Access access) const noexce
 void AdoptedRange::expose(base::Exposure& exposure) noexcept {
     const std::uint64_t begin = address_of(exposure.data);
     const std::uint64_t end = begin + exposure.bytes;
-    exposure.reach.offset = kPageBytes + begin - pages_.begin;
+    exposure.reach.offset = first_ + begin - pages_.begin;
     exposure.alias = window_.start() + exposure.reach.offset;
     exposure.reach.address = address_of(exposure.alias);
     exposure.reach.object_bytes = window_.bytes();
@@ -140,8 +196,7 @@ void AdoptedRange::for_each_part(AddressQuery& query, Body body) noexcept {
 void AdoptedRange::make_private(AddressQuery& query) noexcept {
     if (private_ || !object_.intact()) return;
     for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
-        map_at(at, bytes, protection, MAP_PRIVATE, object_.number(),
-               kPageBytes + at - pages_.begin);
+        map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), first_ + at - pages_.begin);
     });
     private_ = true;
 }
@@ -167,7 +222,7 @@ void AdoptedRange::give_back(AddressQuery& query) noexcept {
     std::uint64_t found_bytes = 0;
     std::uint64_t copied_bytes = 0;
     for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
-        const std::uint64_t offset = kPageBytes + at - pages_.begin;
+        const std::uint64_t offset = first_ + at - pages_.begin;
         found_bytes += bytes;
         // Pages that the process could not copy stay those of the object.
         if (map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), offset) &&

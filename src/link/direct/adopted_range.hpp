@@ -15,6 +15,8 @@
 // Why      Giving back maps the object privately: pages not written since are read from it, and a write
 //          copies them. When every page has been copied, the object's own are freed, and what is left
 //          behaves as private memory does, to the zeros after MADV_DONTNEED.
+//          Large pages need the same offset within 2 MiB in memory and in the object, so a range that is to
+//          have them begins later in the object, after a hole; the window and mates keep the offset, too.
 // Next     adopted_memory.hpp for when a range is made, used and given back.
 #pragma once
 
@@ -39,9 +41,12 @@ class AdoptedRange {
         [[nodiscard]] std::uint64_t count() const { return bytes() / kPageBytes; }
     };
 
+    /// Does the kernel keep some of these pages as large ones? One question.
+    [[nodiscard]] static bool has_large_pages(Pages pages) noexcept;
     /// Replaces the pages, which must be readable and writable private memory that nobody writes
     /// meanwhile. None if the system has no memory or descriptor for it: nothing has changed then.
     [[nodiscard]] static std::optional<AdoptedRange> create(Pages pages, std::uint32_t generation,
+                                                            bool large_pages,
                                                             AddressQuery& query) noexcept;
 
     [[nodiscard]] const Pages& pages() const noexcept { return pages_; }
@@ -73,10 +78,10 @@ class AdoptedRange {
     void give_back(AddressQuery& query) noexcept;
 
   private:
-    AdoptedRange(Pages pages, std::uint32_t generation) noexcept
-        : pages_(pages), generation_(generation) {}
+    AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept;
 
     [[nodiscard]] bool fill() noexcept;
+    [[nodiscard]] bool map_window(std::uint64_t bytes) noexcept;
     [[nodiscard]] bool replace(AddressQuery& query) noexcept;
     [[nodiscard]] bool mapped_elsewhere(AddressQuery& query) const noexcept;
     /// Calls with the address and the bytes of each part of the pages that is still the object's.
@@ -85,6 +90,8 @@ class AdoptedRange {
 
     Pages pages_;
     std::uint32_t generation_;
+    bool large_pages_;
+    std::uint64_t first_;  ///< offset of the pages in the object
     KeptFile object_;
     AddressRange window_;
     std::int32_t exposures_ = 0;

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "base/random.hpp"
+#include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
 #include "link/shared/os_handles.hpp"
 
@@ -29,37 +30,30 @@ bool is_object(int file, const base::Reach& reach) noexcept {
            (seals & F_SEAL_SHRINK) != 0;
 }
 
-/// Maps the object of a mate; nullptr if that is not possible.
-std::byte* map_object(pid_t pid, const base::Reach& reach) noexcept {
+/// Maps the object of a mate; empty if that is not possible.
+AddressRange map_object(pid_t pid, const base::Reach& reach) noexcept {
     char link[64];
     std::snprintf(link, sizeof link, "/proc/%d/fd/%u", static_cast<int>(pid),
                   static_cast<unsigned>(reach.object));
     // Looked at before it is opened: opening a foreign device or pipe could have effects.
-    if (!leads_to(link, reach.generation)) return nullptr;
+    if (!leads_to(link, reach.generation)) return {};
     const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
-    if (!file.open() || !is_object(file.number(), reach)) return nullptr;
-    // Faults one by one would take five times as long.
-    void* const start = ::mmap(nullptr, reach.object_bytes, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_POPULATE, file.number(), 0);
-    if (start == MAP_FAILED) return nullptr;
+    if (!file.open() || !is_object(file.number(), reach)) return {};
+    AddressRange window = map_aligned(file.number(), reach.object_bytes);
+    if (window.start() == nullptr) return {};
+    // Faults one by one would take five times as long; read faults map shared pages writable, and more at once.
+    // An object may begin with a hole, which stays one.
+    const off_t hole = std::max<off_t>(::lseek(file.number(), 0, SEEK_DATA), 0);
+    ::syscall(SYS_madvise, window.start() + hole, reach.object_bytes - hole, MADV_POPULATE_READ);
     // The owner's core dump has these pages. Past the function of that name (interposers.cpp).
-    ::syscall(SYS_madvise, start, reach.object_bytes, MADV_DONTDUMP);
-    return static_cast<std::byte*>(start);
-}
-
-void unmap(std::byte*& start, std::uint64_t bytes) noexcept {
-    if (start != nullptr) ::munmap(start, bytes);
-    start = nullptr;
+    ::syscall(SYS_madvise, window.start(), reach.object_bytes, MADV_DONTDUMP);
+    return window;
 }
 
 }  // namespace
 
 MateWindows::MateWindows() : windows_(kKept) {
     chains_.fill(-1);
-}
-
-MateWindows::~MateWindows() {
-    for (Window& window : windows_) unmap(window.start, window.bytes);
 }
 
 std::size_t MateWindows::chain_of(Rank mate, std::uint32_t object) noexcept {
@@ -72,7 +66,6 @@ int MateWindows::take_window() noexcept {
         std::min_element(windows_.begin(), windows_.end(),
                          [](const Window& a, const Window& b) { return a.last_use < b.last_use; });
     const int index = static_cast<int>(oldest - windows_.begin());
-    unmap(oldest->start, oldest->bytes);
     int* link = &chains_[chain_of(oldest->mate, oldest->object)];
     while (*link != index) link = &windows_[static_cast<std::size_t>(*link)].next;
     *link = oldest->next;
@@ -91,19 +84,20 @@ std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noe
     if (is_new) index = take_window();
     Window& window = windows_[static_cast<std::size_t>(index)];
     window.last_use = ++uses_;
-    if (!is_new && window.generation == reach.generation) return window.start;
+    if (!is_new && window.generation == reach.generation) return window.range.start();
 
     if (is_new) {
         // Taking it may have changed the chain, so `first` is read only now.
-        window = {.mate = mate, .object = reach.object, .last_use = uses_, .next = first};
+        window.mate = mate;
+        window.object = reach.object;
+        window.next = first;
         first = index;
     }
-    unmap(window.start, window.bytes);
     window.generation = reach.generation;
-    window.bytes = reach.object_bytes;
-    window.start = map_object(pid, reach);
-    ++(window.start != nullptr ? counters_.mapped : counters_.refused);
-    return window.start;
+    window.range = AddressRange();
+    window.range = map_object(pid, reach);
+    ++(window.range.start() != nullptr ? counters_.mapped : counters_.refused);
+    return window.range.start();
 }
 
 }  // namespace weft::link

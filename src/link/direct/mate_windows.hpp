@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/reach.hpp"
+#include "link/shared/os_handles.hpp"
 #include "weft/types.hpp"
 
 namespace weft::link {
@@ -36,7 +37,6 @@ class MateWindows {
     MateWindows();
     MateWindows(const MateWindows&) = delete;
     MateWindows& operator=(const MateWindows&) = delete;
-    ~MateWindows();
 
     /// Where the object of a block with the way base::Way::adopted starts here, or nullptr. It stays there
     /// until its mate gives it up or kKept - 1 others have been asked for.
@@ -49,8 +49,7 @@ class MateWindows {
         Rank mate = -1;
         std::uint32_t object = 0;
         std::uint32_t generation = 0;
-        std::byte* start = nullptr;
-        std::uint64_t bytes = 0;
+        AddressRange range;
         std::uint64_t last_use = 0;
         int next = -1;  ///< of the same chain
     };

@@ -18,7 +18,9 @@ namespace weft::link {
 
 /// Measured on the reference machine (docs/direct-memory.md), with what mates pay for mapping.
 inline constexpr std::uint64_t kAdoptionNs = 50'000;
-inline constexpr std::uint64_t kAdoptionPageNs = 1'500;
+inline constexpr std::uint64_t kAdoptionPageNs = 2'000;
+inline constexpr std::uint64_t kLargePageNs =
+    3'200;  ///< beyond that, for each small page of a large one
 inline constexpr std::uint64_t kCopiedUseNs = 500;
 inline constexpr std::uint64_t kCopiedNsPerBytes = 20;  ///< a ns for so many bytes
 
@@ -30,11 +32,13 @@ struct SeenBuffer {
     std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
     std::uint8_t slot = 0;         ///< of that range
     std::uint8_t losses = 0;       ///< adoptions whose memory went away
+    bool large_pages = false;      ///< found when it was due for the first time
 
     /// Another use through the kernel. True when the debt has reached the price of adopting the pages.
     [[nodiscard]] bool owes(std::uint64_t pages) noexcept {
         debt_ns += kCopiedUseNs + bytes / kCopiedNsPerBytes;
-        return debt_ns >= (kAdoptionNs + pages * kAdoptionPageNs) << losses;
+        const std::uint64_t page_ns = kAdoptionPageNs + (large_pages ? kLargePageNs : 0);
+        return debt_ns >= (kAdoptionNs + pages * page_ns) << losses;
     }
     void lose() noexcept {
         generation = 0;

@@ -326,6 +326,37 @@ TEST_F(Adopted, MemoryDoesNotDouble) {
     EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
+/// Of all mappings of this process, in KiB.
+std::uint64_t mapped_by_large_pages() {
+    return kib_of("smaps_rollup", "ShmemPmdMapped:");
+}
+
+TEST_F(Adopted, LargePagesStayLarge) {
+    constexpr std::size_t kLarge = std::size_t{2} << 20;
+    // As malloc() would return it, a little after the start of a page; and anywhere.
+    for (const std::size_t start : {std::size_t{16}, 100 * kPage + 16}) {
+        const Pages pages(4 * kLarge / kPage);
+        ::madvise(pages.at(), pages.bytes(), MADV_HUGEPAGE);
+        fill(pages.at(), pages.bytes(), 1);
+        if (kib_of("smaps_rollup", "AnonHugePages:") < 3 * kLarge / 1024)
+            GTEST_SKIP() << "no transparent huge pages here";
+        const std::uint64_t before = mapped_by_large_pages();
+        DirectMemory direct(own_mate());
+        const std::size_t bytes = pages.bytes() - start - kPage;
+        const auto exposure = direct.expose(pages.at() + start, bytes, Access::write);
+        ASSERT_EQ(exposure.reach.way, Way::adopted);
+        std::byte* const seen = direct.map(0, exposure.reach);
+        EXPECT_EQ(std::memcmp(seen, pages.at() + start, bytes), 0);
+        std::memset(seen, 3, bytes);
+        EXPECT_EQ(std::memcmp(exposure.alias, seen, bytes), 0);
+        direct.conceal(exposure);
+        for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(pages.at()[start + i], std::byte{3});
+        EXPECT_EQ(pages.at()[start + bytes], testing::pattern(start + bytes, 1));
+        // In the buffer, in the window and in the mate's.
+        EXPECT_GE(mapped_by_large_pages(), before + 3 * 2 * kLarge / 1024) << start;
+    }
+}
+
 TEST_F(Adopted, TheAllocatorWorksOnAdoptedBuffers) {
     DirectMemory direct(own_mate(DirectMode::adopt, {.ranges_max = 32}));
     struct Buffer {
