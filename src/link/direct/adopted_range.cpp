@@ -42,6 +42,9 @@ constexpr std::uint64_t kPageIsHuge = std::uint64_t{1} << 6;
 
 constexpr int kCollapse = 25;  ///< MADV_COLLAPSE, since Linux 6.1
 
+/// Pages are replaced in pieces, so that little memory is taken twice meanwhile.
+constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
+
 std::byte* pointer(std::uint64_t address) noexcept {
     return reinterpret_cast<std::byte*>(address);
 }
@@ -91,51 +94,57 @@ bool AdoptedRange::has_large_pages(Pages pages) noexcept {
 std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t generation,
                                                  bool large_pages, AddressQuery& query) noexcept {
     AdoptedRange range(pages, generation, large_pages);
-    if (!range.fill() || !range.replace(query)) return std::nullopt;
+    if (!range.open_object()) return std::nullopt;
+    for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
+        piece.end = std::min(pages.end, piece.begin + kPieceBytes);
+        if (range.fill(piece) && range.replace(piece, query)) continue;
+        range.give_back(query);
+        return std::nullopt;
+    }
     // Where the kernel cannot, the pages stay small.
     if (large_pages) advise(pages.begin, pages.bytes(), kCollapse);
+    // Not the hole before the first edge. Read faults map many shared pages at once, and writable.
+    advise(address_of(range.window_.start()) + range.first_ - kPageBytes,
+           pages.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
     return range;
 }
 
-/// Makes the object with the contents of the pages, and its window.
-bool AdoptedRange::fill() noexcept {
+/// Makes the object, empty, and its window.
+bool AdoptedRange::open_object() noexcept {
     object_ =
         KeptFile(::memfd_create(ObjectName(generation_).text, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     const std::uint64_t bytes = first_ + pages_.bytes() + kPageBytes;
     if (object_.number() < 0 || ::ftruncate(object_.number(), static_cast<off_t>(bytes)) != 0 ||
         ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
         return false;
-    for (std::uint64_t at = pages_.begin; at < pages_.end;) {
-        // Writing through the descriptor saves the kernel clearing pages that are overwritten whole.
-        const ssize_t written = ::pwrite(object_.number(), pointer(at), pages_.end - at,
-                                         static_cast<off_t>(first_ + at - pages_.begin));
+    window_ = map_aligned(object_.number(), bytes);
+    if (window_.start() == nullptr) return false;
+    advise(address_of(window_.start()), bytes, MADV_DONTDUMP);  // the range itself is dumped
+    return true;
+}
+
+/// Copies pages to the object. Through the descriptor: the kernel need not clear what is overwritten.
+bool AdoptedRange::fill(Pages pages) noexcept {
+    for (std::uint64_t at = pages.begin; at < pages.end;) {
+        const ssize_t written = ::pwrite(object_.number(), pointer(at), pages.end - at,
+                                         static_cast<off_t>(offset_of(at)));
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return false;
         at += static_cast<std::uint64_t>(written);
     }
-    return map_window(bytes);
-}
-
-bool AdoptedRange::map_window(std::uint64_t bytes) noexcept {
-    window_ = map_aligned(object_.number(), bytes);
-    if (window_.start() == nullptr) return false;
-    // Not the hole before the first edge. Read faults map many shared pages at once, and writable.
-    const std::uint64_t start = address_of(window_.start());
-    advise(start + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
-    advise(start, bytes, MADV_DONTDUMP);  // the range itself is dumped
     return true;
 }
 
-bool AdoptedRange::replace(AddressQuery& query) noexcept {
+bool AdoptedRange::replace(Pages pages, AddressQuery& query) noexcept {
     constexpr int kProtection = PROT_READ | PROT_WRITE;
-    if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_SHARED | MAP_POPULATE,
-               object_.number(), first_))
+    if (map_at(pages.begin, pages.bytes(), kProtection, MAP_SHARED | MAP_POPULATE, object_.number(),
+               offset_of(pages.begin)))
         return true;
     // Kernels before 6.12 unmap what was there before they fail.
     Mapping mapping;
-    if (query.ask(pages_.begin, mapping) && mapping.begin <= pages_.begin) return false;
-    if (map_at(pages_.begin, pages_.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
-        std::memcpy(pointer(pages_.begin), window_.start() + first_, pages_.bytes());
+    if (query.ask(pages.begin, mapping) && mapping.begin <= pages.begin) return false;
+    if (map_at(pages.begin, pages.bytes(), kProtection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        std::memcpy(pointer(pages.begin), window_.start() + offset_of(pages.begin), pages.bytes());
     return false;
 }
 
@@ -155,7 +164,7 @@ bool AdoptedRange::intact(AddressQuery& query, base::Access access) const noexce
 void AdoptedRange::expose(base::Exposure& exposure) noexcept {
     const std::uint64_t begin = address_of(exposure.data);
     const std::uint64_t end = begin + exposure.bytes;
-    exposure.reach.offset = first_ + begin - pages_.begin;
+    exposure.reach.offset = offset_of(begin);
     exposure.alias = window_.start() + exposure.reach.offset;
     exposure.reach.address = address_of(exposure.alias);
     exposure.reach.object_bytes = window_.bytes();
@@ -193,10 +202,24 @@ void AdoptedRange::for_each_part(AddressQuery& query, Body body) noexcept {
     }
 }
 
+/// Part of the pages, which is the object's still, becomes private memory with the same contents.
+bool AdoptedRange::unshare(std::uint64_t at, std::uint64_t bytes, int protection) noexcept {
+    if (object_.intact())
+        return map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), offset_of(at));
+    // The program has closed the descriptor. What other threads write during this copy is lost; without it
+    // all that a child of the process writes would be seen here.
+    void* const copy =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) return false;
+    std::memcpy(copy, window_.start() + offset_of(at), bytes);
+    ::mprotect(copy, bytes, protection);
+    return ::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1;
+}
+
 void AdoptedRange::make_private(AddressQuery& query) noexcept {
-    if (private_ || !object_.intact()) return;
+    if (private_) return;
     for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
-        map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), first_ + at - pages_.begin);
+        static_cast<void>(unshare(at, bytes, protection));
     });
     private_ = true;
 }
@@ -217,24 +240,33 @@ bool AdoptedRange::mapped_elsewhere(AddressQuery& query) const noexcept {
     return false;
 }
 
+/// Frees memory of the object that nobody needs any more, also where mates have it mapped.
+void AdoptedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (object_.intact())
+        ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
+
 void AdoptedRange::give_back(AddressQuery& query) noexcept {
-    if (private_ || !object_.intact()) return;
+    if (private_) return;
     std::uint64_t found_bytes = 0;
     std::uint64_t copied_bytes = 0;
-    for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
-        const std::uint64_t offset = first_ + at - pages_.begin;
+    for_each_part(query, [&](std::uint64_t begin, std::uint64_t bytes, int protection) {
         found_bytes += bytes;
-        // Pages that the process could not copy stay those of the object.
-        if (map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), offset) &&
-            advise(at, bytes, MADV_POPULATE_WRITE))
-            copied_bytes += bytes;
+        for (std::uint64_t at = begin; at < begin + bytes; at += kPieceBytes) {
+            const std::uint64_t piece = std::min(kPieceBytes, begin + bytes - at);
+            // Pages that the process could not copy stay those of the object.
+            if (!unshare(at, piece, protection) || !advise(at, piece, MADV_POPULATE_WRITE))
+                continue;
+            punch(offset_of(at), piece);
+            copied_bytes += piece;
+        }
     });
     private_ = true;
-    // Mates may have the object mapped for long, so its pages are freed here and now. Memory that was
-    // moved away is not the range's any more, but may still be in use.
+    // The edges, and pages that went away. Memory that was moved is not the range's any more, but may
+    // still be in use.
     if (copied_bytes == found_bytes && (found_bytes == pages_.bytes() || !mapped_elsewhere(query)))
-        ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                    static_cast<off_t>(window_.bytes()));
+        punch(0, window_.bytes());
 }
 
 }  // namespace weft::link

@@ -80,9 +80,15 @@ class AdoptedRange {
   private:
     AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept;
 
-    [[nodiscard]] bool fill() noexcept;
-    [[nodiscard]] bool map_window(std::uint64_t bytes) noexcept;
-    [[nodiscard]] bool replace(AddressQuery& query) noexcept;
+    [[nodiscard]] bool open_object() noexcept;
+    [[nodiscard]] bool fill(Pages pages) noexcept;
+    [[nodiscard]] bool replace(Pages pages, AddressQuery& query) noexcept;
+    [[nodiscard]] bool unshare(std::uint64_t at, std::uint64_t bytes, int protection) noexcept;
+    void punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// Of an address in the window, pages or edges, in the object.
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
+        return first_ + address - pages_.begin;
+    }
     [[nodiscard]] bool mapped_elsewhere(AddressQuery& query) const noexcept;
     /// Calls with the address and the bytes of each part of the pages that is still the object's.
     template <class Body>

@@ -286,6 +286,11 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
         EXPECT_GT(held_memory().pinned_bytes, 0U);
         EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way, Way::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
+        testing::in_child([&] {
+            unsigned char resident = 0;
+            if (::mincore(pages.at(), kPage, &resident) != -1) ::_exit(1);  // shares them
+            if (::mincore(other.at(), kPage, &resident) != 0) ::_exit(2);
+        });
     }
     EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that nobody sees";
     ::syscall(SYS_io_uring_register, ring.number(), IORING_UNREGISTER_BUFFERS, nullptr, 0);
@@ -410,6 +415,7 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
         }
         if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // closed a file of the program
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
+        if (is_shared(pages.at())) ::_exit(4);
     });
 }
 
@@ -448,6 +454,20 @@ TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         if (exposure.reach.way != Way::copied) ::_exit(1);
     });
+}
+
+TEST_F(Adopted, ALargeBufferIsReplacedAndGivenBackInPieces) {
+    constexpr std::size_t kBytes = std::size_t{200} << 20;
+    const Pages pages(kBytes / kPage);
+    fill(pages.at(), kBytes, 1);
+    {
+        DirectMemory direct(own_mate());
+        adopt(direct, pages.at() + 1, kBytes - 1);
+        EXPECT_EQ(differs(pages.at(), kBytes, 1), kBytes);
+        fill(pages.at(), kBytes, 2);
+    }
+    EXPECT_FALSE(is_shared(pages.at() + kPage));
+    EXPECT_EQ(differs(pages.at(), kBytes, 2), kBytes);
 }
 
 TEST_F(Adopted, RuntimesOfOneProcessDoNotFight) {
