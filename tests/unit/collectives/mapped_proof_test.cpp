@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "collectives/candidates.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/text.hpp"
@@ -36,6 +37,18 @@ std::vector<std::string_view> mapped_collectives() {
     for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == "mapped") list.push_back(algorithm.collective);
     return list;
+}
+
+TEST(MappedProof, CandidatesAreThereWhereRanksReachEachOthersMemory) {
+    for (const std::string_view collective : mapped_collectives()) {
+        for (const bool direct : {false, true}) {
+            const auto specs = candidate_specs(collective, {.size = 4, .direct = direct});
+            EXPECT_EQ(std::ranges::find(specs, "mapped", &AlgorithmSpec::name) != specs.end(),
+                      direct)
+                << collective;
+        }
+    }
+    EXPECT_EQ(mapped_collectives().size(), collectives().size() - 1);  // all but the barrier
 }
 
 // --- what is moved -----------------------------------------------------------------------------
