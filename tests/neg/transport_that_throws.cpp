@@ -13,6 +13,14 @@ struct Bare {
     weft::base::Post try_put(const weft::base::Put& put, std::uint64_t& resume) WEFT_NEVER_THROWS;
     std::byte* near(weft::Rank rank) noexcept;
     std::uint64_t segment_bytes() noexcept;
+    weft::base::Exposure expose(std::byte* data, std::uint64_t bytes,
+                                weft::base::Access access) noexcept;
+    void conceal(const weft::base::Exposure& exposure) noexcept;
+    std::byte* reach(weft::Rank rank, const weft::base::Reach& reach) noexcept;
+    bool copy_from(weft::Rank rank, const weft::base::Reach& reach, std::byte* to,
+                   std::uint64_t bytes) noexcept;
+    bool copy_to(weft::Rank rank, const weft::base::Reach& reach, const std::byte* from,
+                 std::uint64_t bytes) noexcept;
     void progress() noexcept;
     void settle(std::uint64_t offset) noexcept;
     void relax(unsigned failures) noexcept;

@@ -26,10 +26,12 @@ namespace weft::run {
 
 /// Where a piece lies.
 struct Memory {
-    std::byte* data = nullptr;  ///< nullptr: in another process, at
-    base::Reach reach;          ///< this place of
-    Rank peer = 0;              ///< this rank of the job
+    std::byte* data = nullptr;  ///< if loads and stores reach it; may be null if it is empty
+    base::Reach reach;          ///< of a node-mate's: where there,
+    Rank peer = plan::kNoRank;  ///< and its rank in the job
     std::size_t bytes = 0;
+
+    [[nodiscard]] bool reached() const { return data != nullptr || peer == plan::kNoRank; }
 
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count};
@@ -61,7 +63,7 @@ class Mover {
         bytes = 0;
         bool reached = true;
         walk(op, list, segment, [&](const Memory& at) {
-            reached = reached && at.data != nullptr;
+            reached = reached && at.reached();
             parts_.push_back({at.data, at.bytes});
             bytes += at.bytes;
         });
@@ -115,7 +117,7 @@ class Mover {
                 const Piece& piece = op.program->pieces[pieces.start + k * width + i];
                 memories_.push_back(resolve(op, piece, segment, packed_[list]));
                 count(memories_.back(), list < copies ? mapped_bytes_.written : mapped_bytes_.read);
-                reached = reached && memories_.back().data != nullptr;
+                reached = reached && memories_.back().reached();
             };
             for (std::uint32_t k = 0; k < copies; ++k) add(k, step.target, k);
             for (std::uint32_t k = 0; k < step.operands; ++k) add(copies + k, step.source, k);
@@ -129,12 +131,12 @@ class Mover {
 
     /// `to` = `from`, of equal sizes.
     [[nodiscard]] bool move(const Memory& to, const Memory& from) {
-        if (to.data != nullptr && from.data != nullptr) {
+        if (to.reached() && from.reached()) {
             if (to.bytes > 0 && to.data != from.data) std::memmove(to.data, from.data, to.bytes);
             return true;
         }
-        if (to.data != nullptr) return wire_.copy_from(from.peer, from.reach, to.data, to.bytes);
-        if (from.data != nullptr) return wire_.copy_to(to.peer, to.reach, from.data, to.bytes);
+        if (to.reached()) return wire_.copy_from(from.peer, from.reach, to.data, to.bytes);
+        if (from.reached()) return wire_.copy_to(to.peer, to.reach, from.data, to.bytes);
         std::byte* const block = block_memory(0);
         for (std::size_t at = 0; at < to.bytes; at += kBlockBytes) {
             const std::size_t now = std::min(kBlockBytes, to.bytes - at);
@@ -191,11 +193,11 @@ class Mover {
         const std::size_t bytes = memories_.front().bytes;
         for (std::size_t at = 0; at < bytes; at += step) {
             const std::size_t now = std::min(step, bytes - at);
-            const Memory accumulated{.data = result, .peer = plan::kNoRank, .bytes = now};
+            const Memory accumulated{.data = result, .bytes = now};
             if (!move(accumulated, memories_[copies].at(at, now))) return false;
             for (std::size_t k = copies + 1; k < memories_.size(); ++k) {
                 Memory operand = memories_[k].at(at, now);
-                if (operand.data == nullptr) {
+                if (!operand.reached()) {
                     if (!wire_.copy_from(operand.peer, operand.reach, other, now)) return false;
                     operand.data = other;
                 }
@@ -244,7 +246,7 @@ class Mover {
 
     [[nodiscard]] Memory base_of(Operation& op, const Piece& piece, std::uint32_t segment) const {
         if (piece.buffer == plan::Buffer::mapped) return mapped(op, piece, segment);
-        return {.data = own_base(op, piece, segment), .peer = plan::kNoRank};
+        return {.data = own_base(op, piece, segment)};
     }
 
     [[nodiscard]] std::byte* own_base(Operation& op, const Piece& piece,
