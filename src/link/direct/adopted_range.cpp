@@ -219,7 +219,8 @@ bool AdoptedRange::unshare(std::uint64_t at, std::uint64_t bytes, int protection
 void AdoptedRange::make_private(AddressQuery& query) noexcept {
     if (private_) return;
     for_each_part(query, [&](std::uint64_t at, std::uint64_t bytes, int protection) {
-        static_cast<void>(unshare(at, bytes, protection));
+        // A limit of private memory may stand against it: a child rather gets none than a share.
+        if (!unshare(at, bytes, protection)) advise(at, bytes, MADV_DONTFORK);
     });
     private_ = true;
 }

@@ -44,9 +44,10 @@ AdoptionLimits limits_of(const DirectOptions& options) {
 }  // namespace
 
 DirectMemory::DirectMemory(DirectOptions options)
-    : options_(std::move(options)), adopted_(options_.mode, limits_of(options_)) {
-    // Where Yama restricts tracing to descendants, ranks are siblings: this lets mates of the same user
-    // copy. Fails without Yama, and nothing is restricted then.
+    : options_(std::move(options)), adopted_(options_.mode, limits_of(options_)) {}
+
+void DirectMemory::allow_copying() noexcept {
+    // Ranks are siblings, not parents of each other. Fails without Yama, and nothing is restricted then.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 

@@ -84,6 +84,8 @@ class DirectMemory {
         return windows_.counters();
     }
 
+    /// Lets node-mates copy where Yama restricts that to parents of a process. Before they try.
+    static void allow_copying() noexcept;
     /// Can the kernel copy from that process? Reads eight bytes there and compares.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
                                        std::uint64_t expected) noexcept;

@@ -184,6 +184,7 @@ class Joiner {
             link::Segment::create({.bytes = layout.bytes, .node = node_of(settings_, me_, size_)});
         if (!segment) return segment.failure();
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
+        if (settings_.direct != base::DirectChoice::stage) link::DirectMemory::allow_copying();
         probe_ = segment_->card().nonce;
         Card mine{.segment = segment_->card(),
                   .probe = reinterpret_cast<std::uintptr_t>(&probe_),

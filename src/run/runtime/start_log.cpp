@@ -50,6 +50,29 @@ std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
                        bytes[static_cast<std::size_t>(base::Way::copied)]);
 }
 
+/// What became of the buffers of this rank that its mates used.
+std::string exposed(const link::DirectMemory& direct) {
+    const auto& exposures = direct.counters().exposures;
+    std::string text = fmt::format("{} in the segment, {} adopted, {} by the kernel", exposures[0],
+                                   exposures[1], exposures[2]);
+    if (!direct.adoption_off().empty())
+        return fmt::format("{}; none is ever adopted: {}", text, direct.adoption_off());
+    const auto& counters = direct.adoption_counters();
+    text +=
+        fmt::format("; {} adoptions, {} bytes now, {} given back, of which {} were gone",
+                    counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
+    constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
+                                                                "memory is locked or pinned",
+                                                                "advised otherwise",
+                                                                "in use",
+                                                                "limit",
+                                                                "no memory or descriptor"};
+    for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
+        if (counters.refusals[reason] > 0)
+            text += fmt::format("; refused: {} ({})", kReasons[reason], counters.refusals[reason]);
+    return text;
+}
+
 void log_network(const base::Log& log, const Description& job) {
     if (!job.port) return log.info("network: none, all ranks share memory");
     if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
@@ -99,6 +122,10 @@ void log_end(const Runtime& runtime, const MappedBytes& moved) {
     if (direct == nullptr || !log.informs(runtime.job().bootstrap->rank() == 0)) return;
     log.info(fmt::format("buffers of node-mates: read {}, wrote {}", ways(moved.read),
                          ways(moved.written)));
+    log.info(fmt::format("buffers of this rank: {}", exposed(*direct)));
+    const auto& windows = direct->window_counters();
+    log.info(fmt::format("objects of node-mates: {} mapped, {} could not be", windows.mapped,
+                         windows.refused));
 }
 
 }  // namespace weft::run
