@@ -18,12 +18,6 @@ namespace {
 
 using lab::Json;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 /// weft run RANKS -- weft bench WORDS
 Outcome run_bench(const Words& ranks, const Words& words) {
     Words command{std::string(RANK_PROGRAMS) + "/weft", "bench"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - what the environment asks of tests: their long forms (WEFT_TESTS_FULL), one seed
-// (WEFT_TESTS_SEED).
+// full_mode.hpp - how much tests do: their long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED),
+// less under a sanitizer.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,12 @@
 #include <string_view>
 
 namespace weft::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
 
 /// Empty and "0" mean off, as if it were not set.
 inline bool full_mode() {

@@ -46,6 +46,19 @@ bool is_delivered(link::PutKind kind) {
 
 }  // namespace
 
+FabricConduct harden(FabricConduct conduct, base::Random& random) {
+    constexpr std::size_t kInject[] = {0, 8, 64, 256};
+    constexpr std::size_t kMessage[] = {128, 256, 4096};
+    conduct.inject_bytes = kInject[random.below(4)];
+    conduct.message_bytes_max = kMessage[random.below(3)];
+    conduct.puts_in_flight = 2 + random.below(40);
+    conduct.refuse_percent = static_cast<std::uint32_t>(random.below(40));
+    conduct.delay_max = static_cast<std::uint32_t>(random.below(100));
+    conduct.straggler_percent = static_cast<std::uint32_t>(random.below(8));
+    conduct.events_max = 4 + static_cast<std::uint32_t>(random.below(40));
+    return conduct;
+}
+
 VirtualFabric::VirtualFabric(VirtualFabricOptions options)
     : options_(std::move(options)),
       random_(base::Random(options_.seed).stream(11)),

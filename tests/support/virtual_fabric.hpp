@@ -40,6 +40,19 @@ struct FabricConduct {
     std::size_t puts_in_flight = 24;
 };
 
+/// A fabric that keeps no promise.
+inline constexpr FabricConduct kFaithless{.keeps_order = false,
+                                          .keeps_delivery = false,
+                                          .keeps_fences = false,
+                                          .keeps_words = false,
+                                          .keeps_immediates = false};
+/// The same promises, and as adversarial otherwise as is drawn.
+[[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
+/// One strategy for payloads of all sizes.
+[[nodiscard]] constexpr link::NotifyPlan all(link::Notify notify) {
+    return {notify, notify};
+}
+
 struct VirtualFabricOptions {
     std::vector<std::byte*> segments;  ///< by rank
     std::uint64_t segment_bytes = 0;

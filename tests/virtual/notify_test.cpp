@@ -15,19 +15,8 @@
 namespace weft::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSlowdown = 10;
-#else
-constexpr std::uint64_t kSlowdown = 1;
-#endif
+constexpr std::uint64_t kSlowdown = kSanitized ? 10 : 1;
 constexpr std::uint64_t kControlSeeds = 20;
-
-/// A fabric that keeps no promise.
-constexpr FabricConduct kFaithless{.keeps_order = false,
-                                   .keeps_delivery = false,
-                                   .keeps_fences = false,
-                                   .keeps_words = false,
-                                   .keeps_immediates = false};
 
 struct Pair {
     link::NotifyPlan plan;
@@ -40,20 +29,6 @@ struct Outcome {
     std::uint64_t flags = 0;  ///< of far puts, seen raised
     std::uint32_t banks = 0;
 };
-
-/// Drawn anew for each seed: how adversarial the fabric is where no promise holds it.
-FabricConduct harden(FabricConduct conduct, base::Random& random) {
-    constexpr std::size_t kInject[] = {0, 8, 64, 256};
-    constexpr std::size_t kMessage[] = {128, 256, 4096};
-    conduct.inject_bytes = kInject[random.below(4)];
-    conduct.message_bytes_max = kMessage[random.below(3)];
-    conduct.puts_in_flight = 2 + random.below(40);
-    conduct.refuse_percent = static_cast<std::uint32_t>(random.below(40));
-    conduct.delay_max = static_cast<std::uint32_t>(random.below(100));
-    conduct.straggler_percent = static_cast<std::uint32_t>(random.below(8));
-    conduct.events_max = 4 + static_cast<std::uint32_t>(random.below(40));
-    return conduct;
-}
 
 /// Shortly before the ticks wrap, or the bits of them that tags carry.
 base::Tick draw_tick_near_a_wrap(base::Random& random) {
@@ -127,9 +102,6 @@ FabricConduct keeping(bool FabricConduct::*one, bool FabricConduct::*other) {
     FabricConduct conduct = keeping(one);
     conduct.*other = true;
     return conduct;
-}
-constexpr link::NotifyPlan all(link::Notify notify) {
-    return {notify, notify};
 }
 
 struct Case {

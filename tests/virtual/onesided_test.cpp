@@ -24,11 +24,7 @@ using link::Notify;
 using run::RequestKind;
 using run::Return;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSlowdown = 10;
-#else
-constexpr std::uint64_t kSlowdown = 1;
-#endif
+constexpr std::uint64_t kSlowdown = kSanitized ? 10 : 1;
 constexpr std::uint64_t kControlSeeds = 40;
 
 static_assert(run::Network<link::Wire>);
@@ -42,15 +38,6 @@ struct Setting {
     bool reads = true;
     bool signals = false;
 };
-
-constexpr FabricConduct kFaithless{.keeps_order = false,
-                                   .keeps_delivery = false,
-                                   .keeps_fences = false,
-                                   .keeps_words = false,
-                                   .keeps_immediates = false};
-constexpr link::NotifyPlan all(Notify notify) {
-    return {notify, notify};
-}
 
 Setting counted() {
     Setting setting{.conduct = kFaithless, .notify = all(Notify::immediate)};
@@ -164,23 +151,15 @@ class Ranks {
         return all;
     }
     VirtualFabricOptions options(const Setting& setting) {
-        VirtualFabricOptions options{.segments = segments(),
-                                     .segment_bytes = kSegment,
-                                     .seed = seed_,
-                                     .conduct = setting.conduct,
-                                     .notify = setting.notify,
-                                     .completion = setting.completion,
-                                     .whole_words = setting.whole_words,
-                                     .reads = setting.reads,
-                                     .signals = setting.signals};
-        constexpr std::size_t kInject[] = {0, 8, 64, 256};
-        constexpr std::size_t kMessage[] = {128, 256, 4096};
-        options.conduct.inject_bytes = kInject[random_.below(4)];
-        options.conduct.message_bytes_max = kMessage[random_.below(3)];
-        options.conduct.puts_in_flight = 2 + random_.below(40);
-        options.conduct.refuse_percent = static_cast<std::uint32_t>(random_.below(40));
-        options.conduct.delay_max = static_cast<std::uint32_t>(random_.below(100));
-        return options;
+        return {.segments = segments(),
+                .segment_bytes = kSegment,
+                .seed = seed_,
+                .conduct = harden(setting.conduct, random_),
+                .notify = setting.notify,
+                .completion = setting.completion,
+                .whole_words = setting.whole_words,
+                .reads = setting.reads,
+                .signals = setting.signals};
     }
 
     std::uint64_t seed_;

@@ -15,11 +15,7 @@
 namespace weft::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSlowdown = 20;
-#else
-constexpr std::uint64_t kSlowdown = 1;
-#endif
+constexpr std::uint64_t kSlowdown = kSanitized ? 20 : 1;
 
 /// Calls of a rank that must have been under way at once, or the scripts were too tame: as many as
 /// half of the most banks that a team has here.
