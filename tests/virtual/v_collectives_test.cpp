@@ -281,7 +281,7 @@ std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const Matrix
         bind_call(job, team, {.collective = "barrier", .algorithm = "dissemination"});
     std::deque<Side> sides;
     for (Rank rank = 0; rank < size; ++rank)
-        sides.push_back(side_of(0, rank, sends, awaits, shape));
+        sides.push_back(side_of(0, rank, sends, awaits, shape, {.nodes = nodes, .least = 1000}));
     std::vector<Ending> endings(nodes.size());
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);

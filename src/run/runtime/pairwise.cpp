@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/pairwise.hpp"
 
+#include <limits>
+
 #include "collectives/v_collective.hpp"
 
 namespace weft::run {
@@ -27,6 +29,25 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
         messages.add(static_cast<Rank>(rank), blocks.counts[rank], starts[rank]);
     if (own_block) messages.add(call.root, call.count, 0);
     return messages;
+}
+
+/// From so many bytes on it takes less time to read a message where it lies, and to say so, than to copy it
+/// into a put target and out again. The same on all ranks; none if they cannot.
+std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
+    const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
+    if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
+    const plan::Time more =
+        machine.mapped + machine.near.latency + machine.near.issue + machine.near.receive;
+    return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
+}
+
+/// Both ends of a message decide alike: they know its count, and whether they share a node.
+void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
+    const std::uint64_t least = mapped_bytes_min(context.machine);
+    for (collectives::Message& message : messages.list) {
+        const bool near = context.near[static_cast<std::size_t>(message.peer)];
+        message.mapped = near && message.count * element_bytes >= least;
+    }
 }
 
 /// What a rank has for itself is one message, whichever side names it.
@@ -64,6 +85,8 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
     using collectives::VectorPart;
     Messages sent = messages_of(call, call.in_blocks, traits.input == VectorPart::own_block);
     Messages received = messages_of(call, call.out_blocks, traits.output == VectorPart::own_block);
+    choose_mapped(context, options.element_bytes, sent);
+    choose_mapped(context, options.element_bytes, received);
     auto program = collectives::generate_v_collective({.collective = traits.name,
                                                        .rank = context.rank,
                                                        .size = context.size,

@@ -99,12 +99,13 @@ TEST(Blocks, ManyCountsAreNamedByTheFirstAndADigest) {
     EXPECT_NE(to_text(many), text);
 }
 
-PlanCache cache_of(Rank rank, Rank size) {
+PlanCache cache_of(Rank rank, Rank size, bool direct = false) {
     PlanContext context;
     context.rank = rank;
     context.size = size;
     context.layout = plan::Layout(size, size);
     context.machine = machine_over("");
+    context.machine.direct = direct;
     context.near.assign(static_cast<std::size_t>(size), true);
     context.region = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 1 << 16};
     return {std::move(context), *select_isa(""), {}};
@@ -164,6 +165,23 @@ TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {
     EXPECT_FALSE((*one)->program.synchronizing);
     ASSERT_EQ((*one)->program.pairs.size(), 2U);
     EXPECT_EQ((*one)->program.pairs[0].sends, 3U);
+}
+
+TEST(PlansWithCounts, LongMessagesAreReadWhereTheyLieIfMatesReachThem) {
+    const Words counts{10, 20'000, 10, 20'000};  // of the last rank to all, and of all to it
+    const auto exposes = [&](bool direct) {
+        PlanCache cache = cache_of(3, 4, direct);
+        const auto plan =
+            cache.find(Call::alltoallv(nullptr, {counts}, nullptr, {counts}, Type::float64));
+        EXPECT_TRUE(plan.ok());
+        const plan::Program& program = (*plan)->program.program;
+        const auto puts = std::ranges::count(program.steps, plan::StepKind::put, &plan::Step::kind);
+        EXPECT_EQ(puts, direct ? 2 : 3);  // loops counted once
+        EXPECT_EQ((*plan)->program.pairs.size(), 3U);
+        return (*plan)->program.exposes;
+    };
+    EXPECT_EQ(exposes(true), 1U);  // to rank 1: what it has for itself goes nowhere
+    EXPECT_EQ(exposes(false), 0U);
 }
 
 TEST(PlansWithCounts, WhatARankHasForItselfIsOneMessage) {
