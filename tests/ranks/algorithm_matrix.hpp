@@ -28,7 +28,10 @@ class AlgorithmMatrix {
         : caller_(caller),
           world_(caller.world()),
           barriers_(barriers),
-          layout_(layout_of(world_)) {}
+          layout_(layout_of(world_)),
+          direct_(reach_buffers(world_)) {
+        caller_.covered["ways"]["direct"] += direct_ ? 1 : 0;
+    }
 
     void run() {
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
@@ -95,13 +98,26 @@ class AlgorithmMatrix {
         return specs;
     }
 
+    /// Whether ranks reach each other's buffers here; the same on all ranks of a node.
+    [[nodiscard]] static bool reach_buffers(Team world) {
+        world.set_algorithm("allreduce", "mapped");
+        bool reached = true;
+        try {
+            (void)world.allreduce(1, Op::sum);
+        } catch (const Error&) {
+            reached = false;
+        }
+        world.set_algorithm("allreduce", "");
+        return reached;
+    }
+
     /// Only what has programs for this team; `ordered` asks whether they keep the order of ranks.
     void try_spec(const Traits& traits, const std::string& spec) {
         const std::string_view name = collectives::traits_of(traits.even).name;
         const auto parsed = collectives::parse_spec(spec);
         collectives::GenerateRequest request = request_of();
         if (!collectives::generate(name, *parsed, request).ok()) return;
-        if ((*collectives::find_algorithm(name, *parsed))->properties.direct) return;
+        if ((*collectives::find_algorithm(name, *parsed))->properties.direct && !direct_) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
         ++caller_.covered[std::string(traits.name)][parsed->name];
@@ -190,6 +206,7 @@ class AlgorithmMatrix {
     Team world_;
     int barriers_;
     plan::Layout layout_;
+    bool direct_;  ///< algorithms on memory of node-mates are run, too
     Rank turn_ = 0;
 };
 
