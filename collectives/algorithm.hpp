@@ -2,8 +2,8 @@
 // algorithm.hpp - what a generator is: a pure function from spec and request to one rank's program.
 //
 // Idea     Algorithms that go stage by stage give the programs of all ranks as one small value
-//          (plan/schedule/stages.hpp), from which the program of a rank is read; others give a rank's
-//          program directly.
+//          (plan/schedule/stages.hpp), from which the program of a rank is read; others give a
+//          rank's program directly.
 // Next     registry.hpp for the list of all of them; README.md for how to add one.
 #pragma once
 
@@ -24,8 +24,9 @@
 
 namespace weft::collectives {
 
-/// Where the remainders of a merge stand. Ordered: so that results are in rank order; paper: first of
-/// all, as the paper's peer tables have it, which is in rank order for one remainder or group only.
+/// Where the remainders of a merge stand. Ordered: so that results are in rank order; paper: first
+/// of all, as the paper's peer tables have it, which is in rank order for one remainder or group
+/// only.
 enum class Placement : std::uint8_t { ordered, paper };
 
 /// What one rank knows about the call. All but `rank` is the same on all ranks.
@@ -34,15 +35,17 @@ struct GenerateRequest {
     int size = 1;
     Rank root = plan::kNoRank;
     std::uint32_t segments = 1;  ///< what each piece of the spec's pipeline is cut into
-    /// Of the vector that is cut into units: where there is a block for each rank, of all blocks together.
+    /// Of the vector that is cut into units: where there is a block for each rank, of all blocks
+    /// together.
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
     bool ordered =
         false;  ///< operands must be combined in rank order: the operation does not commute
     plan::Layout layout;  ///< which node each rank is on; none given: all are on one
-    /// Elements of each rank's block, where blocks differ; `elements` is their sum. Steps name blocks, not
-    /// sizes, so algorithms need not read them: generate() gives their programs the counts.
+    /// Elements of each rank's block, where blocks differ; `elements` is their sum. Steps name
+    /// blocks, not sizes, so algorithms need not read them: generate() gives their programs the
+    /// counts.
     std::span<const std::uint64_t> counts = {};
 };
 
@@ -97,8 +100,8 @@ struct Algorithm {
     std::string_view source;
     std::vector<Parameter> parameters;
     Properties properties;
-    /// One of the two. The value for all ranks, where there is one; its rank does not count. What is refused is
-    /// refused on all ranks: by what all know, never by what one of them has to do.
+    /// One of the two. The value for all ranks, where there is one; its rank does not count. What
+    /// is refused is refused on all ranks: by what all know, never by what one of them has to do.
     base::Result<plan::Program> (*generate)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     base::Result<plan::Stages> (*stages)(const AlgorithmSpec&, const GenerateRequest&) = nullptr;
     /// Specs besides the plain name that are worth a prediction, a few.
@@ -127,8 +130,8 @@ struct Algorithm {
 /// Most pieces that a pipeline has.
 inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 
-/// Pieces of the pipeline: as many as the spec says (else one), each in as many as the request asks for.
-/// More pieces than elements are allowed: some are empty.
+/// Pieces of the pipeline: as many as the spec says (else one), each in as many as the request asks
+/// for. More pieces than elements are allowed: some are empty.
 [[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
                                                                    const GenerateRequest& request) {
     constexpr std::int64_t kMost = kSegmentsMax;

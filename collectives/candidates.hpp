@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // candidates.hpp - the algorithms that are worth a prediction when none is forced.
 //
-// Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual value, and
-//          what it names itself: variants of its parameters that suit so many ranks. Those that are made for
-//          nodes of several ranks only where there are such.
+// Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual
+//          value, and what it names itself: variants of its parameters that suit so many ranks.
+//          Those that are made for nodes of several ranks only where there are such.
 // Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
 //          whatever the number of ranks.
 // Next     algorithm.hpp, `variants`; plan/select for how they are ranked.

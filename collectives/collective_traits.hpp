@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collective_traits.hpp - what each collective is, in one table.
 //
-// Idea     A row says which part of the vector a rank reads and writes, whose contributions reach its
-//          output, and who knows the counts. Names, roots, contracts, checks of arguments, places of
-//          blocks in place, and what benches and tests expect are derived from that.
-// Holds    Rows are in the order of weft::Collective. A collective whose blocks have counts has a row of its
-//          own; what it shares with the one of equal blocks is found through `even`.
+// Idea     A row says which part of the vector a rank reads and writes, whose contributions reach
+//          its output, and who knows the counts. Names, roots, contracts, checks of arguments,
+//          places of blocks in place, and what benches and tests expect are derived from that.
+// Holds    Rows are in the order of weft::Collective. A collective whose blocks have counts has a
+//          row of its own; what it shares with the one of equal blocks is found through `even`.
 // Next     contracts.cpp for what programs must achieve; README.md for how to add a collective.
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace weft::collectives {
 
-/// The part of the vector of a call that a rank has. In rooted collectives others than the root have
-/// nothing of `whole_at_root`; only they see a difference.
+/// The part of the vector of a call that a rank has. In rooted collectives others than the root
+/// have nothing of `whole_at_root`; only they see a difference.
 enum class VectorPart : std::uint8_t { none, whole, whole_at_root, whole_after_first, own_block };
 
 /// What stands at a place of the output. Ranks combined: those whose inputs are reduced there.
@@ -35,7 +35,8 @@ enum class Contribution : std::uint8_t {
 /// How large blocks are, and who knows it.
 enum class Counts : std::uint8_t { equal, known_to_all, known_to_pair };
 
-/// The argument that may say "in place"; the other one is the vector then, and each side has its part of it.
+/// The argument that may say "in place"; the other one is the vector then, and each side has its
+/// part of it.
 enum class InPlace : std::uint8_t { never, input, output };
 
 struct CollectiveTraits {
@@ -59,7 +60,8 @@ struct CollectiveTraits {
         return input == VectorPart::own_block || output == VectorPart::own_block ||
                contribution == Contribution::owner_own_block;
     }
-    /// Blocks have counts of their own: of the input (output), an array where a rank has all of them.
+    /// Blocks have counts of their own: of the input (output), an array where a rank has all of
+    /// them.
     [[nodiscard]] constexpr bool has_counts() const { return counts != Counts::equal; }
     [[nodiscard]] constexpr bool has_input_counts() const {
         return has_counts() && input != VectorPart::own_block;
@@ -81,11 +83,13 @@ inline constexpr auto kCollectives = [] {
     using From = Contribution;
     return std::array{
         CollectiveTraits{barrier, "barrier", Part::none, Part::none, From::none, InPlace::never},
-        CollectiveTraits{broadcast, "broadcast", Part::whole, Part::whole, From::root, InPlace::never},
+        CollectiveTraits{broadcast, "broadcast", Part::whole, Part::whole, From::root,
+                         InPlace::never},
         CollectiveTraits{reduce, "reduce", Part::whole, Part::whole_at_root, From::all},
         CollectiveTraits{allreduce, "allreduce", Part::whole, Part::whole, From::all},
         CollectiveTraits{gather, "gather", Part::own_block, Part::whole_at_root, From::owner},
-        CollectiveTraits{scatter, "scatter", Part::whole_at_root, Part::own_block, From::root, InPlace::output},
+        CollectiveTraits{scatter, "scatter", Part::whole_at_root, Part::own_block, From::root,
+                         InPlace::output},
         CollectiveTraits{allgather, "allgather", Part::own_block, Part::whole, From::owner},
         CollectiveTraits{alltoall, "alltoall", Part::whole, Part::whole, From::owner_own_block},
         CollectiveTraits{reduce_scatter, "reduce_scatter", Part::whole, Part::own_block, From::all},
@@ -99,8 +103,8 @@ inline constexpr auto kCollectives = [] {
                          InPlace::input, Counts::known_to_all, allgather},
         CollectiveTraits{alltoallv, "alltoallv", Part::whole, Part::whole, From::owner_own_block,
                          InPlace::never, Counts::known_to_pair, alltoall},
-        CollectiveTraits{reduce_scatterv, "reduce_scatterv", Part::whole, Part::own_block, From::all,
-                         InPlace::input, Counts::known_to_all, reduce_scatter},
+        CollectiveTraits{reduce_scatterv, "reduce_scatterv", Part::whole, Part::own_block,
+                         From::all, InPlace::input, Counts::known_to_all, reduce_scatter},
     };
 }();
 // clang-format on

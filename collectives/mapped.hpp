@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.hpp - collectives of ranks that read and write each other's vectors where they lie.
 //
-// Idea     A rank exposes a vector, or the block of it that is for a peer; who needs it waits for that,
-//          copies from it or reduces it in place, and tells the owner that it is done, who waits for
-//          that before its call ends. No byte is copied on the way: the programs have no payloads, only
-//          signals, and whoever computes an element reads its operands and writes its targets itself.
+// Idea     A rank exposes a vector, or the block of it that is for a peer; who needs it waits for
+//          that, copies from it or reduces it in place, and tells the owner that it is done, who
+//          waits for that before its call ends. No byte is copied on the way: the programs have no
+//          payloads, only signals, and the rank that computes an element reads its operands and
+//          writes its targets itself.
 // Source   Huang et al., PiP-MColl, for what ranks of a node that share their addresses do there.
 // Memory   No put targets. As many cells as ranks for each of the purposes of a signal.
-// Holds    Every number (slot) has one sender: purpose x n + rank. Memory is exposed for as long as the
-//          call runs, and for writing only if peers write it. Input and output may be the same memory,
-//          also on some ranks only: each place is read by all who need it before it is written.
-//          All ranks are on one node. Vectors go as a whole: nothing limits their size, so the segments
-//          of a request do not matter.
+// Holds    Every number (slot) has one sender: purpose x n + rank. Memory is exposed for as long as
+//          the call runs, and for writing only if peers write it. Input and output may be the same
+//          memory, also on some ranks only: each place is read by all who need it before it is
+//          written. All ranks are on one node. Vectors go as a whole: nothing limits their size, so
+//          the segments of a request do not matter.
 // Next     <collective>/mapped.cpp; src/base/reach.hpp for what a signal carries.
 #pragma once
 
@@ -57,7 +58,7 @@ class MappedWriter {
     void await_all(Purpose purpose) {
         for_each_other([&](Rank peer) { await(peer, purpose); });
     }
-    /// To all, from all: nobody ends before what it has exposed is used no more.
+    /// To all, from all: no rank ends before what it has exposed is used no more.
     void finish_with_all() {
         for_each_other([&](Rank peer) { tell_done(peer); });
         await_all(Purpose::done);
@@ -81,7 +82,8 @@ class MappedWriter {
         for (Rank peer = 0; peer < size_; ++peer) all.push_back(slice(peer, vector, number));
         return all;
     }
-    // Of two ranks: two units of `from`'s input go to the other's output; each rank copies one of them.
+    // Of two ranks: two units of `from`'s input go to the other's output; each rank copies one of
+    // them.
     void expose_halves(Rank from, std::uint32_t first) {
         if (rank_ == from)
             expose_input(1 - rank_, plan::input(first, 2));

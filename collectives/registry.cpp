@@ -263,7 +263,8 @@ plan::Program in_segments(plan::Program program, const GenerateRequest& request,
     const std::uint32_t from = program.segments;
     const std::uint64_t asked = std::uint64_t{from / request.segments} * segments;
     const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, kSegmentsMax));
-    // Where segments are ranges of the vector, blocks move by more than a unit, or are a whole segment.
+    // Where segments are ranges of the vector, blocks move by more than a unit, or are a whole
+    // segment.
     const bool cuts_blocks = program.units != from;
     for (plan::Block& block : program.blocks) {
         if (!cuts_blocks || block.advance != 1) continue;

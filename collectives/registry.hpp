@@ -3,7 +3,8 @@
 //
 // Idea     generate() turns (collective, spec, request) into the program of one rank; contract()
 //          says what the programs of all ranks must achieve. Nothing registers itself.
-// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own steps.
+// Holds    Pure: the same arguments give the same program. Time and memory follow the rank's own
+//          steps.
 // Next     algorithm.hpp for requests; README.md for how to add an algorithm.
 #pragma once
 
@@ -36,8 +37,9 @@ namespace weft::collectives {
     return find_collective(collective)->rooted();
 }
 
-/// The collective's algorithms by name, and with each of their parameters set to values worth trying: what
-/// tests and benches run. Without those of the notation, which are named by their schedules.
+/// The collective's algorithms by name, and with each of their parameters set to values worth
+/// trying: what tests and benches run. Without those of the notation, which are named by their
+/// schedules.
 [[nodiscard]] std::vector<std::string> specs_to_try(std::string_view collective);
 
 /// The entry that a spec names. A failure says which algorithms there are.
@@ -49,8 +51,8 @@ namespace weft::collectives {
                                                    const AlgorithmSpec& spec,
                                                    const GenerateRequest& request);
 
-/// The program that generate() gives for so many segments, from the one that it gave for a request of two or
-/// more: all these programs differ in their numbers of units only.
+/// The program that generate() gives for so many segments, from the one that it gave for a request
+/// of two or more: all these programs differ in their numbers of units only.
 [[nodiscard]] plan::Program in_segments(plan::Program program, const GenerateRequest& request,
                                         std::uint32_t segments);
 

@@ -142,7 +142,8 @@ class MessagesWriter {
         builder_.signal(message.peer, credit_of(request_.rank));
     }
 
-    /// The number of the credits that a rank gives, and of its signals that it has read what was mapped.
+    /// The number of the credits that a rank gives, and of its signals that it has read what was
+    /// mapped.
     [[nodiscard]] std::uint32_t credit_of(Rank giver) const {
         return static_cast<std::uint32_t>(request_.size + giver);
     }

@@ -10,8 +10,8 @@
 // Rounds   1. Messages: as many as have elements, in pieces. Of one that is mapped: 2, two signals.
 // Memory   A slot for each rank of the team, twice; they share a bank.
 // Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only
-//          that it has something for. The number of a message is its sender's rank; of a credit, and
-//          of the signal that a mapped message was read, n more than who gives it.
+//          that it has something for. The number of a message is its sender's rank; of a credit,
+//          and of the signal that a mapped message was read, n more than who gives it.
 // Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a
 //          count find.
 #pragma once
@@ -32,8 +32,8 @@ inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
-    /// Read where it lies. Both ends must say so, from what both know: the count, and that they reach each
-    /// other's memory.
+    /// Read where it lies. Both ends must say so, from what both know: the count, and that they
+    /// reach each other's memory.
     bool mapped = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mapped.cpp - allgather out of everybody's memory.
+// mapped.cpp - allgather out of the memory of all ranks.
 //
 // Idea     All expose their blocks to all; each rank copies every block straight into its output,
 //          beginning with that of the next rank.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - allreduce of slices, out of all inputs into all outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all; each rank reduces
-//          its slice of all inputs and writes it to all outputs, in one pass.
+// Idea     The vector has a slice for each rank. All expose input and output to all; each rank
+//          reduces its slice of all inputs and writes it to all outputs, in one pass.
 // Source   Huang et al., PiP-MColl, section III, chunked reduce; that results are pushed is ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals.
 // Bytes    Of m: n m are read and n m are written, a slice of each by each rank.

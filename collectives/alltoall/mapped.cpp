@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - alltoall, of two ranks by one of them.
 //
-// Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the one that
-//          comes up to half the ring before the other. That one exposes its two places to it, which keeps
-//          its own block for the peer, copies the peer's block for itself, and puts the kept one in the
-//          peer's place. Each rank does so for the ranks that follow it, and has it done by those
-//          before; two ranks do one half of the blocks each.
+// Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the
+//          one that comes up to half the ring before the other. That one exposes its two places to
+//          it, which keeps its own block for the peer, copies the peer's block for itself, and puts
+//          the kept one in the peer's place. Each rank does so for the ranks that follow it, and
+//          has it done by those before; two ranks do one half of the blocks each.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) / 2 signals; 6 of two ranks.
-// Bytes    A rank copies three blocks for about each second of the others; one of the three stays in its
-//          cache if a block fits there.
+// Bytes    A rank copies three blocks for about each second of the others; one of the three stays
+//          in its cache if a block fits there.
 // Memory   No put targets. A block of scratch.
 // Good for Long blocks on one node.
 // Holds    Synchronizing. Whatever is overwritten was read before by the same rank.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - broadcast out of the root's memory.
 //
-// Idea     The root exposes its vector to all; each rank copies it straight into its own, and tells the
-//          root that it is done. Of two ranks, the root copies one half for the other one.
+// Idea     The root exposes its vector to all; each rank copies it straight into its own, and tells
+//          the root that it is done. Of two ranks, the root copies one half for the other one.
 // Source   Huang et al., PiP-MColl, section III, broadcast by posted addresses.
 // Rounds   2. Messages: none; 2 (n - 1) signals; 4 of two ranks.
 // Bytes    Each other rank copies the vector once: n - 1 vectors in all.

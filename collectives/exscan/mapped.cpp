@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - exscan of slices, through all inputs and outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all, but for the first
-//          rank, which has no output; each rank goes with its slice through the ranks: what it has come
-//          to is written to the output of the next one when that one's input was added to it.
+// Idea     The vector has a slice for each rank. All expose input and output to all, but for the
+//          first rank, which has no output; each rank goes with its slice through the ranks: what
+//          it has come to is written to the output of the next one when that one's input was added
+//          to it.
 // Source   Ours.
 // Rounds   2. Messages: none; (3n - 1)(n - 1) signals.
-// Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, a slice of
-//          each by each rank; n - 1 vectors of either are memory of the ranks, the rest stays in the
-//          cache if a slice fits there.
+// Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, a
+//          slice of each by each rank; n - 1 vectors of either are memory of the ranks, the rest
+//          stays in the cache if a slice fits there.
 // Memory   No put targets. Two slices of scratch, one for four ranks.
 // Good for Long vectors on one node: no rank waits for the results of those before it.
-// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's input is
-//          read before its output is written; that is why sums are not made in the outputs.
+// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's
+//          input is read before its output is written; that is why sums are not made in the
+//          outputs.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

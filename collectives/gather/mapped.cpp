@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - gather straight into the root's memory.
 //
-// Idea     The root exposes to each rank the place of that one's block in its output; each copies its
-//          block there, and tells the root that it is done. Of two ranks, each copies one half of the block.
+// Idea     The root exposes to each rank the place of that one's block in its output; each copies
+//          its block there, and tells the root that it is done. Of two ranks, each copies one half
+//          of the block.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 (n - 1) signals; 4 of two ranks.
 // Bytes    Each rank copies its block once; the root copies its own, unless it lies there.

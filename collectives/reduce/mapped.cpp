@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - reduce straight into the root's output.
 //
-// Idea     The vector has a slice for each rank. All expose their inputs to all, and the root its output;
-//          each rank reduces its slice of all inputs and writes it to the root's output.
+// Idea     The vector has a slice for each rank. All expose their inputs to all, and the root its
+//          output; each rank reduces its slice of all inputs and writes it to the root's output.
 // Source   Huang et al., PiP-MColl, section III, chunked reduce to the root.
 // Rounds   2. Messages: none; 2 n (n - 1) + n - 1 signals.
 // Bytes    Of m: n m are read and m are written, a slice of each by each rank.

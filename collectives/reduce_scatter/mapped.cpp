@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - reduce-scatter out of all inputs.
 //
-// Idea     All expose to each rank their input's block for it; each rank reduces these into its output.
+// Idea     All expose to each rank their input's block for it; each rank reduces these into its
+//          output.
 // Source   Huang et al., PiP-MColl, section III.
 // Rounds   2. Messages: none; 2 n (n - 1) signals.
 // Bytes    Each rank reads n blocks and writes one.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - scan of slices, through all inputs and outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all; each rank goes with
-//          its slice through the ranks: each one's output is that of the rank before, combined with its
-//          input.
+// Idea     The vector has a slice for each rank. All expose input and output to all; each rank goes
+//          with its slice through the ranks: each one's output is that of the rank before, combined
+//          with its input.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals.
-// Bytes    Of m: (2n - 1) m are read and n m are written, a slice of each by each rank; what was just
-//          written is read from the cache if a slice fits there.
+// Bytes    Of m: (2n - 1) m are read and n m are written, a slice of each by each rank; what was
+//          just written is read from the cache if a slice fits there.
 // Memory   No put targets.
 // Good for Long vectors on one node: no rank waits for the results of those before it.
-// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's input is
-//          read before its output is written.
+// Holds    Synchronizing. In rank order, each element computed by one rank. In place, a rank's
+//          input is read before its output is written.
 // Next     ../mapped.hpp.
 #include "collectives/mapped.hpp"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call as a value.
 //
-// Team::run(), start() and prepare() take one, of any collective. In the calls that move blocks, a block
-// per member, the vector of all blocks is one picture on all members: in place means that a rank's own
-// block lies where it belongs in that vector (as in out = in + rank * count for a reduce_scatter).
+// Team::run(), start() and prepare() take one, of any collective. In the calls that move blocks, a
+// block per member, the vector of all blocks is one picture on all members: in place means that a
+// rank's own block lies where it belongs in that vector (as in out = in + rank * count for a
+// reduce_scatter).
 #pragma once
 
 #include <cstddef>
@@ -16,12 +17,12 @@
 
 namespace weft {
 
-/// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them and
-/// longer than the runtime's calls that use it.
+/// A reduction of the user's. Copies refer to the same operation; it lives as long as any of them
+/// and longer than the runtime's calls that use it.
 class WEFT_API UserOp {
   public:
-    /// function: see UserFunction. element_bytes: size of one element. commutative: whether operands
-    /// may be swapped; if not, contributions are combined in rank order.
+    /// function: see UserFunction. element_bytes: size of one element. commutative: whether
+    /// operands may be swapped; if not, contributions are combined in rank order.
     UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative);
 
   private:
@@ -30,16 +31,17 @@ class WEFT_API UserOp {
     std::shared_ptr<const void> held_;
 };
 
-/// Blocks of different sizes, one for each member in rank order: how many elements each has, and where it
-/// starts in elements. No displacements: each starts where the one before ends. The arrays are the caller's;
-/// run(), start() and prepare() read them before they return, and nothing does later.
+/// Blocks of different sizes, one for each member in rank order: how many elements each has, and
+/// where it starts in elements. No displacements: each starts where the one before ends. The arrays
+/// are the caller's; run(), start() and prepare() read them before they return, and nothing does
+/// later.
 struct Blocks {
     std::span<const std::size_t> counts = {};
     std::span<const std::size_t> displacements = {};
 };
 
-/// What to call, and on what memory. Elements are of `type`, or of the user operation's size; in may be out
-/// where both have the same size.
+/// What to call, and on what memory. Elements are of `type`, or of the user operation's size; in
+/// may be out where both have the same size.
 struct Call {
     Collective collective = Collective::barrier;
     const void* in = nullptr;
@@ -123,25 +125,25 @@ struct Call {
                                       Blocks out_blocks, Type type, Rank root) {
         return {Collective::gatherv, in, out, count, type, {}, root, {}, {}, out_blocks};
     }
-    /// in_blocks.counts[r] elements of the root's in go to out of rank r, which expects count. in and
-    /// in_blocks count at the root only.
+    /// in_blocks.counts[r] elements of the root's in go to out of rank r, which expects count. in
+    /// and in_blocks count at the root only.
     [[nodiscard]] static Call scatterv(const void* in, Blocks in_blocks, void* out,
                                        std::size_t count, Type type, Rank root) {
         return {Collective::scatterv, in, out, count, type, {}, root, {}, in_blocks};
     }
-    /// in: this rank's block; out: the blocks of all members. All give the same counts; displacements
-    /// may differ.
+    /// in: this rank's block; out: the blocks of all members. All give the same counts;
+    /// displacements may differ.
     [[nodiscard]] static Call allgatherv(const void* in, void* out, Blocks out_blocks, Type type) {
         return {Collective::allgatherv, in, out, 0, type, {}, -1, {}, {}, out_blocks};
     }
-    /// in_blocks: what goes to each member; out_blocks: what comes from each. No block of in overlaps
-    /// one of out.
+    /// in_blocks: what goes to each member; out_blocks: what comes from each. No block of in
+    /// overlaps one of out.
     [[nodiscard]] static Call alltoallv(const void* in, Blocks in_blocks, void* out,
                                         Blocks out_blocks, Type type) {
         return {Collective::alltoallv, in, out, 0, type, {}, -1, {}, in_blocks, out_blocks};
     }
-    /// in: blocks of so many elements that follow each other; out: this rank's block of the reduction
-    /// of all. All members give the same counts.
+    /// in: blocks of so many elements that follow each other; out: this rank's block of the
+    /// reduction of all. All members give the same counts.
     [[nodiscard]] static Call reduce_scatterv(const void* in, void* out,
                                               std::span<const std::size_t> counts, Type type,
                                               Op op) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // elements.hpp - which element type a C++ type is, and the elements that C++ has no type for.
 //
-// 16-bit floats are carried as their bits; they convert to float exactly, and from float to the nearest,
-// ties to even. Pairs are what minloc and maxloc work on, laid out as MPI's pair types are.
+// 16-bit floats are carried as their bits; they convert to float exactly, and from float to the
+// nearest, ties to even. Pairs are what minloc and maxloc work on, laid out as MPI's pair types
+// are.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.hpp - the small words of the public interface: ranks, collectives, element types, operations, statuses.
+// types.hpp - the small words of the public interface: ranks, collectives, element types,
+// operations, statuses.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@ namespace weft {
 /// Index of a member of a team, 0..size-1.
 using Rank = std::int32_t;
 
-/// Element types. Sizes are those of the C++ types of the same name; elements.hpp has those that C++ lacks.
+/// Element types. Sizes are those of the C++ types of the same name; elements.hpp has those that
+/// C++ lacks.
 enum class Type : std::uint8_t {
     int8,
     int16,
@@ -40,9 +42,9 @@ enum class Type : std::uint8_t {
 };
 inline constexpr int kBuiltinTypes = 24;
 
-/// Reduction operations. Which types have which: docs/guide/programming.md. Logical ones read an element
-/// as (x != 0) and give 0 or 1. min and max: a NaN operand wins, and -0.0 is less than +0.0; minloc and
-/// maxloc likewise, and of equal values the one with the lower index wins.
+/// Reduction operations. Which types have which: docs/guide/programming.md. Logical ones read an
+/// element as (x != 0) and give 0 or 1. min and max: a NaN operand wins, and -0.0 is less than
+/// +0.0; minloc and maxloc likewise, and of equal values the one with the lower index wins.
 enum class Op : std::uint8_t {
     sum,
     prod,

@@ -2,19 +2,20 @@
 // weft.h - the C interface: a runtime, teams of ranks, symmetric memory, collectives.
 //
 // A process joins its job with weft_init(); the job was started by `weft run`, mpirun, srun or any
-// other PMIx host (a process started by itself is a job of one rank). Calls on a team are collective
-// unless they say otherwise: all members make them in the same order, with the same counts, types,
-// operations and roots. Ranks that disagree get WEFT_ERR_ARGUMENT and a text that names both sides.
+// other PMIx host (a process started by itself is a job of one rank). Calls on a team are
+// collective unless they say otherwise: all members make them in the same order, with the same
+// counts, types, operations and roots. Ranks that disagree get WEFT_ERR_ARGUMENT and a text that
+// names both sides.
 //
-// Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names the
-//            argument or the rank and what was expected. A call whose arguments are refused changes
-//            nothing. After any other failure of a collective the team is not usable.
-// Handles    belong to the library. One that has been freed, or whose runtime has been finalized, is
-//            refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
-// Threads    One thread at a time drives a runtime and everything made from it. weft_last_error() is
-//            per thread; weft_op_create() and weft_op_free() may be called by any thread.
-// Progress   Data of others moves on during calls into the library only; a program that computes for
-//            long calls weft_progress() now and then.
+// Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names
+//            the argument or the rank and what was expected. A call whose arguments are refused
+//            changes nothing. After any other failure of a collective the team is not usable.
+// Handles    belong to the library. One that has been freed, or whose runtime has been finalized,
+//            is refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
+// Threads    One thread at a time drives a runtime and everything made from it. weft_last_error()
+//            is per thread; weft_op_create() and weft_op_free() may be called by any thread.
+// Progress   Data of others moves on during calls into the library only; a program that computes
+//            for long calls weft_progress() now and then.
 // Buffers    of any alignment, anywhere in memory, unless a function asks for symmetric memory.
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -52,7 +53,8 @@ typedef enum weft_status WEFT_AS_INT {
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
-/// Element types. Pairs are structures of a value and an index, such as struct { double value; int index; }.
+/// Element types. Pairs are structures of a value and an index, such as struct { double value; int
+/// index; }.
 typedef enum weft_type WEFT_AS_INT {
     WEFT_INT8 = 0,
     WEFT_INT16,
@@ -81,12 +83,13 @@ typedef enum weft_type WEFT_AS_INT {
     WEFT_TYPE_RANGE = 0x7fffffff  ///< no type: makes the enumeration as large as an int
 } weft_type;
 
-/// Operations, and those that weft_op_create() makes. Integers have all but MINLOC and MAXLOC; bool has the
-/// logical and bitwise ones (LAND to BXOR); floating point has SUM to LXOR; complex numbers have SUM and PROD;
-/// pairs have MINLOC and MAXLOC. What does not exist is refused. Logical ones read an element as (x != 0)
-/// and give 0 or 1. Integers wrap. MIN and MAX: a NaN wins, -0.0 is less than +0.0; MINLOC and MAXLOC
-/// likewise, and of equal values that with the lower index wins. 16-bit floats are computed with in float,
-/// and rounded to the nearest, ties to even. Padding of elements is 0 in what an operation gives.
+/// Operations, and those that weft_op_create() makes. Integers have all but MINLOC and MAXLOC; bool
+/// has the logical and bitwise ones (LAND to BXOR); floating point has SUM to LXOR; complex numbers
+/// have SUM and PROD; pairs have MINLOC and MAXLOC. What does not exist is refused. Logical ones
+/// read an element as (x != 0) and give 0 or 1. Integers wrap. MIN and MAX: a NaN wins, -0.0 is
+/// less than +0.0; MINLOC and MAXLOC likewise, and of equal values that with the lower index wins.
+/// 16-bit floats are computed with in float, and rounded to the nearest, ties to even. Padding of
+/// elements is 0 in what an operation gives.
 typedef enum weft_op WEFT_AS_INT {
     WEFT_SUM = 0,
     WEFT_PROD,
@@ -110,7 +113,7 @@ WEFT_API size_t weft_type_size(weft_type type);
 /// As `in`: the input stands in `out`.
 #define WEFT_IN_PLACE ((void*)-1)
 
-// --- errors, version ------------------------------------------------------------------------------
+// --- errors, version -----------------------------------------------------------------------------
 
 /// Why the last call of the calling thread that failed did so: a sentence, never NULL. Valid until
 /// the thread's next failure. Calls that succeed leave it alone.
@@ -119,7 +122,7 @@ WEFT_API const char* weft_last_error(void);
 /// Version of the library in use, as "0.1.0".
 WEFT_API const char* weft_version(void);
 
-// --- runtime --------------------------------------------------------------------------------------
+// --- runtime -------------------------------------------------------------------------------------
 
 /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
 /// *out: the runtime, to be ended by weft_finalize(); untouched on failure.
@@ -132,12 +135,12 @@ WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 /// Moves started calls, and what others put to this rank, forward. Not collective; does not wait.
 WEFT_API void weft_progress(weft_runtime* runtime);
 
-/// From now on, whatever waits in this runtime also calls fn(arg) again and again while it waits: the
-/// progress of another library that this thread has to serve. fn must not use this runtime, which
-/// refuses its calls meanwhile. One at a time: the last one stays; NULL takes it away.
+/// From now on, whatever waits in this runtime also calls fn(arg) again and again while it waits:
+/// the progress of another library that this thread has to serve. fn must not use this runtime,
+/// which refuses its calls meanwhile. One at a time: the last one stays; NULL takes it away.
 WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
 
-// --- teams ----------------------------------------------------------------------------------------
+// --- teams ---------------------------------------------------------------------------------------
 
 /// All ranks of the job; belongs to the runtime. NULL if the runtime is not usable.
 WEFT_API weft_team* weft_world(weft_runtime* runtime);
@@ -146,41 +149,44 @@ WEFT_API int weft_rank(const weft_team* team);
 /// Number of members; -1 if the team is not usable. Not collective.
 WEFT_API int weft_size(const weft_team* team);
 
-/// Members with the same color form a team, ordered by key, then by rank. color < 0: no team, *out is
-/// NULL. The team is ended by weft_team_free(). Each rank can be in 32 teams at a time; if any of the
-/// new teams finds no place, all members of `team` get WEFT_ERR_MEMORY and none is made.
+/// Members with the same color form a team, ordered by key, then by rank. color < 0: no team, *out
+/// is NULL. The team is ended by weft_team_free(). Each rank can be in 32 teams at a time; if any
+/// of the new teams finds no place, all members of `team` get WEFT_ERR_MEMORY and none is made.
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
 /// Members that share memory with this one form a team, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
-/// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does. Collective
-/// over that team; its parent may be gone. No call of it may be in flight. The world stays.
+/// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does.
+/// Collective over that team; its parent may be gone. No call of it may be in flight. The world
+/// stays.
 WEFT_API weft_status weft_team_free(weft_team* team);
 
-// --- symmetric memory -----------------------------------------------------------------------------
+// --- symmetric memory ----------------------------------------------------------------------------
 
 /// `bytes` bytes at the same offset of every member's heap, aligned to 64 bytes; not cleared. All
 /// members ask for the same size, whatever else they have allocated on other teams. 0 bytes give a
-/// pointer of its own, too. *out is this rank's memory, until weft_free(), the end of the team or of
-/// the runtime.
+/// pointer of its own, too. *out is this rank's memory, until weft_free(), the end of the team or
+/// of the runtime.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
 /// The same with an alignment: a power of two, up to 2 MiB.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                         void** out);
 /// Frees what weft_alloc() gave on the same team, all members the same memory, in any order of
-/// blocks. As shmem_free() of OpenSHMEM 1.5 it begins with a weft_quiet() of each member and returns when
-/// all have entered: no put that was started before reaches what is allocated next. NULL is refused.
+/// blocks. As shmem_free() of OpenSHMEM 1.5 it begins with a weft_quiet() of each member and
+/// returns when all have entered: no put that was started before reaches what is allocated next.
+/// NULL is refused.
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
-/// Where member `peer` has what this rank has at `symmetric` (any address in memory of weft_alloc()):
-/// a pointer for loads and stores if the two share memory, else NULL; NULL also if an argument is not
-/// usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
+/// Where member `peer` has what this rank has at `symmetric` (any address in memory of
+/// weft_alloc()): a pointer for loads and stores if the two share memory, else NULL; NULL also if
+/// an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with ranks of the
+/// team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
-// --- one-sided calls ------------------------------------------------------------------------------
+// --- one-sided calls -----------------------------------------------------------------------------
 //
-// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc()). Not
-// collective: the peer, a rank of the team and perhaps this one, only has to call into the library now
-// and then. Semantics are those of OpenSHMEM 1.5 where it has the call.
+// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc()).
+// Not collective: the peer, a rank of the team and perhaps this one, only has to call into the
+// library now and then. Semantics are those of OpenSHMEM 1.5 where it has the call.
 
 /// How weft_wait_until() compares the word with the value.
 typedef enum weft_compare WEFT_AS_INT {
@@ -193,8 +199,8 @@ typedef enum weft_compare WEFT_AS_INT {
     WEFT_COMPARE_RANGE = 0x7fffffff  ///< no comparison: makes the enumeration as large as an int
 } weft_compare;
 
-/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed; the data
-/// lands some time before the next weft_quiet() returns.
+/// Copies `bytes` bytes from src to dst in the peer's memory. Returns when src may be changed; the
+/// data lands some time before the next weft_quiet() returns.
 WEFT_API weft_status weft_put(weft_team* team, void* dst, const void* src, size_t bytes, int peer);
 /// The same, and returns at once: src belongs to the library until weft_quiet().
 WEFT_API weft_status weft_put_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
@@ -205,16 +211,16 @@ WEFT_API weft_status weft_get(weft_team* team, void* dst, const void* src, size_
 WEFT_API weft_status weft_get_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                   int peer);
 
-/// weft_put(), and then, when the data is there, *signal at the peer is set to value, or, if add is not 0,
-/// value is added to it. Whoever sees the signal changed sees the data. bytes may be 0.
+/// weft_put(), and then, when the data is there, *signal at the peer is set to value, or, if add is
+/// not 0, value is added to it. A rank that sees the signal changed sees the data. bytes may be 0.
 WEFT_API weft_status weft_put_signal(weft_team* team, void* dst, const void* src, size_t bytes,
                                      uint64_t* signal, uint64_t value, int add, int peer);
 /// The same, and returns at once: src belongs to the library until weft_quiet().
 WEFT_API weft_status weft_put_signal_nbi(weft_team* team, void* dst, const void* src, size_t bytes,
                                          uint64_t* signal, uint64_t value, int add, int peer);
 
-/// Returns when this rank's *word compares so with value; cmp: a weft_compare. Drives everything meanwhile.
-/// Others change the word by a put of just this word, a signal, or an atomic operation.
+/// Returns when this rank's *word compares so with value; cmp: a weft_compare. Drives everything
+/// meanwhile. Others change the word by a put of just this word, a signal, or an atomic operation.
 WEFT_API weft_status weft_wait_until(weft_team* team, const uint64_t* word, int cmp,
                                      uint64_t value);
 /// Moves everything that is in flight once. *holds: 1 if weft_wait_until() would return, else 0.
@@ -222,8 +228,8 @@ WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int 
                                      int* holds);
 
 /// @name Atomic operations
-/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was; may be
-/// NULL.
+/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was;
+/// may be NULL.
 /// @{
 WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
                                     uint64_t* old);
@@ -234,13 +240,13 @@ WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t
                                        uint64_t value, int peer, uint64_t* old);
 /// @}
 
-/// At each peer, what this rank has put before (signals and atomic operations included) lands before what
-/// it puts after. Says nothing about gets, nor about what others put.
+/// At each peer, what this rank has put before (signals and atomic operations included) lands
+/// before what it puts after. Says nothing about gets, nor about what others put.
 WEFT_API weft_status weft_fence(weft_team* team);
 /// Returns when all that this rank has put and got, on any team, is done here and at the peers.
 WEFT_API weft_status weft_quiet(weft_team* team);
 
-// --- collectives ----------------------------------------------------------------------------------
+// --- collectives ---------------------------------------------------------------------------------
 
 /// Returns when all members have entered.
 WEFT_API weft_status weft_barrier(weft_team* team);
@@ -258,16 +264,18 @@ WEFT_API weft_status weft_allreduce(weft_team* team, const void* in, void* out, 
 WEFT_API weft_status weft_reduce(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op, int root);
 
-// Calls that move blocks, one for each member: the vector of all blocks is one picture on all members.
-// WEFT_IN_PLACE as `in` (in gather, of the root) means that `out` holds this whole vector: the own block lies
-// there already, where it belongs, and in reduce_scatter the result comes there. In scatter the root's
-// `out` may be WEFT_IN_PLACE: its block stays where it is.
+// Calls that move blocks, one for each member: the vector of all blocks is one picture on all
+// members. WEFT_IN_PLACE as `in` (in gather, of the root) means that `out` holds this whole vector:
+// the own block lies there already, where it belongs, and in reduce_scatter the result comes there.
+// In scatter the root's `out` may be WEFT_IN_PLACE: its block stays where it is.
 
-/// in: `count` elements; the root's out: weft_size() blocks of `count` elements, in rank order; elsewhere out may be NULL.
+/// in: `count` elements; the root's out: weft_size() blocks of `count` elements, in rank order;
+/// elsewhere out may be NULL.
 WEFT_API weft_status weft_gather(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, int root);
 
-/// The root's in: weft_size() blocks of `count` elements; out: this rank's block. Elsewhere in may be NULL.
+/// The root's in: weft_size() blocks of `count` elements; out: this rank's block. Elsewhere in may
+/// be NULL.
 WEFT_API weft_status weft_scatter(weft_team* team, const void* in, void* out, size_t count,
                                   weft_type type, int root);
 
@@ -283,42 +291,44 @@ WEFT_API weft_status weft_alltoall(weft_team* team, const void* in, void* out, s
 WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* out, size_t count,
                                          weft_type type, weft_op op);
 
-// Calls with blocks of different sizes. Counts and displacements are in elements, one for each member, in rank
-// order; displacements say where blocks start, and NULL displacements mean that they follow each other in
-// rank order. Blocks that are written must not overlap. The arrays are read during the call alone (of the
-// started and persistent forms: while the request is made). Any count may be 0, and memory that no
-// element goes to or comes from may be NULL. WEFT_IN_PLACE: as above, the own block being where its
-// displacement says. Where two members differ in a count that only they know, who waits for the other gets
-// WEFT_ERR_ARGUMENT and a text with both ranks and counts; who is sent what it takes for 0 elements does not.
+// Calls with blocks of different sizes. Counts and displacements are in elements, one for each
+// member, in rank order; displacements say where blocks start, and NULL displacements mean that
+// they follow each other in rank order. Blocks that are written must not overlap. The arrays are
+// read during the call alone (of the started and persistent forms: while the request is made). Any
+// count may be 0, and memory that no element goes to or comes from may be NULL. WEFT_IN_PLACE: as
+// above, the own block being where its displacement says. Where two members differ in a count that
+// only they know, who waits for the other gets WEFT_ERR_ARGUMENT and a text with both ranks and
+// counts; who is sent what it takes for 0 elements does not.
 
-/// in: `count` elements; the root's out gets `counts[r]` elements of rank r at `displacements[r]`. counts,
-/// displacements and out count at the root only. Each rank's `count` is what the root has for it in `counts`.
+/// in: `count` elements; the root's out gets `counts[r]` elements of rank r at `displacements[r]`.
+/// counts, displacements and out count at the root only. Each rank's `count` is what the root has
+/// for it in `counts`.
 WEFT_API weft_status weft_gatherv(weft_team* team, const void* in, size_t count, void* out,
                                   const size_t* counts, const size_t* displacements, weft_type type,
                                   int root);
 
-/// Of the root's in, `counts[r]` elements at `displacements[r]` go to out of rank r, which expects `count`. in,
-/// counts and displacements count at the root only.
+/// Of the root's in, `counts[r]` elements at `displacements[r]` go to out of rank r, which expects
+/// `count`. in, counts and displacements count at the root only.
 WEFT_API weft_status weft_scatterv(weft_team* team, const void* in, const size_t* counts,
                                    const size_t* displacements, void* out, size_t count,
                                    weft_type type, int root);
 
-/// in: `counts[weft_rank()]` elements; out gets those of rank r at `displacements[r]`. All members give the same
-/// counts; displacements may differ.
+/// in: `counts[weft_rank()]` elements; out gets those of rank r at `displacements[r]`. All members
+/// give the same counts; displacements may differ.
 WEFT_API weft_status weft_allgatherv(weft_team* team, const void* in, void* out,
                                      const size_t* counts, const size_t* displacements,
                                      weft_type type);
 
-/// `in_counts[r]` elements of in, at `in_displacements[r]`, go to rank r, whose out_counts say the same of this
-/// rank: `out_counts[r]` elements come from rank r and go to out at `out_displacements[r]`. in: not
-/// WEFT_IN_PLACE, and no block of it overlaps one of out.
+/// `in_counts[r]` elements of in, at `in_displacements[r]`, go to rank r, whose out_counts say the
+/// same of this rank: `out_counts[r]` elements come from rank r and go to out at
+/// `out_displacements[r]`. in: not WEFT_IN_PLACE, and no block of it overlaps one of out.
 WEFT_API weft_status weft_alltoallv(weft_team* team, const void* in, const size_t* in_counts,
                                     const size_t* in_displacements, void* out,
                                     const size_t* out_counts, const size_t* out_displacements,
                                     weft_type type);
 
-/// in: blocks of `counts[r]` elements that follow each other; out: this rank's block of the reduction of all.
-/// All members give the same counts.
+/// in: blocks of `counts[r]` elements that follow each other; out: this rank's block of the
+/// reduction of all. All members give the same counts.
 WEFT_API weft_status weft_reduce_scatterv(weft_team* team, const void* in, void* out,
                                           const size_t* counts, weft_type type, weft_op op);
 
@@ -330,11 +340,11 @@ WEFT_API weft_status weft_scan(weft_team* team, const void* in, void* out, size_
 WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, size_t count,
                                  weft_type type, weft_op op);
 
-/// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in` holds the
-/// contributions of lower ranks; elements are of the type that the collective is called with. fn runs
-/// on the thread that drives the runtime, and must not use it. commutative: whether operands may be
-/// swapped; if 0, contributions are combined in rank order. Not collective, of no runtime: usable by
-/// all of the process until weft_op_free().
+/// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in`
+/// holds the contributions of lower ranks; elements are of the type that the collective is called
+/// with. fn runs on the thread that drives the runtime, and must not use it. commutative: whether
+/// operands may be swapped; if 0, contributions are combined in rank order. Not collective, of no
+/// runtime: usable by all of the process until weft_op_free().
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,
                                                void* arg),
                                     void* arg, int commutative, weft_op* out);
@@ -342,12 +352,12 @@ WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size
 /// complete. Built-in operations are refused.
 WEFT_API weft_status weft_op_free(weft_op* op);
 
-// --- started calls --------------------------------------------------------------------------------
+// --- started calls -------------------------------------------------------------------------------
 
 /// @name Started calls
 /// never wait, whatever was started before on this or any other team. Buffers belong to the library
-/// until the request is complete. *request: to be ended by weft_wait() or weft_test(); untouched if the
-/// start fails. The other arguments are those of the blocking calls.
+/// until the request is complete. *request: to be ended by weft_wait() or weft_test(); untouched if
+/// the start fails. The other arguments are those of the blocking calls.
 /// @{
 WEFT_API weft_status weft_ibarrier(weft_team* team, weft_request** request);
 WEFT_API weft_status weft_ibroadcast(weft_team* team, void* buffer, size_t count, weft_type type,
@@ -388,18 +398,19 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
                                            weft_request** request);
 /// @}
 
-/// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete request
-/// is gone and *request NULL; a persistent one stays, and can be started again. NULL requests and
-/// persistent ones that are not started are done. A call that failed is done, with its status.
+/// Moves everything that is in flight once. *done: 1 if the call is complete, else 0. A complete
+/// request is gone and *request NULL; a persistent one stays, and can be started again. NULL
+/// requests and persistent ones that are not started are done. A call that failed is done, with its
+/// status.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
 /// Returns when the call is complete; otherwise as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);
 
-// --- persistent calls -----------------------------------------------------------------------------
+// --- persistent calls ----------------------------------------------------------------------------
 
 /// @name Persistent calls
-/// are prepared once and started often. Preparing is not collective and moves nothing, but checks the
-/// arguments; starting is what all members do in the same order. *request: to be ended by
+/// are prepared once and started often. Preparing is not collective and moves nothing, but checks
+/// the arguments; starting is what all members do in the same order. *request: to be ended by
 /// weft_request_free().
 /// @{
 WEFT_API weft_status weft_barrier_init(weft_team* team, weft_request** request);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.hpp - the C++ interface: a runtime, teams of ranks, collectives, symmetric memory.
 //
-// A process joins its job by making a Runtime; the job was started by `weft run`, mpirun, srun or any
-// other PMIx host (a process started by itself is a job of one rank). Calls on a team are collective:
-// all members make them in the same order, with the same counts, types, operations and roots. Ranks
-// that disagree get an Error that names both sides.
+// A process joins its job by making a Runtime; the job was started by `weft run`, mpirun, srun or
+// any other PMIx host (a process started by itself is a job of one rank). Calls on a team are
+// collective: all members make them in the same order, with the same counts, types, operations and
+// roots. Ranks that disagree get an Error that names both sides.
 //
 // Threads: one thread at a time drives a runtime and everything made from it.
 // Progress: data of others moves on during calls into the library only; a program that computes for
 // long calls Runtime::progress() now and then.
-// Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A call
-// whose arguments are refused changes nothing; after any other Error of a collective the team is not
-// usable. Teams that have been freed, and all that belongs to a runtime that is gone, are refused.
-// Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that stops in
-// the middle does not hang: what an object of this interface owned is abandoned, and freed once the
-// other members have abandoned it, too, or with the runtime.
+// Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A
+// call whose arguments are refused changes nothing; after any other Error of a collective the team
+// is not usable. Teams that have been freed, and all that belongs to a runtime that is gone, are
+// refused.
+// Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that
+// stops in the middle does not hang: what an object of this interface owned is abandoned, and freed
+// once the other members have abandoned it, too, or with the runtime.
 #pragma once
 
 #include <concepts>
@@ -34,8 +35,8 @@
 
 namespace weft {
 
-/// A started call. Destroying it does not wait: the buffers then have to stay valid until the team is
-/// idle, for example until its next barrier() returns.
+/// A started call. Destroying it does not wait: the buffers then have to stay valid until the team
+/// is idle, for example until its next barrier() returns.
 class WEFT_API Request {
   public:
     Request() noexcept;
@@ -43,8 +44,8 @@ class WEFT_API Request {
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Drives everything that is in flight once; true when this call is complete, or if there is none.
-    /// An Error if the call failed.
+    /// Drives everything that is in flight once; true when this call is complete, or if there is
+    /// none. An Error if the call failed.
     bool test();
     /// Returns when this call is complete. An Error if it failed.
     void wait();
@@ -90,7 +91,8 @@ struct RuntimeLink;
 template <class T>
 concept Word = std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
-/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its runtime.
+/// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its
+/// runtime.
 class WEFT_API Team {
   public:
     /// No team; its calls are refused.
@@ -102,10 +104,10 @@ class WEFT_API Team {
     [[nodiscard]] Rank size() const;
 
     /// @name Collectives
-    /// take a Call in three forms: run() returns when it is complete here; start() never waits, whatever
-    /// was started before, on this or any other team, and its buffers belong to the library until the
-    /// request is complete; prepare() checks the arguments and moves nothing (it is not collective), so
-    /// that PersistentRequest::start() can make the same call often.
+    /// take a Call in three forms: run() returns when it is complete here; start() never waits,
+    /// whatever was started before, on this or any other team, and its buffers belong to the
+    /// library until the request is complete; prepare() checks the arguments and moves nothing (it
+    /// is not collective), so that PersistentRequest::start() can make the same call often.
     /// @{
     void run(const Call& call);
     [[nodiscard]] Request start(const Call& call);
@@ -217,21 +219,21 @@ class WEFT_API Team {
     }
 
     /// @name One-sided calls
-    /// on memory of a peer, named by this rank's address of the same symmetric memory (allocate()). Peers
-    /// are ranks of the team, this rank included; they do nothing but make calls into the library now and
-    /// then. Not collective. Semantics where OpenSHMEM 1.5 has the call: as there.
+    /// on memory of a peer, named by this rank's address of the same symmetric memory (allocate()).
+    /// Peers are ranks of the team, this rank included; they do nothing but make calls into the
+    /// library now and then. Not collective. Semantics where OpenSHMEM 1.5 has the call: as there.
     /// @{
 
-    /// Copies into a peer's memory. Returns when `src` may be changed; the data lands some time before the
-    /// next quiet() returns.
+    /// Copies into a peer's memory. Returns when `src` may be changed; the data lands some time
+    /// before the next quiet() returns.
     void put(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// Copies from a peer's memory. Returns when the data is here.
     void get(void* dst, const void* src, std::size_t bytes, Rank peer);
     /// The same, and return at once: memory of this rank belongs to the library until quiet().
     void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
     void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// put(), and then, when the data is there, sets the peer's `signal` to value or adds to it. Whoever
-    /// sees the signal changed sees the data. bytes may be 0.
+    /// put(), and then, when the data is there, sets the peer's `signal` to value or adds to it. A
+    /// rank that sees the signal changed sees the data. bytes may be 0.
     void put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
                     std::uint64_t value, SignalOp op, Rank peer);
     void put_signal_nbi(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
@@ -251,8 +253,8 @@ class WEFT_API Team {
         get(dst.data(), src.data(), src.size_bytes(), peer);
     }
 
-    /// Atomic operations on a peer's word, aligned to its size, with those of all ranks. They return what
-    /// the word was.
+    /// Atomic operations on a peer's word, aligned to its size, with those of all ranks. They
+    /// return what the word was.
     template <Word T>
     T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
         return static_cast<T>(change(Change::add, word, sizeof(T), bits(add), 0, peer));
@@ -269,13 +271,13 @@ class WEFT_API Team {
             change(Change::compare_swap, word, sizeof(T), bits(value), bits(expected), peer));
     }
 
-    /// At each peer, what was put (signals and atomic operations included) before lands before what is put
-    /// after. Says nothing about gets.
+    /// At each peer, what was put (signals and atomic operations included) before lands before what
+    /// is put after. Says nothing about gets.
     void fence();
     /// Returns when all that was put and got is done, here and at the peers.
     void quiet();
-    /// Returns when this rank's word compares so; drives everything meanwhile. Others change the word by
-    /// put() of just this word, put_signal() or an atomic operation.
+    /// Returns when this rank's word compares so; drives everything meanwhile. Others change the
+    /// word by put() of just this word, put_signal() or an atomic operation.
     template <Word T>
     void wait_until(const T* word, Compare compare, std::type_identity_t<T> value) {
         wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(value));
@@ -287,28 +289,28 @@ class WEFT_API Team {
     }
     /// @}
 
-    /// Collective: members with the same color form a team, ordered by key, then rank. No team where
-    /// color < 0. If any of the new teams finds no place (each rank can be in 32 at a time), all
-    /// members get an Error of Status::memory.
+    /// Collective: members with the same color form a team, ordered by key, then rank. No team
+    /// where color < 0. If any of the new teams finds no place (each rank can be in 32 at a time),
+    /// all members get an Error of Status::memory.
     [[nodiscard]] std::optional<Team> split(int color, int key);
     /// Collective: members that share memory with this one form a team, in the same order.
     [[nodiscard]] Team split_by_node();
-    /// Collective: ends a team made by a split and release()s its memory. No started call of it may be
-    /// in flight. All copies of the handle are refused afterwards.
+    /// Collective: ends a team made by a split and release()s its memory. No started call of it may
+    /// be in flight. All copies of the handle are refused afterwards.
     void free();
 
-    /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment: a
-    /// power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
+    /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment:
+    /// a power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     /// Collective, with what allocate() gave: a quiet() of each; returns when all have entered.
     void release(void* memory);
     /// Where a member has what this rank has at `symmetric`, which lies in memory of allocate(): a
-    /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As shmem_ptr()
-    /// of OpenSHMEM 1.5, with ranks of the team.
+    /// pointer for loads and stores, nullptr if the two share no memory. Not collective. As
+    /// shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
-    /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the library's
-    /// choice. All members make the same call.
+    /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the
+    /// library's choice. All members make the same call.
     void set_algorithm(std::string_view collective, std::string_view spec);
     /// The algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
@@ -339,15 +341,16 @@ class WEFT_API Team {
 /// the runtime. Where that is too late, call free().
 class WEFT_API OwnedTeam : public Team {
   public:
-    /// Owns a team that split() or split_by_node() made. No copy of the handle may be used afterwards.
+    /// Owns a team that split() or split_by_node() made. No copy of the handle may be used
+    /// afterwards.
     explicit OwnedTeam(Team team) noexcept : Team(std::move(team)) {}
     OwnedTeam(OwnedTeam&& other) noexcept;
     OwnedTeam& operator=(OwnedTeam&& other) noexcept;
     ~OwnedTeam();
 };
 
-/// Symmetric memory that ends with this object, which members abandon without waiting for each other: it
-/// is freed by a later allocate() of the same team, once all members have abandoned it,
+/// Symmetric memory that ends with this object, which members abandon without waiting for each
+/// other: it is freed by a later allocate() of the same team, once all members have abandoned it,
 /// or with the team. Where that is too late, call free().
 class WEFT_API Memory {
   public:
@@ -387,7 +390,8 @@ class WEFT_API Memory {
 /// This process's membership in its job.
 class WEFT_API Runtime {
   public:
-    /// Joins the job; returns when all ranks have joined. Settings come from the environment (WEFT_*).
+    /// Joins the job; returns when all ranks have joined. Settings come from the environment
+    /// (WEFT_*).
     Runtime();
     /// The other one is left empty, to be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
@@ -397,14 +401,16 @@ class WEFT_API Runtime {
 
     /// All ranks of the job.
     [[nodiscard]] Team world();
-    /// Collective over all ranks: returns when everything started is complete and all ranks are here.
-    /// Afterwards calls on its teams are refused, and memory from allocate() is gone with the runtime.
+    /// Collective over all ranks: returns when everything started is complete and all ranks are
+    /// here. Afterwards calls on its teams are refused, and memory from allocate() is gone with the
+    /// runtime.
     void finalize();
-    /// Moves started calls, and what others put to this rank, forward. Not collective; does not wait.
+    /// Moves started calls, and what others put to this rank, forward. Not collective; does not
+    /// wait.
     void progress();
-    /// From now on, whatever waits in this runtime also calls function(argument) again and again while
-    /// it waits: the progress of another library that this thread has to serve. It must not use this
-    /// runtime, nor throw. One at a time: the last one stays; nullptr takes it away.
+    /// From now on, whatever waits in this runtime also calls function(argument) again and again
+    /// while it waits: the progress of another library that this thread has to serve. It must not
+    /// use this runtime, nor throw. One at a time: the last one stays; nullptr takes it away.
     void on_progress(void (*function)(void* argument), void* argument);
 
     /// The same as world().allocate() and release().

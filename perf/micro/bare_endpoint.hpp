@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bare_endpoint.hpp - libfabric alone, as thin as it gets: what the library's puts are compared with.
+// bare_endpoint.hpp - libfabric alone, as thin as it gets: what the library's puts are compared
+// with.
 //
 // Idea     An endpoint with one completion queue and one registered buffer, connected to one peer.
 //          Programs derive from it and write as they please.

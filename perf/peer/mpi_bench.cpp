@@ -4,7 +4,8 @@
 // Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
 //          same fields, so that perf/compare treats both sides in the same way.
 // Why      A ratio is honest only if both sides are timed by one loop: that loop is
-//          lab/measure/measuring.hpp, and nothing else here reads the clock (but for the barrier's check).
+//          lab/measure/measuring.hpp, and nothing else here reads the clock (but for the barrier's
+//          check).
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a
 //          result was wrong, 2 unusable arguments.
 // Next     docs/measuring.md.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reach.hpp - how node-mates get at memory of a rank where it lies.
 //
-// Idea     Before mates touch a buffer its owner makes it reachable: an *exposure*, of which each part has a
-//          Reach, small enough for a cell, that tells a mate where the part lies and by which way.
-//          Whoever runs a step resolves it to a pointer, or has the kernel copy.
+// Idea     Before mates touch a buffer its owner makes it reachable: an *exposure*, of which each
+//          part has a Reach, small enough for a cell, that tells a mate where the part lies and by
+//          which way. The rank that runs a step resolves it to a pointer, or has the kernel copy.
 // Next     link/direct for who makes them; run/execute/stepper.hpp for who uses them.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Reach {
     std::uint64_t offset = 0;   ///< of the block in the owner's segment or in the object
     std::uint64_t object_bytes = 0;  ///< adopted: how much of the object there is to map
     std::uint32_t object = 0;        ///< adopted: which one; its file descriptor at the owner
-    std::uint32_t generation = 0;    ///< adopted: tells objects that had the same number apart
+    std::uint32_t generation = 0;    ///< adopted: tells which of those that had this number
     Way way = Way::copied;
 
     /// Of the part of the block that starts so many bytes after its start.
@@ -47,8 +47,8 @@ static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reac
 /// Memory of the calling rank while mates may get at it.
 struct Exposure {
     Reach reach;  ///< of its first byte
-    /// What the owner must use instead of its own pointer from expose to conceal: the same bytes, seen as
-    /// mates see them. May be that pointer itself.
+    /// What the owner must use instead of its own pointer from expose to conceal: the same bytes,
+    /// seen as mates see them. May be that pointer itself.
     std::byte* alias = nullptr;
     std::byte* data = nullptr;  ///< the owner's pointer
     std::uint64_t bytes = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // region.hpp - where put targets lie: the memory that every rank sets aside for one team.
 //
-// Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and a
-//          landing after them), *published cells* (written by the owner, read in place by its
-//          node-mates) and *bulk banks* (payloads that fit no cell). Cells and published cells exist once
-//          per bank, W banks in turn; bulk banks are many small ones and few large ones. Offsets are
-//          the same on all members, so a writer computes them.
-// Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses few
-//          cells touches few pages. Flag words are never written as data, so stale bytes cannot look
-//          like a flag (docs/one-sided.md).
+// Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and
+//          a landing after them), *published cells* (written by the owner, read in place by its
+//          node-mates) and *bulk banks* (payloads that fit no cell). Cells and published cells
+//          exist once per bank, W banks in turn; bulk banks are many small ones and few large ones.
+//          Offsets are the same on all members, so a writer computes them.
+// Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses
+//          few cells touches few pages. Flag words are never written as data, so stale bytes cannot
+//          look like a flag (docs/one-sided.md).
 // Next     put.hpp for what is written there; run/execute/window.hpp for when a bank may be reused.
 #pragma once
 
@@ -22,8 +22,9 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. On a node the writer stores payload, then flag (release). Over a
-/// network the payload and `delivered` are written remotely, or both arrive in the landing after the
-/// cell, and the owner raises `flag` when the notify strategy has proven that all of it is there.
+/// network the payload and `delivered` are written remotely, or both arrive in the landing after
+/// the cell, and the owner raises `flag` when the notify strategy has proven that all of it is
+/// there.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t delivered;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transfer.hpp - bytes between this rank and a peer's segment, without a flag: what one-sided calls move.
+// transfer.hpp - bytes between this rank and a peer's segment, without a flag: what one-sided calls
+// move.
 //
 // Next     put.hpp for data that comes with its flag.
 #pragma once
@@ -12,17 +13,19 @@
 
 namespace weft::base {
 
-/// Bytes into a peer's segment. Nothing at the peer says that they are there, unless it is notified.
+/// Bytes into a peer's segment. Nothing at the peer says that they are there, unless it is
+/// notified.
 struct Write {
     Rank peer = 0;  ///< rank in the job
     const std::byte* data = nullptr;
     std::size_t bytes = 0;
     std::uint64_t target = 0;  ///< offset in the peer's segment
-    /// Raised by one for each transfer that still reads `data`, lowered on its local completion; under
-    /// RemoteCompletion::delivered that is when the bytes have landed, and each transfer counts.
+    /// Raised by one for each transfer that still reads `data`, lowered on its local completion;
+    /// under RemoteCompletion::delivered that is when the bytes have landed, and each transfer
+    /// counts.
     std::uint32_t* pending = nullptr;
-    /// What notifies the peer once the bytes are there, by what it has set for that; 0: nothing. Below
-    /// 2^63, and only on wires with signals. `bytes` may then be 0.
+    /// What notifies the peer once the bytes are there, by what it has set for that; 0: nothing.
+    /// Below 2^63, and only on wires with signals. `bytes` may then be 0.
     std::uint64_t payload = 0;
 };
 

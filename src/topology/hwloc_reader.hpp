@@ -9,8 +9,8 @@
 
 namespace weft::topology {
 
-/// The cores that this process may use, in the machine's order. A processor that hwloc knows no core
-/// of counts as a core of its own.
+/// The cores that this process may use, in the machine's order. A processor that hwloc knows no
+/// core of counts as a core of its own.
 [[nodiscard]] base::Result<std::vector<Core>> read_usable_cores();
 
 /// The whole machine.

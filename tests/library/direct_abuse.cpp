@@ -2,9 +2,10 @@
 // direct_abuse.cpp - a program of real ranks that treats the buffers of its calls as private memory
 // may be treated, while node-mates read and write them where they lie.
 //
-// Idea     Each case does between (or during) calls what programs do with their memory: fork, read it
-//          from other threads, unmap it and map something else there, resize it, give it back to the
-//          system, take it from the stack or from constants. After each, calls and memory must be right.
+// Idea     Each case does between (or during) calls what programs do with their memory: fork, read
+//          it from other threads, unmap it and map something else there, resize it, give it back to
+//          the system, take it from the stack or from constants. After each, calls and memory must
+//          be right.
 // Why      Pages of such buffers may have been replaced by shared ones.
 #include <fmt/format.h>
 #include <sys/mman.h>

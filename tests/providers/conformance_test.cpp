@@ -265,8 +265,7 @@ TEST_P(Conformance, StagedSourcesArriveWhole) {
     });
 }
 
-// --- Flags by other ways than an immediate
-// ---------------------------------------------------------
+// --- Flags by other ways than an immediate -------------------------------------------------------
 
 constexpr std::uint32_t kRing = 16;
 constexpr std::size_t kRingBytes = 96 << 10;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_moves.cpp - a program of real ranks: calls one collective some times, with buffers of the heap
-// or of the program. What it moved between buffers of node-mates is in its log (WEFT_LOG=info).
+// direct_moves.cpp - a program of real ranks: calls one collective some times, with buffers of the
+// heap or of the program. What it moved between buffers of node-mates is in its log
+// (WEFT_LOG=info).
 //
-// Arguments: broadcast, allgather or allreduce; doubles of the vector or of a block; calls; "heap" or
-// "own".
+// Arguments: broadcast, allgather or allreduce; doubles of the vector or of a block; calls; "heap"
+// or "own".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

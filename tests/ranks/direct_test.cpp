@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what collectives move between buffers of node-mates is what they have to, once, whichever way
-// the buffers are reached; where the kernel does not copy, put targets serve. Method: real ranks whose
-// logs say how many bytes were read and written, summed over the ranks.
+// Goal: what collectives move between buffers of node-mates is what they have to, once, whichever
+// way the buffers are reached; where the kernel does not copy, put targets serve. Method: real
+// ranks whose logs say how many bytes were read and written, summed over the ranks.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

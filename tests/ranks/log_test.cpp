@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: WEFT_LOG=info reports, once and in few lines, what a job got and chose, and why; `trace` adds a
-// line per call; `warn` is silent. Method: `weft bench` on real ranks, whose lines are read.
+// Goal: WEFT_LOG=info reports, once and in few lines, what a job got and chose, and why; `trace`
+// adds a line per call; `warn` is silent. Method: `weft bench` on real ranks, whose lines are read.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -2,11 +2,11 @@
 // stuck.cpp - a program of real ranks that get stuck, each mode in another way.
 //
 //   (none)               no rank gets stuck
-//   loop                 all ranks call for ever
+//   loop                 all ranks call forever
 //   sleep RANK SECONDS   that rank sleeps between its calls while the others wait for it
 //   stop RANK SECONDS    likewise, stopped by a signal; a child of its own lets it go on
-//   handler RANK         like sleep for ever; every rank has a handler of its own for SIGTERM
-//   finalized RANK       that rank sleeps for ever after it has finalized; the others end well
+//   handler RANK         like sleep forever; every rank has a handler of its own for SIGTERM
+//   finalized RANK       that rank sleeps forever after it has finalized; the others end well
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stuck_test.cpp - ranks that get SIGTERM, and ranks that others wait for too long.
 //
-// Goal: a rank that gets SIGTERM says what it waits for, whoever sent it; a wait that takes too
-// long is reported and ends the job only on request; an application's own handler is left alone.
+// Goal: a rank that gets SIGTERM says what it waits for, no matter who sent it; a wait that takes
+// too long is reported and ends the job only on request; an application's own handler is left
+// alone.
 // Method: launch stuck.cpp, in which one of four ranks gets stuck; the reports must name it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

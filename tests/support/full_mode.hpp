@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - how much tests do: their long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED),
-// less under a sanitizer.
+// full_mode.hpp - how much tests do: their long forms (WEFT_TESTS_FULL), one seed
+// (WEFT_TESTS_SEED), less under a sanitizer.
 #pragma once
 
 #include <cstdint>

@@ -192,8 +192,8 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
             }
             if (rank > 0) {
                 if (sum.buffer == plan::Buffer::input) {
-                    // A put of the input itself could be read while the other lane fills the output,
-                    // which may be the same memory.
+                    // A put of the input itself could be read while the other lane fills the
+                    // output, which may be the same memory.
                     build.copy(per_segment(scratch(0)), sum);
                     sum = per_segment(scratch(0));
                 }

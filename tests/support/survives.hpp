@@ -3,8 +3,8 @@
 //
 // Idea     What the verifier calls valid must give right results however the network delivers. So a
 //          mutant that changed no verdict and no fact is run again and again, over layouts,
-//          profiles and sizes, several calls on end in few banks, with separate input and output and
-//          the same.
+//          profiles and sizes, several calls on end in few banks, with separate input and output
+//          and the same.
 // Next     mutate.hpp makes mutants; script.hpp runs the calls.
 #pragma once
 

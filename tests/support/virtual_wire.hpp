@@ -35,7 +35,8 @@ namespace weft::test {
 
 class NotifyWatch;
 
-/// How adversarial the network is. Percentages are of tries; delays count progress calls of any rank.
+/// How adversarial the network is. Percentages are of tries; delays count progress calls of any
+/// rank.
 struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused when some of their data is on its way

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every algorithm of the registry gives right results on the virtual wire, whatever the
 // network does.
-// Method: all names and parameter values worth trying, for some sizes, roots, pieces, seeds and kinds
-// of elements, and blocks of different sizes where all ranks know the counts; inputs and outputs are
-// the same memory in half of the calls, and calls follow each other in the same slots.
+// Method: all names and parameter values worth trying, for some sizes, roots, pieces, seeds and
+// kinds of elements, and blocks of different sizes where all ranks know the counts; inputs and
+// outputs are the same memory in half of the calls, and calls follow each other in the same slots.
 #include <numeric>
 
 #include "tests/support/full_mode.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: fence, quiet, signals, words and atomic operations keep their promises on every fabric that
-// keeps its own, however adversarial it is otherwise, and on none that breaks it. Method: the real wire
-// over the virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at what
-// they see. With the fence left out, or the fabric's promise broken, some seed must show old data
-// after a new flag.
+// keeps its own, however adversarial it is otherwise, and on none that breaks it. Method: the real
+// wire over the virtual fabric, one seed each; ranks in a ring pass data and a flag on, and look at
+// what they see. With the fence left out, or the fabric's promise broken, some seed must show old
+// data after a new flag.
 #include "run/onesided/onesided.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: calls whose blocks differ in size give right results whatever the network does, calls on
-// end and calls without elements included; ranks that disagree about a count learn of it, both sides
-// named.
-// Method: random exchanges on the virtual wire with seeds, against a serial reference; disagreements
-// with one thread for each rank. Counts that all ranks know: algorithms_test.cpp.
+// end and calls without elements included; ranks that disagree about a count learn of it, both
+// sides named.
+// Method: random exchanges on the virtual wire with seeds, against a serial reference;
+// disagreements with one thread for each rank. Counts that all ranks know: algorithms_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // calls.hpp - the arguments of the collectives of the C interface, and the three forms of a call.
 //
-// Idea     Each collective has one line, which names its arguments; its blocking, started and persistent
-//          form read these into a weft::Call.
+// Idea     Each collective has one line, which names its arguments; its blocking, started and
+//          persistent form read these into a weft::Call.
 // Next     collectives.cpp for the collectives; requests.cpp for how requests end.
 #pragma once
 

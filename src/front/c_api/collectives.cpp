@@ -46,8 +46,9 @@ weft_status run(const char* function, weft_team* handle, const CallArguments& ar
 
 }  // namespace
 
-/// The three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters` are those between the team
-/// and the request, in parentheses; then what they mean, in the order of CallArguments.
+/// The three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters` are
+/// those between the team and the request, in parentheses; then what they mean, in the order of
+/// CallArguments.
 #define WEFT_FORMS(name, parameters, ...)                                            \
     extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
         return run(__func__, team, {Collective::name, __VA_ARGS__});                 \

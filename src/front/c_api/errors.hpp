@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // errors.hpp - how failures leave the C interface: a status, and a sentence for the calling thread.
 //
-// Holds    No exception passes an entry. The sentence lies in memory of the thread that is there before
-//          anything fails, so it can be written when memory is short. It is per thread and so outside
-//          any runtime: weft_last_error() has no argument.
+// Holds    No exception passes an entry. The sentence lies in memory of the thread that is there
+//          before anything fails, so it can be written when memory is short. It is per thread and
+//          so outside any runtime: weft_last_error() has no argument.
 #pragma once
 
 #include <exception>

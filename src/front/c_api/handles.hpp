@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // handles.hpp - what the pointers of the C interface stand for.
 //
-// Idea     Each runtime reserves an aligned range of addresses, a gibibyte that costs no memory but its
-//          first page. A handle is an address in it: the upper bits find the first page, the middle
-//          ones an entry of the runtime's table, the low ones say how often the entry has been used.
-// Why      A handle that has been freed, or outlived its runtime, must be refused, not followed. With
-//          pointers to objects that takes a list of all runtimes of the process, or luck.
-// Holds    A handle is never read through. The first page stays when the runtime is finalized, to say
-//          so: 4 KiB for each runtime that a process has finalized. Entries are used again oldest
-//          first, so a stale handle is mistaken only after its entry was used 16,384 times.
-// Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp, requests.cpp,
-//          remote_memory.cpp and operations.cpp for the functions of weft.h.
+// Idea     Each runtime reserves an aligned range of addresses, a gibibyte that costs no memory but
+//          its first page. A handle is an address in it: the upper bits find the first page, the
+//          middle ones an entry of the runtime's table, the low ones say how often the entry has
+//          been used.
+// Why      A handle that has been freed, or outlived its runtime, must be refused, not followed.
+//          With pointers to objects that takes a list of all runtimes of the process, or luck.
+// Holds    A handle is never read through. The first page stays when the runtime is finalized, to
+//          say so: 4 KiB for each runtime that a process has finalized. Entries are used again
+//          oldest first, so a stale handle is mistaken only after its entry was used 16,384 times.
+// Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp,
+//          requests.cpp, remote_memory.cpp and operations.cpp for the functions of weft.h.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +73,8 @@ class Context {
     /// A handle for a team, or for a request that is to be filled in.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team);
     [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
-    /// The entry of a handle of this context; nullptr if it stands for nothing of that kind any more.
+    /// The entry of a handle of this context; nullptr if it stands for nothing of that kind any
+    /// more.
     [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;

@@ -3,8 +3,8 @@
 //
 // Idea     weft_op is a number, and weft_op_create() has no runtime: so what the numbers of users'
 //          operations mean is kept once for the process, under a lock that only these cost.
-// Holds    A number has an entry and a count of its uses, so one that has been freed is refused. Plans
-//          hold what they use.
+// Holds    A number has an entry and a count of its uses, so one that has been freed is refused.
+//          Plans hold what they use.
 #pragma once
 
 #include "base/result.hpp"

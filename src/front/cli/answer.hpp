@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// answer.hpp - what commands share that answer one question in one process: arguments, files, results.
+// answer.hpp - what commands share that answer one question in one process: arguments, files,
+// results.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,8 @@ void print_answer(const Json& object, bool json);
 [[nodiscard]] base::Result<void> write_file(const char* option, const std::string& path,
                                             const std::string& text);
 
-/// Adds a command: run(arguments) is called once its arguments are parsed, which live as long as it.
+/// Adds a command: run(arguments) is called once its arguments are parsed, which live as long as
+/// it.
 template <class Arguments>
 [[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
     CLI::App& app, int& exit_status, const char* name, const char* summary,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bash_completion.cpp - a completion script for bash out of the parser's description.
 //
-// Idea     Tables in the script say which options a command has, and which words a value may be; a few
-//          lines of bash look the word at the cursor up in them. After -- stands another program.
+// Idea     Tables in the script say which options a command has, and which words a value may be; a
+//          few lines of bash look the word at the cursor up in them. After -- stands another
+//          program.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     Every rank of a job runs this command; rank 0 prints. The loop is lab/measure/measuring.hpp,
-//          which the MPI peer of perf/ uses as well, over the public interface.
+// Idea     Every rank of a job runs this command; rank 0 prints. The loop is
+//          lab/measure/measuring.hpp, which the MPI peer of perf/ uses as well, over the public
+//          interface.
 // Holds    What the arguments alone decide is checked before the job is joined. A failure that all
 //          ranks find is reported by rank 0 alone.
 // Next     docs/measuring.md for what the figures mean; bench_subjects.hpp and bench_puts.hpp for

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commands.hpp - one function for each command: it adds itself to the application and stores its exit status.
+// commands.hpp - one function for each command: it adds itself to the application and stores its
+// exit status.
 //
 // Next     main.cpp lists them; <name>_command.cpp has each.
 #pragma once

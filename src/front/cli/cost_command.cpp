@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted and by formula.
+// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted and by
+// formula.
 //
 // Idea     Counted figures come from the programs; the formula beside them is what a paper says of
-//          algorithms of that shape. Without --algorithm (or with "all") every algorithm that fits the
-//          size is a candidate, schedules of the notation among them; limits strike some out, and the
-//          objective or --pareto picks.
+//          algorithms of that shape. Without --algorithm (or with "all") every algorithm that fits
+//          the size is a candidate, schedules of the notation among them; limits strike some out,
+//          and the objective or --pareto picks.
 // Holds    Status 1: no candidate keeps the limits.
 // Next     docs/cost.md; lab/cost/cost.hpp.
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many ranks.
+// enumerate_command.cpp - `weft enumerate`: all schedules of recursive multiplying for so many
+// ranks.
 //
-// Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest, by a search
-//          that does not build the others.
+// Idea     Or, with --best, the one of all kinds that the pipelining postal model finds cheapest,
+//          by a search that does not build the others.
 // Holds    Schedules are printed as they are found; --count counts without making them.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
 #include <fmt/format.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others would take.
+// explain_command.cpp - `weft explain`: the algorithm that a call would use, and what the others
+// would take.
 //
-// Idea     The runtime's own choice, asked for a team that is described by options. Unless options say otherwise
-//          that is a job of `weft run` on this machine: all nodes share its processors.
+// Idea     The runtime's own choice, asked for a team that is described by options. Unless options
+//          say otherwise that is a job of `weft run` on this machine: all nodes share its
+//          processors.
 // Next     docs/selection.md; run/runtime/choice.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// help_command.cpp - `weft help`: what --help says, and the same as man pages, completion and values.
+// help_command.cpp - `weft help`: what --help says, and the same as man pages, completion and
+// values.
 //
 // Next     reference.hpp for what all of it is written from.
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // info_command.cpp - `weft info`: what this job got, or what this machine has for one.
 //
-// Idea     Without a launcher this process is a job of one rank, which asks about the network all the
-//          same. Under a launcher every rank runs the command and the first one prints.
+// Idea     Without a launcher this process is a job of one rank, which asks about the network all
+//          the same. Under a launcher every rank runs the command and the first one prints.
 // Holds    A network that cannot be used is an answer here and no failure, as long as the job does
 //          without it.
 // Next     info_report.hpp for what is said; run/runtime/describe.hpp for where it comes from.

@@ -18,8 +18,8 @@ bool is_first_rank() {
     return rank == nullptr || std::string_view(rank) == "0";
 }
 
-/// The end of the first rank ends the job. The others give it the time to speak; it would be ended unheard
-/// if they were quicker.
+/// The end of the first rank ends the job. The others give it the time to speak; it would be ended
+/// unheard if they were quicker.
 int refuse(const char* command, const base::Failure& failure) {
     const bool on_all_ranks = exit_status_of(failure.status) == kUnusableArguments;
     if (on_all_ranks && !is_first_rank()) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp - the `weft` executable: one subcommand per question.
 //
-// Idea     Each command lives in its own <name>_command.cpp, which adds itself to the application and
-//          stores its exit status; main only lists them and maps the parser's outcomes to statuses.
+// Idea     Each command lives in its own <name>_command.cpp, which adds itself to the application
+//          and stores its exit status; main only lists them and maps the parser's outcomes to
+//          statuses.
 // Holds    0 done and right, 1 the answer is no, 2 unusable arguments, 3 the environment failed.
 //          Results go to stdout, everything else to stderr.
 // Next     the add_... functions, one header each.
@@ -46,8 +47,8 @@ struct CommandLine {
     std::vector<std::string> program;    ///< what stands after the first --
 };
 
-/// The words after -- belong to another program and are taken as they are: the parser would look for
-/// options and lists in them.
+/// The words after -- belong to another program and are taken as they are: the parser would look
+/// for options and lists in them.
 CommandLine split_at_program(int argc, char** argv) {
     char** const end = argv + argc;
     char** const mark = std::find(argv + 1, end, std::string_view("--"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_options.hpp - the arguments that say what messages cost: number by number, or as a named set or file.
+// model_options.hpp - the arguments that say what messages cost: number by number, or as a named
+// set or file.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// program_options.hpp - the arguments that name a set of programs: collective, algorithm, ranks, ...
+// program_options.hpp - the arguments that name a set of programs: collective, algorithm, ranks,
+// ...
 #pragma once
 
 #include <optional>

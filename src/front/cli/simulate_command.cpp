@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // simulate_command.cpp - `weft simulate`: when would each rank be done under a model of messages?
 //
-// Idea     The engine is chosen by what the question has in it; generate_s is the time to make what the
-//          engine reads, simulate_s the time of the engine. Programs of many ranks are generated on
-//          all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work reports
-//          its progress on stderr, on a terminal alone.
+// Idea     The engine is chosen by what the question has in it; generate_s is the time to make what
+//          the engine reads, simulate_s the time of the engine. Programs of many ranks are
+//          generated on all processors, each one boiled down at once.
+// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work
+//          reports its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
 #include <fmt/format.h>
 #include <unistd.h>

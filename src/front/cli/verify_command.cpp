@@ -79,8 +79,8 @@ base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& argu
     return generate_all(*question);
 }
 
-/// What the runtime makes of the programs if the ranks of a node map each other: payloads that fit a
-/// cell are published to node-mates.
+/// What the runtime makes of the programs if the ranks of a node map each other: payloads that fit
+/// a cell are published to node-mates.
 base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
                            const collectives::GenerateRequest& request) {
     const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // links.hpp - what handles of the C++ interface hold, so that one that is stale is refused.
 //
-// Idea     Copies of a handle share a link; freeing the team, or the end of the runtime, empties it.
+// Idea     Copies of a handle share a link; freeing the team, or the end of the runtime, empties
+//          it.
 // Holds    A call follows one pointer more than it would without.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft.cpp - the runtime of the C++ interface.
 //
-// Next     links.hpp for what handles hold; teams.cpp and requests.cpp for the rest of the interface.
+// Next     links.hpp for what handles hold; teams.cpp and requests.cpp for the rest of the
+//          interface.
 #include "weft/weft.hpp"
 
 #include <unistd.h>

@@ -282,7 +282,7 @@ void Job::report_end(Rank rank, int ending) {
     }
 }
 
-/// Ranks that have joined would wait for ever for a rank that ends without joining.
+/// Ranks that have joined would wait forever for a rank that ends without joining.
 void Job::check_outsiders() {
     if (!outsider_ || !server_->anyone_joined()) return;
     fail(

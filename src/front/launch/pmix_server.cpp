@@ -28,7 +28,7 @@ namespace {
 
 constexpr Rank kRanksInMessagesMax = 16;
 
-/// The library takes fence callbacks without a word about whose they are, so the one server that a
+/// The library takes fence callbacks that do not say whose they are, so the one server that a
 /// process can host is found here.
 std::atomic<PmixServer*> hosted_server{nullptr};
 

@@ -41,7 +41,7 @@ enum class Membership : std::uint8_t { outside, joined, left };
 class PmixServer {
   public:
     /// The server lives until the process ends. Stopping it is not safe: when clients have died in
-    /// the middle of a call, PMIx_server_finalize() may wait for ever for a lock of its ended
+    /// the middle of a call, PMIx_server_finalize() may wait forever for a lock of its ended
     /// thread (seen in 4.2.2 in one of ten such jobs).
     [[nodiscard]] static base::Result<PmixServer*> start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;

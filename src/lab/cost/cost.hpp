@@ -2,8 +2,9 @@
 // cost.hpp - what a call costs in time, energy and descriptor memory, counted from its programs.
 //
 // Idea     Time comes from the simulator. Energy is e for each message and E for each byte, and the
-//          static power for as long as the call takes (Hoefler and Moor, section 2). Memory is what the
-//          rank with most puts and signals needs for their descriptors, loop bodies counted once.
+//          static power for as long as the call takes (Hoefler and Moor, section 2). Memory is what
+//          the rank with most puts and signals needs for their descriptors, loop bodies counted
+//          once.
 // Next     formulas.hpp for what papers say instead; docs/cost.md.
 #pragma once
 

@@ -28,7 +28,8 @@ FormulaResults optimal_messages(Values v) {
             {"cost_per_log", cost(best)}};
 }
 
-/// Karp et al.: every rank that has the value goes on sending it; the earliest receivers are the tree.
+/// Karp et al.: every rank that has the value goes on sending it; the earliest receivers are the
+/// tree.
 FormulaResults optimal_tree(Values v) {
     const double overhead = v[2];
     const double gap = std::max(v[3], overhead);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // formulas_hoefler.cpp - Hoefler and Moor, Energy, memory and runtime tradeoffs, sections 3 and 4.
 //
-// Idea     LogGP with o > g: every message costs its sender o + sG and its receiver o. Dynamic energy is
-//          e for each message and E for each byte; memory is d for each message of the busiest rank.
-//          `total` adds the static power for the time: once, for all ranks.
-// Holds    Exact forms. Where the paper's tables drop terms that count (an o for each level of k-ary
-//          trees, levels of complete trees), those are given too, as time_table and time_complete.
-//          Times are in microseconds, energies in microjoules, G in microseconds per byte.
+// Idea     LogGP with o > g: every message costs its sender o + sG and its receiver o. Dynamic
+//          energy is e for each message and E for each byte; memory is d for each message of the
+//          busiest rank. `total` adds the static power for the time: once, for all ranks.
+// Holds    Exact forms. Where the paper's tables drop terms that count (an o for each level of
+//          k-ary trees, levels of complete trees), those are given too, as time_table and
+//          time_complete. Times are in microseconds, energies in microjoules, G in microseconds per
+//          byte.
 #include <cmath>
 
 #include "lab/cost/formulas_by_paper.hpp"
@@ -151,7 +152,7 @@ void add_hoefler(std::vector<Formula>& table) {
                      with({"segments", 16, 1}), &pipelined_binary_tree});
     table.push_back({"double-tree", "two binary trees in segments", source,
                      with({"segments", 16, 1}), &double_tree});
-    table.push_back({"direct", "everybody sends to everybody", source, machine, &direct});
+    table.push_back({"direct", "each rank sends to each other", source, machine, &direct});
     table.push_back({"butterfly", "recursive doubling", source, machine, &butterfly});
     table.push_back({"butterfly-personalised", "recursive doubling of blocks", source, machine,
                      &butterfly_personalised});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // formulas_kolmakov.cpp - Kolmakov and Zhang, the generalised schedule over a cyclic group.
 //
-// Idea     L = ceil(log2 p) halving steps, N_0 = p, N_{i+1} = ceil(N_i / 2), and as many back. Leaving
-//          out the last r steps back costs vectors that have to be reduced R times over,
+// Idea     L = ceil(log2 p) halving steps, N_0 = p, N_{i+1} = ceil(N_i / 2), and as many back.
+//          Leaving out the last r steps back costs vectors that have to be reduced R times over,
 //          R = N_{L-r}. a, b, g as in Rabenseifner's formulas, vectors of bytes / p each.
 // Holds    The numbers of vectors are exact for every p and r; times of r > 0 are upper bounds that
 //          are met for p = 2^L - 1. The equations' right-hand sides are reconstructed.

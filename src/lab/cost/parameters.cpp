@@ -13,8 +13,9 @@ namespace weft::lab {
 namespace {
 
 std::array<CostParameters, 3> make_named() {
-    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of 2048 bytes,
-    // which would be femtojoules per byte; the printed value stands here, as their figure 5 uses it.
+    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of 2048
+    // bytes, which would be femtojoules per byte; the printed value stands here, as their figure 5
+    // uses it.
     CostParameters infiniband{.name = "infiniband-2007",
                               .wire = {.model = WireModel::loggp,
                                        .latency = 6'000'000,

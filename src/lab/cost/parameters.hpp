@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // parameters.hpp - what a machine charges: time by a model of messages, energy, descriptors.
 //
-// Idea     A set has a name. Three come with the papers; any other is read from text, one `key value`
-//          a line, so that who has a file reads it and this room stays without files.
+// Idea     A set has a name. Three come with the papers; any other is read from text, one `key
+//          value` a line, so that who has a file reads it and this room stays without files.
 // Holds    Every key may be left out (then it is 0) and none may stand twice.
 #pragma once
 

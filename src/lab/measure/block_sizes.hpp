@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // block_sizes.hpp - the blocks to measure calls with: all of one size, or each of its own.
 //
-// Idea     Uneven blocks grow evenly from the first to the last: of n blocks, block i has 2 i + 1 of n * n parts
-//          of the elements. The first has an n-th of the mean, the last nearly twice the mean.
-// Holds    Blocks follow each other and hold all elements, none twice, whatever is left over where a part is
-//          no whole number. Who knows elements and blocks knows every size.
+// Idea     Uneven blocks grow evenly from the first to the last: of n blocks, block i has 2 i + 1
+//          of n * n parts of the elements. The first has an n-th of the mean, the last nearly twice
+//          the mean.
+// Holds    Blocks follow each other and hold all elements, none twice, whatever is left over where
+//          a part is no whole number. Who knows elements and blocks knows every size.
 #pragma once
 
 #include <cstdint>

@@ -127,8 +127,8 @@ template <MeasuringSubject S>
     return {.iterations = iterations, .call_us = summarize(samples_us), .checked = wrong == 0};
 }
 
-/// Times so many calls one by one: what batches hide. Each is a time in microseconds, the clock's reading
-/// included, on the rank where it was largest. Every rank gets the same.
+/// Times so many calls one by one: what batches hide. Each is a time in microseconds, the clock's
+/// reading included, on the rank where it was largest. Every rank gets the same.
 template <MeasuringSubject S>
 [[nodiscard]] std::vector<double> measure_singly(S& subject, MeasuringLoop loop,
                                                  std::uint64_t calls) {

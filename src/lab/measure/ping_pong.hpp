@@ -5,7 +5,8 @@
 //          a page they share; half a turn is the time of one cache line on its way.
 // Why      On a virtual machine this time changes several-fold within minutes without any doing of
 //          ours. Printed beside a figure it says in which mode of the machine the figure was taken.
-// Holds    The caller's own affinity stays as it is: both processes are children. Ends by a deadline.
+// Holds    The caller's own affinity stays as it is: both processes are children. Ends by a
+//          deadline.
 // Next     docs/measuring.md.
 #pragma once
 

@@ -33,8 +33,9 @@ struct Bin {
     double to = 0;
     std::size_t count = 0;
 };
-/// Bins side by side that hold all samples, none empty at either end. Borders are powers of the square
-/// root of two, so that a bin means the same in every histogram. Samples of 0 or less are our own bug.
+/// Bins side by side that hold all samples, none empty at either end. Borders are powers of the
+/// square root of two, so that a bin means the same in every histogram. Samples of 0 or less are
+/// our own bug.
 [[nodiscard]] std::vector<Bin> histogram(std::span<const double> samples);
 
 }  // namespace weft::lab

@@ -27,7 +27,8 @@ struct CallFacts {
     Op op = Op::sum;
     Rank size = 1;
     Rank root = plan::kNoRank;
-    /// Elements of a unit of a rank's input. They depend on the rank where only the two ends of a message know them.
+    /// Elements of a unit of a rank's input. They depend on the rank where only the two ends of a
+    /// message know them.
     std::function<std::uint64_t(Rank rank, std::uint32_t unit)> count;
 };
 

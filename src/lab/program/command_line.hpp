@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// command_line.hpp - how a program declares and reads its options: `weft` and its commands, the programs of perf.
+// command_line.hpp - how a program declares and reads its options: `weft` and its commands, the
+// programs of perf.
 //
-// Idea     Thin names over CLI11, which parses. CLI11 is seen by command_line.cpp, and by main.cpp and reference.cpp
-//          of `weft`: including it costs seconds of compile time in each file.
+// Idea     Thin names over CLI11, which parses. CLI11 is seen by command_line.cpp, and by main.cpp
+//          and reference.cpp of `weft`: including it costs seconds of compile time in each file.
 // Holds    Values are references into the program's arguments, which live as long as the parser.
 #pragma once
 
@@ -43,8 +44,9 @@ class Option {
     CLI::Option* option_;
 };
 
-/// A name that begins with a dash is an option, any other one a positional argument. T: std::string, a number,
-/// an std::optional of one, or several of one (instantiated in command_line.cpp).
+/// A name that begins with a dash is an option, any other one a positional argument. T:
+/// std::string, a number, an std::optional of one, or several of one (instantiated in
+/// command_line.cpp).
 template <class T>
 Option add_option(CLI::App& command, const char* name, T& value, const char* help);
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
@@ -72,8 +74,9 @@ class CommandLine {
         return add_option(*app_, name, value, help);
     }
     void flag(const char* name, bool& value, const char* help);
-    /// Reads the arguments. Nothing if the program can work; otherwise its exit status: 0 after --help, 2 if the
-    /// arguments are unusable. Prints the help or the reason only if it `speaks` (of a job: rank 0).
+    /// Reads the arguments. Nothing if the program can work; otherwise its exit status: 0 after
+    /// --help, 2 if the arguments are unusable. Prints the help or the reason only if it `speaks`
+    /// (of a job: rank 0).
     [[nodiscard]] std::optional<int> read(int argc, char** argv, bool speaks = true);
 
   private:

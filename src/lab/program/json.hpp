@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // json.hpp - JSON as programs write and read it.
 //
-// Why      Each file that writes or parses JSON itself compiles the writer or the parser: more than a second. Here
-//          both are compiled once; building a value stays with its file.
+// Why      Each file that writes or parses JSON itself compiles the writer or the parser: more than
+//          a second. Here both are compiled once; building a value stays with its file.
 #pragma once
 
 #include <nlohmann/json.hpp>

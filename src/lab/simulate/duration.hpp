@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // duration.hpp - nanoseconds as people write them, read as whole picoseconds and femtoseconds.
 //
-// Holds    Decimal digits are read as they stand, without a detour over binary fractions, so "0.4" is
-//          400 and not almost 400. More digits than the unit holds are refused, not rounded.
+// Holds    Decimal digits are read as they stand, without a detour over binary fractions, so "0.4"
+//          is 400 and not almost 400. More digits than the unit holds are refused, not rounded.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // event_queue.hpp - events in the order of their times, for times that never go back.
 //
-// Idea     A radix heap: an event lies in the bucket of the highest bit in which its time differs from
-//          the time that was taken last. Taking from an empty front bucket spreads the lowest bucket
-//          that holds something; every event moves down at most 64 times, mostly a few.
-// Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem, 1990.
+// Idea     A radix heap: an event lies in the bucket of the highest bit in which its time differs
+//          from the time that was taken last. Taking from an empty front bucket spreads the lowest
+//          bucket that holds something; every event moves down at most 64 times, mostly a few.
+// Source   Ahuja, Mehlhorn, Orlin and Tarjan, Faster algorithms for the shortest path problem,
+//          1990.
 // Holds    push(time) with time not before the last pop. Events of one time come in an order that
 //          depends on the order of pushes alone.
 #pragma once

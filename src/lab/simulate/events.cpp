@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // events.cpp - a queue of arrivals, and of messages that enter ports and links.
 //
-// Idea     A lane runs ahead until it misses something; its messages become events. Without contention
-//          an event is an arrival. With it, a message takes its links one after the other: it enters a
-//          link when the link is free and holds it for as long as its bytes take there; the latency
-//          is added at the end (cut-through). Links are named by the topology and numbered as they
-//          come into use.
+// Idea     A lane runs ahead until it misses something; its messages become events. Without
+//          contention an event is an arrival. With it, a message takes its links one after the
+//          other: it enters a link when the link is free and holds it for as long as its bytes take
+//          there; the latency is added at the end (cut-through). Links are named by the topology
+//          and numbered as they come into use.
 // Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
 #include "lab/simulate/events.hpp"
 

@@ -19,8 +19,8 @@ struct Queueing {
     Topology topology{0};  ///< whose ports or links they are
 };
 
-/// Status::argument if the programs deadlock: the text names rank and signal. Outcome::events counts
-/// what the queue held.
+/// Status::argument if the programs deadlock: the text names rank and signal. Outcome::events
+/// counts what the queue held.
 [[nodiscard]] base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
                                                           const plan::Surroundings& surroundings,
                                                           const Queueing& queueing = {},

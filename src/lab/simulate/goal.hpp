@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // goal.hpp - programs as text for LogGOPSim (GOAL), and such text simulated here.
 //
-// Idea     Each rank's lane becomes a list of operations: send, recv, and calc for a reduction. An operation
-//          requires the one before it; waits that stand next to each other are receptions that all require
-//          the same and are all required by what follows, so they are taken as they arrive.
-// Why      A second pair of eyes: the text can go to another simulator, and the reader here shares nothing
-//          with the engines that read programs: it knows operations, what they require, and one
-//          processor for each rank.
-// Holds    A tag names number and segment of a signal. Loops are unrolled. GOAL counts calc in whole
-//          nanoseconds: a reduction is rounded to the nearest one.
+// Idea     Each rank's lane becomes a list of operations: send, recv, and calc for a reduction. An
+//          operation requires the one before it; waits that stand next to each other are receptions
+//          that all require the same and are all required by what follows, so they are taken as
+//          they arrive.
+// Why      A second pair of eyes: the text can go to another simulator, and the reader here shares
+//          nothing with the engines that read programs: it knows operations, what they require, and
+//          one processor for each rank.
+// Holds    A tag names number and segment of a signal. Loops are unrolled. GOAL counts calc in
+//          whole nanoseconds: a reduction is rounded to the nearest one.
 // Next     docs/simulator.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 
@@ -28,12 +29,13 @@ using plan::Program;
 using plan::Time;
 using plan::VectorSize;
 
-/// The programs of all ranks, in order, for vectors of that size. The model says what reductions take.
+/// The programs of all ranks, in order, for vectors of that size. The model says what reductions
+/// take.
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
                                                 const VectorSize& size, const MessageModel& model);
 
-/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; clauses cpu and nic are read and must be
-/// 0) and simulates it. A failure names the line, or the rank that waits forever.
+/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; clauses cpu and nic are read and
+/// must be 0) and simulates it. A failure names the line, or the rank that waits forever.
 [[nodiscard]] base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model);
 
 }  // namespace weft::lab

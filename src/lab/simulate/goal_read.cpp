@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // goal_read.cpp - GOAL read and simulated.
 //
-// Idea     Operations become possible when all that they require is done and, for a recv, its message is
-//          there. A queue orders them by that time; each takes its rank's processor when it is free.
+// Idea     Operations become possible when all that they require is done and, for a recv, its
+//          message is there. A queue orders them by that time; each takes its rank's processor when
+//          it is free.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // goal_write.cpp - programs as GOAL.
 //
-// Idea     One pass over all programs for the bytes of each message, since a recv names them, too; then
-//          rank by rank, remembering only what the next operation requires.
+// Idea     One pass over all programs for the bytes of each message, since a recv names them, too;
+//          then rank by rank, remembering only what the next operation requires.
 #include <fmt/format.h>
 
 #include <iterator>

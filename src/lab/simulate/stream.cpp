@@ -9,8 +9,8 @@ namespace weft::lab {
 
 namespace {
 
-/// Takes the steps of one rank after the other, each for what it costs, and keeps none (a StepSink).
-/// The steps are those of programs in one lane that have the same header.
+/// Takes the steps of one rank after the other, each for what it costs, and keeps none (a
+/// StepSink). The steps are those of programs in one lane that have the same header.
 class ImageSteps {
   public:
     /// The part must outlive this.

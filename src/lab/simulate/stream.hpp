@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stream.hpp - generated programs straight into an image, step by step.
 //
-// Idea     The generator says what a rank does; the image takes each step for what it costs. That is the
-//          program of the rank, without its steps and blocks ever being laid out.
+// Idea     The generator says what a rank does; the image takes each step for what it costs. That
+//          is the program of the rank, without its steps and blocks ever being laid out.
 // Holds    The same image as adding program_of() each rank.
 #pragma once
 

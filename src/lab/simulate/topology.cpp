@@ -129,8 +129,8 @@ Time Topology::between_nodes(Rank a, Rank b) const {
         case Kind::fat_tree:
             return 2 * tree_levels(a, b) * hop_;
         case Kind::dragonfly: {
-            // In a group all routers see each other; a message to another group leaves by the router
-            // that owns the link there and enters by the one that owns the link back.
+            // In a group all routers see each other; a message to another group leaves by the
+            // router that owns the link there and enters by the one that owns the link back.
             const Rank router_a = a / nodes_per_router_;
             const Rank router_b = b / nodes_per_router_;
             if (router_a == router_b) return 0;
@@ -187,8 +187,8 @@ void Topology::route(Rank source, Rank target, std::vector<std::uint64_t>& links
     links.push_back(port(source, true));
     const auto word = [](Rank value) { return static_cast<std::uint64_t>(value); };
     if (kind_ == Kind::fat_tree) {
-        // As many links lead up from a switch as it has nodes below; the target chooses among them, so
-        // on the way down only messages to the same node meet, at its port.
+        // As many links lead up from a switch as it has nodes below; the target chooses among them,
+        // so on the way down only messages to the same node meet, at its port.
         const int levels = tree_levels(a, b);
         Rank below = a;
         Rank width = 1;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // topology.hpp - latency and links between ranks, by arithmetic on coordinates.
 //
-// Idea     Ranks fill nodes in order, nodes fill the network in order; the latency of a message is the
-//          model's latency and so much for each link on its way. Nothing is stored per rank or link.
-//            two-level:ranks=R,near=NS         R ranks on a node; near replaces the latency there
-//            fat-tree:radix=K,hop=NS           each switch has K children; up to the common one, down
+// Idea     Ranks fill nodes in order, nodes fill the network in order; the latency of a message is
+//          the model's latency and so much for each link on its way. Nothing is stored per rank or
+//          link.
+//            two-level:ranks=R,near=NS     R ranks on a node; near replaces the latency there
+//            fat-tree:radix=K,hop=NS       each switch has K children; up to the common one, down
 //            dragonfly:routers=A,nodes=P,hop=NS,global=NS  groups of A routers with P nodes each
-//            torus:dims=4x4x2,hop=NS           dimension after dimension, the shorter way round
+//            torus:dims=4x4x2,hop=NS       dimension after dimension, the shorter way round
 //          All but two-level take ranks=R (per node, default 1) and near=NS (default: the latency).
 // Holds    Latency is symmetric. A route names each link once, in the order of travel.
 // Next     docs/simulator.md; events.hpp for messages that queue on the links.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // address_query.hpp - what the kernel has mapped at an address of the calling process.
 //
-// Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) answers for one address, in 0.2 us. Without it the
-//          only answer is the text of all mappings, too slow to ask before every call.
+// Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) answers for one address, in 0.2 us.
+//          Without it the only answer is the text of all mappings, too slow to ask before every
+//          call.
 // Next     adopted_range.hpp for who asks.
 #pragma once
 
@@ -14,7 +15,7 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-/// One mapping, as the kernel describes it. Addresses are numbers here: nobody follows them.
+/// One mapping, as the kernel describes it. Addresses are numbers here: they are not followed.
 struct Mapping {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;

@@ -22,7 +22,7 @@ constexpr std::uint64_t kPagesMin = 4;
 /// How often another range is looked after while known buffers come.
 constexpr std::uint64_t kUsesPerLook = 64;
 
-/// Objects of one process have different generations, whoever makes them.
+/// Objects of one process have different generations, whichever runtime makes them.
 std::uint32_t next_generation() noexcept {
     static std::atomic<std::uint32_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -68,7 +68,7 @@ AdoptedMemory::AdoptedMemory(DirectMode mode, AdoptionLimits limits)
 
 AdoptedMemory::~AdoptedMemory() {
     const std::scoped_lock guard(lock());
-    // What a device may write stays where it is, as shared memory that nobody else knows any more.
+    // What a device may write stays where it is, as shared memory that no mate knows any more.
     const bool pinned = held_memory().pinned_bytes != 0;
     for (Slot& slot : slots_)
         if (slot.range && !pinned) give_back(slot);
@@ -185,7 +185,7 @@ std::optional<Refusal> AdoptedMemory::refusal(Pages pages) noexcept {
     return std::nullopt;
 }
 
-/// Private memory that nobody else has an interest in: anonymous, or given back before, or a range still.
+/// Private memory that has no other user: anonymous, or given back before, or a range still.
 bool AdoptedMemory::is_private_memory(Pages pages) noexcept {
     Mapping mapping;
     const bool anywhere = mode_ == DirectMode::adopt || interposers_in_effect();
@@ -196,7 +196,7 @@ bool AdoptedMemory::is_private_memory(Pages pages) noexcept {
         });
         const bool anonymous =
             !mapping.shared && (mapping.inode == 0 || names_object(mapping.name));
-        // Where madvise() goes unseen, only memory of which it is known that nobody calls it.
+        // Where madvise() goes unseen, only memory of which it is known that it is not called.
         const bool known = anywhere || std::strcmp(mapping.name, "[heap]") == 0 ||
                            std::strcmp(mapping.name, "[stack]") == 0;
         if (!range && (!anonymous || !known)) return false;
@@ -244,8 +244,8 @@ void AdoptedMemory::release(Slot& slot) noexcept {
     slot.range.reset();
 }
 
-/// Of the other ranges one in turn: are its pages still there? Memory that the program has freed is held no
-/// longer than until its turn.
+/// Of the other ranges one in turn: are its pages still there? Memory that the program has freed is
+/// held no longer than until its turn.
 void AdoptedMemory::look_after_another(const Slot* than) noexcept {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
         looked_after_ = (looked_after_ + 1) % slots_.size();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adopted_memory.hpp - the buffers of the calling rank whose pages belong to objects that mates can map.
+// adopted_memory.hpp - the buffers of the calling rank whose pages belong to objects that mates can
+// map.
 //
-// Idea     A buffer that has come often enough (seen_buffers.hpp) is adopted: the whole pages inside it become
-//          a range (adopted_range.hpp). A buffer that a range shows is exposed through it, after the kernel
-//          has said that the pages are still the range's; if they are not, the range is dropped and the buffer
-//          counts as new.
-// Holds    What private memory promises (docs/direct-memory.md names each promise), or a buffer is not adopted.
-//          At most ranges_max ranges and bytes_max bytes: the one used longest ago is given back.
-//          Ranges that went away with their memory are found while buffers come.
+// Idea     A buffer that has come often enough (seen_buffers.hpp) is adopted: the whole pages
+//          inside it become a range (adopted_range.hpp). A buffer that a range shows is exposed
+//          through it, after the kernel has said that the pages are still the range's; if they are
+//          not, the range is dropped and the buffer counts as new.
+// Holds    What private memory promises (docs/direct-memory.md names each promise), or a buffer is
+//          not adopted. At most ranges_max ranges and bytes_max bytes: the one used longest ago is
+//          given back. Ranges that went away with their memory are found while buffers come.
 //          A known buffer costs one question to the kernel and no allocation.
 // Next     process_events.hpp for fork and madvise.
 #pragma once
@@ -68,7 +69,8 @@ class AdoptedMemory : public ProcessEvents {
 
     /// Why nothing is ever adopted; empty: it may be.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
-    /// Fills in the exposure and counts it if its buffer is adopted, now or before. False: it is not.
+    /// Fills in the exposure and counts it if its buffer is adopted, now or before. False: it is
+    /// not.
     [[nodiscard]] bool expose(base::Exposure& exposure) noexcept;
     /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;

@@ -123,7 +123,8 @@ bool AdoptedRange::open_object() noexcept {
     return true;
 }
 
-/// Copies pages to the object. Through the descriptor: the kernel need not clear what is overwritten.
+/// Copies pages to the object. Through the descriptor: the kernel need not clear what is
+/// overwritten.
 bool AdoptedRange::fill(Pages pages) noexcept {
     for (std::uint64_t at = pages.begin; at < pages.end;) {
         const ssize_t written = ::pwrite(object_.number(), pointer(at), pages.end - at,
@@ -206,8 +207,8 @@ void AdoptedRange::for_each_part(AddressQuery& query, Body body) noexcept {
 bool AdoptedRange::unshare(std::uint64_t at, std::uint64_t bytes, int protection) noexcept {
     if (object_.intact())
         return map_at(at, bytes, protection, MAP_PRIVATE, object_.number(), offset_of(at));
-    // The program has closed the descriptor. What other threads write during this copy is lost; without it
-    // all that a child of the process writes would be seen here.
+    // The program has closed the descriptor. What other threads write during this copy is lost;
+    // without it all that a child of the process writes would be seen here.
     void* const copy =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) return false;
@@ -241,7 +242,7 @@ bool AdoptedRange::mapped_elsewhere(AddressQuery& query) const noexcept {
     return false;
 }
 
-/// Frees memory of the object that nobody needs any more, also where mates have it mapped.
+/// Frees memory of the object that no one needs any more, also where mates have it mapped.
 void AdoptedRange::punch(std::uint64_t offset, std::uint64_t bytes) noexcept {
     if (object_.intact())
         ::fallocate(object_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -264,8 +265,8 @@ void AdoptedRange::give_back(AddressQuery& query) noexcept {
         }
     });
     private_ = true;
-    // The edges, and pages that went away. Memory that was moved is not the range's any more, but may
-    // still be in use.
+    // The edges, and pages that went away. Memory that was moved is not the range's any more, but
+    // may still be in use.
     if (copied_bytes == found_bytes && (found_bytes == pages_.bytes() || !mapped_elsewhere(query)))
         punch(0, window_.bytes());
 }

@@ -6,17 +6,20 @@
 //              object    | edge | page | page | ... | page | edge |
 //              addresses        begin                     end
 //
-//          Its pages lie at the range's own addresses, in place of the private ones that were there, and the
-//          whole object is mapped a second time, as the *window*. A buffer that begins or ends within a page
-//          is seen through the window: its partial pages are copied into the edges.
-// Holds    Replacing pages is atomic for all threads, both ways, and their contents stay: adoption needs only
-//          that nobody writes the pages meanwhile, giving them back not even that. What is at the addresses
-//          is touched only after the kernel has said that it is still this object (Mapping).
-// Why      Giving back maps the object privately: pages not written since are read from it, and a write
-//          copies them. When every page has been copied, the object's own are freed, and what is left
-//          behaves as private memory does, to the zeros after MADV_DONTNEED.
-//          Large pages need the same offset within 2 MiB in memory and in the object, so a range that is to
-//          have them begins later in the object, after a hole; the window and mates keep the offset, too.
+//          Its pages lie at the range's own addresses, in place of the private ones that were
+//          there, and the whole object is mapped a second time, as the *window*. A buffer that
+//          begins or ends within a page is seen through the window: its partial pages are copied
+//          into the edges.
+// Holds    Replacing pages is atomic for all threads, both ways, and their contents stay: adoption
+//          needs only that no one writes the pages meanwhile, giving them back not even that. What
+//          is at the addresses is touched only after the kernel has said that it is still this
+//          object (Mapping).
+// Why      Giving back maps the object privately: pages not written since are read from it, and a
+//          write copies them. When every page has been copied, the object's own are freed, and what
+//          is left behaves as private memory does, to the zeros after MADV_DONTNEED.
+//          Large pages need the same offset within 2 MiB in memory and in the object, so a range
+//          that is to have them begins later in the object, after a hole; the window and mates keep
+//          the offset, too.
 // Next     adopted_memory.hpp for when a range is made, used and given back.
 #pragma once
 
@@ -43,7 +46,7 @@ class AdoptedRange {
 
     /// Does the kernel keep some of these pages as large ones? One question.
     [[nodiscard]] static bool has_large_pages(Pages pages) noexcept;
-    /// Replaces the pages, which must be readable and writable private memory that nobody writes
+    /// Replaces the pages, which must be readable and writable private memory that is not written
     /// meanwhile. None if the system has no memory or descriptor for it: nothing has changed then.
     [[nodiscard]] static std::optional<AdoptedRange> create(Pages pages, std::uint32_t generation,
                                                             bool large_pages,
@@ -58,18 +61,19 @@ class AdoptedRange {
     }
     /// Is this the object, as it lies in the place of the pages?
     [[nodiscard]] bool is_ours(const Mapping& mapping) const noexcept;
-    /// Are the pages those of the object still, in one mapping, readable, and writable if asked for? One
-    /// question to the kernel.
+    /// Are the pages those of the object still, in one mapping, readable, and writable if asked
+    /// for? One question to the kernel.
     [[nodiscard]] bool intact(AddressQuery& query, base::Access access) const noexcept;
 
     /// Fills in an exposure of a buffer that shows() holds for, and copies the edges from it.
     void expose(base::Exposure& exposure) noexcept;
-    /// Copies the edges that mates may have written to the buffer; everything, if the pages became private.
+    /// Copies the edges that mates may have written to the buffer; everything, if the pages became
+    /// private.
     void conceal(const base::Exposure& exposure) noexcept;
     [[nodiscard]] bool exposed() const noexcept { return exposures_ > 0; }
 
-    /// Maps the object privately wherever its pages still are: what the process writes from now on is its
-    /// own. The window stays. Calls under way go on through it.
+    /// Maps the object privately wherever its pages still are: what the process writes from now on
+    /// is its own. The window stays. Calls under way go on through it.
     void make_private(AddressQuery& query) noexcept;
     [[nodiscard]] bool is_private() const noexcept { return private_; }
     /// A child of the process gets no memory at these addresses.

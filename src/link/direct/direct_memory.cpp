@@ -15,8 +15,8 @@ namespace {
 using Copy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                          unsigned long);
 
-/// The kernel copies as far as it can at once: up to a page that it cannot reach, or to its own limit
-/// for one call.
+/// The kernel copies as far as it can at once: up to a page that it cannot reach, or to its own
+/// limit for one call.
 bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::uint64_t bytes) {
     while (bytes > 0) {
         const iovec local{here, bytes};
@@ -47,7 +47,8 @@ DirectMemory::DirectMemory(DirectOptions options)
     : options_(std::move(options)), adopted_(options_.mode, limits_of(options_)) {}
 
 void DirectMemory::allow_copying() noexcept {
-    // Ranks are siblings, not parents of each other. Fails without Yama, and nothing is restricted then.
+    // Ranks are siblings, not parents of each other. Fails without Yama, and nothing is restricted
+    // then.
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 

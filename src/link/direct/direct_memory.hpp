@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // direct_memory.hpp - memory of the calling rank that its node-mates read and write where it lies.
 //
-// Idea     Before a call the owner exposes a buffer, and says in a few bytes (base::Reach) how mates get at
-//          it: in the segment that they have mapped, in pages of an object that they can map (the buffer is
-//          *adopted*: its pages were replaced, in place, by pages of that object), or through the kernel,
-//          which copies from process to process. Mates turn a Reach into a pointer or have the kernel copy.
-// Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate nothing and
-//          make at most one system call; map() of a block seen before makes none.
-// Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it liked.
+// Idea     Before a call the owner exposes a buffer, and says in a few bytes (base::Reach) how
+//          mates get at it: in the segment that they have mapped, in pages of an object that they
+//          can map (the buffer is *adopted*: its pages were replaced, in place, by pages of that
+//          object), or through the kernel, which copies from process to process. Mates turn a Reach
+//          into a pointer or have the kernel copy.
+// Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate
+//          nothing and make at most one system call; map() of a block seen before makes none.
+// Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it
+//          liked.
 // Next     adopted_memory.hpp for the owner's side, mate_windows.hpp for the mate's.
 #pragma once
 
@@ -41,7 +43,8 @@ struct DirectOptions {
     AdoptionLimits limits = {.bytes_max = 0};
 };
 
-/// One thread at a time uses an object, and the memory behind an exposure stays valid until conceal().
+/// One thread at a time uses an object, and the memory behind an exposure stays valid until
+/// conceal().
 class DirectMemory {
   public:
     explicit DirectMemory(DirectOptions options);
@@ -49,20 +52,20 @@ class DirectMemory {
     DirectMemory& operator=(const DirectMemory&) = delete;
     ~DirectMemory();
 
-    /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst way is
-    /// base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
+    /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst
+    /// way is base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
                                         base::Access access) noexcept;
     /// Ends an exposure, when no mate uses it any more: what mates wrote is at `data` then.
     void conceal(const base::Exposure& exposure) noexcept;
 
-    /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only read()
-    /// and write() reach it. The pointer holds until the mate conceals the block, and no longer than
-    /// until MateWindows::kKept - 1 other objects of mates have been asked for.
+    /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only
+    /// read() and write() reach it. The pointer holds until the mate conceals the block, and no
+    /// longer than until MateWindows::kKept - 1 other objects of mates have been asked for.
     [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach) noexcept;
 
-    /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False if it
-    /// refuses; part of the bytes may have been copied then.
+    /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False
+    /// if it refuses; part of the bytes may have been copied then.
     [[nodiscard]] bool read(Rank mate, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept;
     [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interposers.cpp - madvise() and mremap() of the program, which adopted memory must be given back before.
+// interposers.cpp - madvise() and mremap() of the program, which adopted memory must be given back
+// before.
 //
-// Idea     The dynamic linker binds a program's calls to the first definition that it finds, and a library
-//          of ours comes before the C library. Adopted memory is shared memory to the kernel: MADV_DONTNEED
-//          would not clear it, mremap() not extend it. So it becomes private memory first; then the call goes
-//          on to the next definition, which may be another interposer.
-// Holds    Programs that never adopt memory pay for one load. Calls that do not come through here (system
-//          calls made by hand, a library opened after the start) are the reason why adoption asks
-//          interposers_in_effect().
+// Idea     The dynamic linker binds a program's calls to the first definition that it finds, and a
+//          library of ours comes before the C library. Adopted memory is shared memory to the
+//          kernel: MADV_DONTNEED would not clear it, mremap() not extend it. So it becomes private
+//          memory first; then the call goes on to the next definition, which may be another
+//          interposer.
+// Holds    Programs that never adopt memory pay for one load. Calls that do not come through here
+//          (system calls made by hand, a library opened after the start) are the reason why
+//          adoption asks interposers_in_effect().
 // Next     process_events.hpp.
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -92,8 +94,8 @@ Kinds kinds_between(std::uint64_t begin, std::uint64_t end) noexcept {
     return kinds;
 }
 
-/// Puts zeros in place of memory that was given back, which would else show what its object still has: after a
-/// fork a child may need that. In one step for each mapping, as the kernel would.
+/// Puts zeros in place of memory that was given back, which would else show what its object still
+/// has: after a fork a child may need that. In one step for each mapping, as the kernel would.
 void clear_what_was_adopted(std::uint64_t begin, std::uint64_t end) noexcept {
     AddressQuery query;
     Mapping mapping;
@@ -106,8 +108,8 @@ void clear_what_was_adopted(std::uint64_t begin, std::uint64_t end) noexcept {
     }
 }
 
-/// Makes memory that was given back as if it had never been anything but anonymous, in one piece: mremap()
-/// moves and extends only that, and the object ends where the range did.
+/// Makes memory that was given back as if it had never been anything but anonymous, in one piece:
+/// mremap() moves and extends only that, and the object ends where the range did.
 void make_anonymous(std::uint64_t begin, std::uint64_t end) noexcept {
     const Kinds kinds = kinds_between(begin, end);
     constexpr int kProtection = PROT_READ | PROT_WRITE;

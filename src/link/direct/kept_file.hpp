@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kept_file.hpp - a file descriptor that lives for long beside a program that does not know of it.
 //
-// Why      A program may close all descriptors that it did not open, and open its own files under the same
-//          numbers. Before such a number is used or closed, its file is compared with the one opened.
+// Why      A program may close all descriptors that it did not open, and open its own files under
+//          the same numbers. Before such a number is used or closed, its file is compared with the
+//          one opened.
 #pragma once
 
 #include <sys/stat.h>

@@ -41,8 +41,8 @@ AddressRange map_object(pid_t pid, const base::Reach& reach) noexcept {
     if (!file.open() || !is_object(file.number(), reach)) return {};
     AddressRange window = map_aligned(file.number(), reach.object_bytes);
     if (window.start() == nullptr) return {};
-    // Faults one by one would take five times as long; read faults map shared pages writable, and more at once.
-    // An object may begin with a hole, which stays one.
+    // Faults one by one would take five times as long; read faults map shared pages writable, and
+    // more at once. An object may begin with a hole, which stays one.
     const off_t hole = std::max<off_t>(::lseek(file.number(), 0, SEEK_DATA), 0);
     ::syscall(SYS_madvise, window.start() + hole, reach.object_bytes - hole, MADV_POPULATE_READ);
     // The owner's core dump has these pages. Past the function of that name (interposers.cpp).

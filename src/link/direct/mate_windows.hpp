@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mate_windows.hpp - objects of node-mates, mapped into the calling rank.
 //
-// Idea     An object is mapped whole when it is first asked for, and found again by its mate and its file
-//          descriptor there. A new generation under that descriptor means that the old object is gone.
-//          Objects that could not be mapped are remembered as well: nobody tries twice.
-// Holds    Never more than kKept objects; the one that was used longest ago makes room. No allocation after
-//          construction.
-// Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must be what it
-//          looks for: name, size, user and seals are checked, so that a mate's mistake maps no foreign file
-//          and no access ends in a SIGBUS.
+// Idea     An object is mapped whole when it is first asked for, and found again by its mate and
+//          its file descriptor there. A new generation under that descriptor means that the old
+//          object is gone. Objects that could not be mapped are remembered as well: they are not
+//          tried twice.
+// Holds    Never more than kKept objects; the one that was used longest ago makes room. No
+//          allocation after construction.
+// Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must
+//          be what it looks for: name, size, user and seals are checked, so that a mate's mistake
+//          maps no foreign file and no access ends in a SIGBUS.
 // Next     adopted_range.hpp for how an object is made.
 #pragma once
 
@@ -38,8 +39,8 @@ class MateWindows {
     MateWindows(const MateWindows&) = delete;
     MateWindows& operator=(const MateWindows&) = delete;
 
-    /// Where the object of a block with the way base::Way::adopted starts here, or nullptr. It stays there
-    /// until its mate gives it up or kKept - 1 others have been asked for.
+    /// Where the object of a block with the way base::Way::adopted starts here, or nullptr. It
+    /// stays there until its mate gives it up or kKept - 1 others have been asked for.
     [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach) noexcept;
 
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // object_name.hpp - the name under which the kernel shows the object that adopted pages belong to.
 //
-// Why      A file descriptor of a process soon means another file. The name has the generation, so a mate
-//          that opens the descriptor sees whether it is still the object that the owner described.
+// Why      A file descriptor of a process soon means another file. The name has the generation, so
+//          a mate that opens the descriptor sees whether it is still the object that the owner
+//          described.
 #pragma once
 
 #include <unistd.h>

@@ -19,7 +19,7 @@ struct Addresses {
 struct State {
     std::mutex lock;
     ProcessEvents* first = nullptr;
-    /// Has anybody ever enlisted? Read without the lock: others do not wait in madvise().
+    /// Has any runtime ever enlisted? Read without the lock: others do not wait in madvise().
     std::atomic<bool> used{false};
     std::array<Addresses, 64> advised{};
     std::size_t advised_count = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// process_events.hpp - what happens to all memory of a process, wherever it comes from: fork and madvise.
+// process_events.hpp - what happens to all memory of a process, wherever it comes from: fork and
+// madvise.
 //
-// Idea     Whoever adopts memory enlists here and is called before the process forks (pthread_atfork) and
-//          before madvise() or mremap() changes memory (interposers.cpp).
-// Holds    One lock for all, which users hold while they change or use what they adopted: a fork in another
-//          thread waits for them, and they for the fork.
-// Why      A process has one list of handlers for fork, and no way to leave it; hence one list here, the only
-//          state of this room that does not belong to an object.
+// Idea     What adopts memory enlists here and is called before the process forks (pthread_atfork)
+//          and before madvise() or mremap() changes memory (interposers.cpp).
+// Holds    One lock for all, which users hold while they change or use what they adopted: a fork in
+//          another thread waits for them, and they for the fork.
+// Why      A process has one list of handlers for fork, and no way to leave it; hence one list
+//          here, the only state of this room that does not belong to an object.
 #pragma once
 
 #include <cstdint>
@@ -46,14 +47,15 @@ class ProcessEvents {
     ProcessEvents* next_ = nullptr;
 };
 
-/// Calls before_advice() of all. False if nobody has ever enlisted, and so no memory was ever adopted.
+/// Calls before_advice() of all. False if none has ever enlisted, and so no memory was ever
+/// adopted.
 bool tell_all_before_advice(std::uint64_t begin, std::uint64_t end) noexcept;
 
-/// Remembers where the program has given memory a property with madvise() that replacing its pages would
-/// undo.
+/// Remembers where the program has given memory a property with madvise() that replacing its pages
+/// would undo.
 void note_advised(std::uint64_t begin, std::uint64_t end) noexcept;
-/// Was that ever done to memory that overlaps, or to so much that this is not known any more? Other memory may
-/// lie there now. With the lock held.
+/// Was that ever done to memory that overlaps, or to so much that this is not known any more? Other
+/// memory may lie there now. With the lock held.
 [[nodiscard]] bool may_be_advised(std::uint64_t begin, std::uint64_t end) noexcept;
 
 /// Do the program's calls of madvise() and mremap() arrive at the interposers?

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // seen_buffers.hpp - which buffers come again, and when adopting one pays.
 //
-// Idea     The ski rental problem: nobody knows whether a buffer will come again. Each time that mates have
-//          to copy through the kernel, the buffer runs up what this cost beyond direct access. It is worth
-//          adopting when that has reached the price of adoption.
-// Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was adopted for
-//          nothing (its memory went away) has to run up twice as much for its next adoption, and so on.
-//          Bounded, no allocation after construction: the buffer of its set that came longest ago makes room.
+// Idea     The ski rental problem: it is not known whether a buffer will come again. Each time that
+//          mates have to copy through the kernel, the buffer runs up what this cost beyond direct
+//          access. It is worth adopting when that has reached the price of adoption.
+// Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was
+//          adopted for nothing (its memory went away) has to run up twice as much for its next
+//          adoption, and so on. Bounded, no allocation after construction: the buffer of its set
+//          that came longest ago makes room.
 // Next     adopted_memory.hpp.
 #pragma once
 
@@ -34,7 +35,8 @@ struct SeenBuffer {
     std::uint8_t losses = 0;       ///< adoptions whose memory went away
     bool large_pages = false;      ///< found when it was due for the first time
 
-    /// Another use through the kernel. True when the debt has reached the price of adopting the pages.
+    /// Another use through the kernel. True when the debt has reached the price of adopting the
+    /// pages.
     [[nodiscard]] bool owes(std::uint64_t pages) noexcept {
         debt_ns += kCopiedUseNs + bytes / kCopiedNsPerBytes;
         const std::uint64_t page_ns = kAdoptionPageNs + (large_pages ? kLargePageNs : 0);

@@ -31,7 +31,7 @@ std::uint64_t flags_of(PutKind kind) {
 }  // namespace
 
 Port::~Port() {
-    // Completions release what libfabric still reads. Peers may be gone, so not for ever; what is
+    // Completions release what libfabric still reads. Peers may be gone, so not forever; what is
     // left then is cancelled by closing the endpoint.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
     std::array<std::uint64_t, kBatch> ignored{};

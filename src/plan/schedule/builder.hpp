@@ -4,7 +4,8 @@
 // Idea     One call per step, in order; lists of blocks are interned, counters of the header
 //          (slots, slot_units, scratch) grow by themselves as steps name them.
 // Holds    finish() gives a well-formed program: lanes closed, loops closed, lists in range. Header
-//          fields that must be the same on all ranks (slots, slot_units) can be raised with reserve_*.
+//          fields that must be the same on all ranks (slots, slot_units) can be raised with
+//          reserve_*.
 #pragma once
 
 #include <initializer_list>
@@ -70,7 +71,8 @@ class Builder {
     void reduce(Block target, std::span<const Block> operands);
     /// To several places in one pass: all targets get the result.
     void reduce(std::span<const Block> targets, std::span<const Block> operands);
-    /// Of lists of blocks, cut the same way: the operands one after the other, as many blocks each as the target.
+    /// Of lists of blocks, cut the same way: the operands one after the other, as many blocks each
+    /// as the target.
     void reduce_lists(std::span<const Block> target, std::span<const Block> operands);
     void copy(Block target, Block source);
     void copy(std::span<const Block> target, std::span<const Block> source);
@@ -86,7 +88,8 @@ class Builder {
     void reserve_steps(std::size_t steps);
     void reserve_slot_units(std::uint32_t units);
     /// Gives each slot a room of its own: what was reserved for it, or what this rank's puts to it
-    /// carry; none for bare signals. The same on all ranks, so to be called for what others put, too.
+    /// carry; none for bare signals. The same on all ranks, so to be called for what others put,
+    /// too.
     void reserve_capacity(std::uint32_t slot, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;

@@ -48,7 +48,8 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     return {start, static_cast<std::uint32_t>(list.size())};
 }
 
-/// Positions with the same hash are met in their order: the first run of blocks that fits is found first.
+/// Positions with the same hash are met in their order: the first run of blocks that fits is found
+/// first.
 void BlockIndex::add(const std::vector<Block>& table, std::uint32_t position) {
     if (2 * std::size_t{known_} >= places_.size()) grow(table);
     const std::size_t mask = places_.size() - 1;

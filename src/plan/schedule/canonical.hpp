@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // canonical.hpp - one block table for one meaning.
 //
-// Idea     Two programs with the same steps may list their blocks in different places. The canonical
-//          table is the one the builder makes: lists in the order in which the steps name them
-//          (target before source), each put where an equal run of blocks already stands, if any.
+// Idea     Two programs with the same steps may list their blocks in different places. The
+//          canonical table is the one the builder makes: lists in the order in which the steps name
+//          them (target before source), each put where an equal run of blocks already stands, if
+//          any.
 // Holds    canonical() changes no step but for the positions of its lists. A program from the
 //          builder or from the parser is canonical.
 #pragma once

@@ -10,8 +10,8 @@
 
 namespace weft::plan {
 
-/// One unit of a rank's output: the reduction, over ranks first_rank..last_rank, of their input unit
-/// `source_unit`, each exactly once. first_rank == last_rank: a copy from that rank.
+/// One unit of a rank's output: the reduction, over ranks first_rank..last_rank, of their input
+/// unit `source_unit`, each exactly once. first_rank == last_rank: a copy from that rank.
 struct Expectation {
     std::uint32_t unit = 0;
     Rank first_rank = 0;
@@ -34,8 +34,8 @@ struct Contract {
     std::string collective;
     /// The vector has one block for each rank: `elements` of a call count those of a block.
     bool block_per_rank = false;
-    /// The part of the vector that a rank has as its input (output); none given: all of it. Programs
-    /// neither read nor write anything else. Both may be the same memory where both are.
+    /// The part of the vector that a rank has as its input (output); none given: all of it.
+    /// Programs neither read nor write anything else. Both may be the same memory where both are.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
     bool must_synchronize = false;  ///< completion anywhere must imply entry everywhere

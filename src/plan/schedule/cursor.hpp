@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cursor.hpp - where a lane of a program stands, and how it goes on: loops and lags, for all who run programs.
+// cursor.hpp - where a lane of a program stands, and how it goes on: loops and lags, for all who
+// run programs.
 //
-// Idea     A cursor steps over a lane as over a list; at the end of a loop's body it goes back until the
-//          body has run often enough. Steps with a lag do nothing in some segments.
+// Idea     A cursor steps over a lane as over a list; at the end of a loop's body it goes back
+//          until the body has run often enough. Steps with a lag do nothing in some segments.
 // Holds    The verifier, fingerprints, the simulator's images and the engine all step by this.
 #pragma once
 

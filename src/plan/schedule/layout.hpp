@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - which node each rank of a team is on.
 //
-// Idea     Nodes are numbered in the order of their first ranks, and the ranks of a node by their order
-//          in the team: its local ranks. Where nodes hold the same number of consecutive ranks, that
-//          number says everything; where they hold consecutive ranks, their first ranks do.
-// Why      Programs that know the nodes are generated from it on every rank, one rank at a time: it must
-//          be the same everywhere, and cost nothing to pass on.
+// Idea     Nodes are numbered in the order of their first ranks, and the ranks of a node by their
+//          order in the team: its local ranks. Where nodes hold the same number of consecutive
+//          ranks, that number says everything; where they hold consecutive ranks, their first ranks
+//          do.
+// Why      Programs that know the nodes are generated from it on every rank, one rank at a time: it
+//          must be the same everywhere, and cost nothing to pass on.
 // Holds    A value: copies share what there is of a table, which never changes.
 #pragma once
 

@@ -8,8 +8,8 @@
 namespace weft::plan {
 
 /// `elements` elements in `units` pieces. Uniform pieces differ by one element at most (unit u
-/// starts at floor(u * elements / units)). Uneven vectors are blocks of the given sizes that follow each
-/// other, each cut into equally many units: of `unit_elements` elements, as far as they go.
+/// starts at floor(u * elements / units)). Uneven vectors are blocks of the given sizes that follow
+/// each other, each cut into equally many units: of `unit_elements` elements, as far as they go.
 class Partition {
   public:
     Partition(std::uint64_t elements, std::uint32_t units) : elements_(elements), units_(units) {}

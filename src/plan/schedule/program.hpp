@@ -44,11 +44,11 @@ struct Program {
                                  ///< slot_units for every slot); same
     std::uint32_t scratch = 0;   ///< number of scratch vectors
     bool synchronizing = false;  ///< declared: completion anywhere implies entry everywhere; same
-    /// Counts are known to the two ends of a message alone: units and counts are this rank's own, and those
-    /// slots that have any room share a bank evenly, whatever a unit holds. Same.
+    /// Counts are known to the two ends of a message alone: units and counts are this rank's own,
+    /// and those slots that have any room share a bank evenly, whatever a unit holds. Same.
     bool pairwise = false;
-    /// Elements of each block if the vector is uneven: units are parts of blocks, equally many of each. Else
-    /// empty.
+    /// Elements of each block if the vector is uneven: units are parts of blocks, equally many of
+    /// each. Else empty.
     std::vector<std::uint64_t> unit_counts;
     std::uint64_t unit_elements =
         0;  ///< most elements of a uneven vector's unit (0: those of a block)
@@ -62,8 +62,8 @@ struct Program {
         return unit_counts.empty() ? Partition(elements, units)
                                    : Partition(unit_counts, units, unit_elements);
     }
-    /// Gives each rank's block its own size; the program was written for blocks of equal sizes. Steps
-    /// name units, so they stay as they are.
+    /// Gives each rank's block its own size; the program was written for blocks of equal sizes.
+    /// Steps name units, so they stay as they are.
     void set_counts(std::span<const std::uint64_t> counts);
     /// Most units that a put to this slot carries.
     [[nodiscard]] std::uint32_t room(std::uint32_t slot) const {

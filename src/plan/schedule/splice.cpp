@@ -12,7 +12,8 @@ namespace weft::plan {
 
 namespace {
 
-/// What parts that cut the vector differently may come to together, unless one of them alone cuts it so often.
+/// What parts that cut the vector differently may come to together, unless one of them alone cuts
+/// it so often.
 constexpr std::uint64_t kUnitsMax = 1 << 20;
 
 std::span<const Step> steps_of(const Program& program, const Lane& lane) {
@@ -104,8 +105,8 @@ class Splicer {
         return cut_units();
     }
 
-    /// Blocks of the whole that stand for one of the part are not adjacent: they cannot be found in a payload from
-    /// its start, nor move with the segments by more than one.
+    /// Blocks of the whole that stand for one of the part are not adjacent: they cannot be found in
+    /// a payload from its start, nor move with the segments by more than one.
     static bool reads_in_parts(const Program& program) {
         return std::ranges::any_of(program.blocks, [](const Block& block) {
             const bool payload = block.buffer == Buffer::slot ||
@@ -196,7 +197,8 @@ class Splicer {
         return base::Done{};
     }
 
-    /// The next part may overwrite what this lane's puts have read; the main lane's `flush` is its own.
+    /// The next part may overwrite what this lane's puts have read; the main lane's `flush` is its
+    /// own.
     void end_lane(std::uint32_t own_signals, std::size_t lane) {
         if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
         lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, 1));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stage_steps.hpp - says the steps of one rank of an algorithm in stages, one after the other.
 //
-// Idea     What a rank does is read off the stages and passed to a *sink*, step by step. A sink that keeps
-//          the steps makes a program of them (stages.cpp); one that only needs their costs keeps no
-//          step at all (plan/simulate/stream.cpp).
+// Idea     What a rank does is read off the stages and passed to a *sink*, step by step. A sink
+//          that keeps the steps makes a program of them (stages.cpp); one that only needs their
+//          costs keeps no step at all (plan/simulate/stream.cpp).
 // Why      Millions of programs are wanted at times, each for a moment. They are the programs that
 //          the runtime would run, since there is only this description of them.
-// Holds    Time in proportion to the steps said (and to the number of stages); nothing is allocated for
-//          a rank after the first one.
+// Holds    Time in proportion to the steps said (and to the number of stages); nothing is allocated
+//          for a rank after the first one.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,12 @@
 
 namespace weft::plan {
 
-/// What takes the steps of a rank. Steps of one kind that follow each other are said at once: `count`
-/// puts or signals to peer_of(0), peer_of(1), ... under one number; waits for such peers under numbers
-/// that count up. payload() comes before the puts that carry it, operands before the combine() that
-/// makes one value of them; slots() are operands in slots whose numbers count up. What stands within
-/// begin_loop() and next_segment() is said again as long as the latter wants the next segment.
+/// What takes the steps of a rank. Steps of one kind that follow each other are said at once:
+/// `count` puts or signals to peer_of(0), peer_of(1), ... under one number; waits for such peers
+/// under numbers that count up. payload() comes before the puts that carry it, operands before the
+/// combine() that makes one value of them; slots() are operands in slots whose numbers count up.
+/// What stands within begin_loop() and next_segment() is said again as long as the latter wants the
+/// next segment.
 template <class Sink>
 concept StepSink = requires(Sink sink, Rank count, Rank (*peer_of)(Rank), std::uint32_t number,
                             const Block& block, std::uint8_t flags) {
@@ -170,8 +171,8 @@ class StageSteps {
         }
     }
 
-    /// As the exchange says. One stage's stride is often the last one's times its base, so dividing goes on
-    /// where it stopped there.
+    /// As the exchange says. One stage's stride is often the last one's times its base, so dividing
+    /// goes on where it stopped there.
     Rank position_of(const ExchangeStage& exchange, Rank number) {
         if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
             quotient_ = number / exchange.stride;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stages.hpp - the programs of all ranks as one small value, for algorithms that go stage by stage.
 //
-// Idea     Ranks that take part in a stage are numbered; a stage then is arithmetic on numbers: *groups*
-//          in which every sender puts to every receiver, or a *shift* in which everybody signals the
-//          same distances ahead. program_of() reads off what one rank does.
+// Idea     Ranks that take part in a stage are numbered; a stage then is arithmetic on numbers:
+//          *groups* in which every sender puts to every receiver, or a *shift* in which each rank
+//          signals the same distances ahead. program_of() reads off what one rank does.
 // Why      A generator that returns Stages describes its algorithm once: the program of a rank, and
 //          what fast engines need to know of a billion ranks, are both read from that value.
-// Holds    The size of the value follows the number of stages, not of ranks. program_of() takes time
-//          in proportion to the program it makes (and to the number of stages).
-// Next     stage_steps.hpp for the steps; collectives/README.md names the generators that make such values.
+// Holds    The size of the value follows the number of stages, not of ranks. program_of() takes
+//          time in proportion to the program it makes (and to the number of stages).
+// Next     stage_steps.hpp for the steps; collectives/README.md names the generators that make such
+//          values.
 #pragma once
 
 #include <cstdint>
@@ -63,9 +64,10 @@ enum class Members : std::uint8_t { all, last, all_but_last };
 
 inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
 
-/// Groups in which every sender puts its value to every receiver but itself. A receiver replaces its
-/// value by the combination of the senders' values, in the order of their positions. A member sends
-/// to the receivers after itself first, cyclically, so that no rank is the first of all; then to remainders.
+/// Groups in which every sender puts its value to every receiver but itself. A receiver replaces
+/// its value by the combination of the senders' values, in the order of their positions. A member
+/// sends to the receivers after itself first, cyclically, so that no rank is the first of all; then
+/// to remainders.
 struct ExchangeStage {
     std::uint32_t numbering = 0;  ///< of the members
     Rank groups = 1;
@@ -117,7 +119,7 @@ struct Remainders {
     [[nodiscard]] Rank place_of(Rank number) const;
 };
 
-/// Everybody signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
+/// Each rank signals those j * reach ahead of it, j = 1 .. radix-1, as far as that is less than the
 /// number of all, and waits for those after it. If aligned, a sender has one signal number.
 struct ShiftStage {
     std::uint32_t numbering = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // step.hpp - what a program is made of: blocks of data and steps over them.
 //
-// Idea     A step is a 32-byte value that names buffers, never addresses. It can be printed, checked,
-//          simulated and bound to memory, all from the same value.
+// Idea     A step is a 32-byte value that names buffers, never addresses. It can be printed,
+//          checked, simulated and bound to memory, all from the same value.
 // Holds    Only put, signal, expose, publish and wait order things between ranks; the order of the
 //          steps orders things within a lane.
 // Next     program.hpp for how steps form a program; builder.hpp for how generators write one.

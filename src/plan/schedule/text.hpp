@@ -20,10 +20,10 @@
 //          before its steps, they hold for that rank alone. slots, slot-units and scratch are
 //          counted from the steps if not given.
 //          Steps: `put to P slot K from BLOCKS [into mapped ...]`, `signal to P slot K`, `expose to
-//          P slot K from BLOCK [for writing]`, `publish slot K [from BLOCKS]`, `wait from P slot K`,
-//          `flush`, `reduce BLOCKS, .. = BLOCKS, BLOCKS, ..` (targets = operands), `copy BLOCKS =
-//          BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and `lane`, which starts a further lane.
-//          After a step: `shared`, `published`, `lag L`.
+//          P slot K from BLOCK [for writing]`, `publish slot K [from BLOCKS]`, `wait from P slot
+//          K`, `flush`, `reduce BLOCKS, .. = BLOCKS, BLOCKS, ..` (targets = operands), `copy BLOCKS
+//          = BLOCKS`, `loop` (`loop 5`: so often) .. `end`, and `lane`, which starts a further
+//          lane. After a step: `shared`, `published`, `lag L`.
 //          BLOCKS is one block or `{block, block}`. A block is `input`, `output`, `scratch I`,
 //          `slot K`, `published K of P` or `mapped K of P`, followed by `[first+count]`
 //          (`[first]`: one unit; nothing: all units) and inside the brackets `stride S`, `origin O`

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // machine.hpp - what puts cost where a team runs, as far as all its ranks know it.
 //
-// Idea     Two ways for a put: near, through memory that ranks of a node share, and far, over the network
-//          between nodes. On a host with more ranks than processors a rank that waits also waits for
-//          its turn, and everything that ranks compute shares the processors.
-// Why      Times are whole numbers: the ranks of a team compute the same choice from the same numbers.
+// Idea     Two ways for a put: near, through memory that ranks of a node share, and far, over the
+//          network between nodes. On a host with more ranks than processors a rank that waits also
+//          waits for its turn, and everything that ranks compute shares the processors.
+// Why      Times are whole numbers: the ranks of a team compute the same choice from the same
+//          numbers.
 // Next     predict.hpp for what is made of it; docs/selection.md.
 #pragma once
 
@@ -30,7 +31,8 @@ struct Machine {
     Time reduce = 0;  ///< for each operand that is combined into another, and
     std::int64_t reduce_byte_fs = 0;
     std::vector<Rank> node_of;  ///< by rank of the team; empty: all on one node
-    /// Of the host where most ranks share a processor; as many of each: no rank waits for a processor.
+    /// Of the host where most ranks share a processor; as many of each: no rank waits for a
+    /// processor.
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 

@@ -151,7 +151,8 @@ class Prediction {
             around.model = model(mixed_ ? machine_.near : put(), waits, computes);
             std::optional<FarPuts> far;
             if (mixed_) {
-                // The receiver's part is charged to the sender: only there near and far are distinguished.
+                // The receiver's part is charged to the sender: only there near and far are
+                // distinguished.
                 MessageModel over = model(machine_.far, waits, computes);
                 around.network = std::make_shared<NodeNetwork>(machine_.node_of,
                                                                around.model.latency, over.latency);
@@ -186,8 +187,8 @@ class Prediction {
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
-    /// The growth from a quarter to a half and to all of the largest size that is looked at says how the
-    /// time grows with each doubling; it goes on like that.
+    /// The growth from a quarter to a half and to all of the largest size that is looked at says
+    /// how the time grows with each doubling; it goes on like that.
     [[nodiscard]] base::Result<Predicted> continued() const {
         std::array<Time, 3> times{};
         std::uint64_t messages = 0;

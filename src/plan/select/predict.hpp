@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // predict.hpp - how long a call by some algorithm would take on a machine.
 //
-// Idea     Where each rank has a processor, the simulator's time. Where ranks share processors, the time
-//          of the waits alone (each with its turns), and on top of it the larger of two: what the longest
-//          chain of ranks computes, and what all ranks compute, divided by the processors.
-//          Algorithms with stages are simulated by stages, whatever the number of ranks; of others the
-//          programs of up to so many ranks, and above that the growth from size to size is continued.
-// Holds    Whole numbers only. The time of one prediction has a bound that does not grow with the ranks.
+// Idea     Where each rank has a processor, the simulator's time. Where ranks share processors, the
+//          time of the waits alone (each with its turns), and on top of it the larger of two: what
+//          the longest chain of ranks computes, and what all ranks compute, divided by the
+//          processors. Algorithms with stages are simulated by stages, whatever the number of
+//          ranks; of others the programs of up to so many ranks, and above that the growth from
+//          size to size is continued.
+// Holds    Whole numbers only. The time of one prediction has a bound that does not grow with the
+//          ranks.
 // Next     select.hpp.
 #pragma once
 
@@ -32,8 +34,8 @@ struct Candidate {
     std::function<std::uint64_t(Rank size)> elements = {};
 };
 
-/// Programs of more ranks than that are not made to predict a time: of a team with one way to put, and of
-/// one with two.
+/// Programs of more ranks than that are not made to predict a time: of a team with one way to put,
+/// and of one with two.
 inline constexpr Rank kPredictedRanks = 64;
 inline constexpr Rank kPredictedMixedRanks = 256;
 

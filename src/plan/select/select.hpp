@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // select.hpp - which of several algorithms a call should use, and why.
 //
-// Idea     Candidates are ranked by predicted time; the first that fulfils what the call needs is chosen.
-// Holds    Equal questions have equal answers on all ranks: the arithmetic is on whole numbers. Of equal
-//          times the one with fewer messages wins, then the earlier one. Nothing is communicated.
+// Idea     Candidates are ranked by predicted time; the first that fulfils what the call needs is
+//          chosen.
+// Holds    Equal questions have equal answers on all ranks: the arithmetic is on whole numbers. Of
+//          equal times the one with fewer messages wins, then the earlier one. Nothing is
+//          communicated.
 // Next     predict.hpp; docs/selection.md and decision 15.
 #pragma once
 

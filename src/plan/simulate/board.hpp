@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // board.hpp - when what arrives where: one entry for each (rank, key).
 //
-// Idea     A table with the key as the slower index, so neighbouring ranks that send under one key to
-//          neighbouring ranks write one stream. Where that would be too large (few of many numbers in
-//          use at each rank) a hash table takes its place.
-// Why      Most simulations end before 2^32 picoseconds: entries are 32 bits wide until a later time
-//          comes along, which halves what is read, written and first touched.
+// Idea     A table with the key as the slower index, so neighbouring ranks that send under one key
+//          to neighbouring ranks write one stream. Where that would be too large (few of many
+//          numbers in use at each rank) a hash table takes its place.
+// Why      Most simulations end before 2^32 picoseconds: entries are 32 bits wide until a later
+//          time comes along, which halves what is read, written and first touched.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exchange_stage.hpp - what one group of a stage does to the clocks of its members and remainders.
 //
-// Idea     A sender's messages leave at equal distances, so when the k-th one arrives is arithmetic;
-//          each receiver takes all of its arrivals and combines them. One function, used for each
-//          group of real ranks (structured.cpp) and once for each kind of group (folded.cpp).
+// Idea     A sender's messages leave at equal distances, so when the k-th one arrives is
+//          arithmetic; each receiver takes all of its arrivals and combines them. One function,
+//          used for each group of real ranks (structured.cpp) and once for each kind of group
+//          (folded.cpp).
 // Holds    The same times as running the programs of these ranks: order of sends and number of
 //          operands are those of plan/schedule/stage_steps.hpp.
 #pragma once

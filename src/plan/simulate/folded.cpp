@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // folded.cpp - the engine that counts kinds of ranks, not ranks.
 //
-// Idea     A number on a level is a row of digits, one for each stage, and a stage changes one digit. The
-//          clocks of a level are kept as a tree over these digits in which equal subtrees are one node:
-//          equal ranks are one leaf. A stage is computed once for each combination of nodes
-//          that meets in a group.
-// Why      Without noise few ranks differ: a factored schedule keeps a single leaf, splits and merges
-//          make a handful. So a billion ranks take as long as a thousand.
-// Holds    The same times as the structured engine where all ranks start at once and all latencies are
-//          equal; levels may open (split or merge) once.
+// Idea     A number on a level is a row of digits, one for each stage, and a stage changes one
+//          digit. The clocks of a level are kept as a tree over these digits in which equal
+//          subtrees are one node: equal ranks are one leaf. A stage is computed once for each
+//          combination of nodes that meets in a group.
+// Why      Without noise few ranks differ: a factored schedule keeps a single leaf, splits and
+//          merges make a handful. So a billion ranks take as long as a thousand.
+// Holds    The same times as the structured engine where all ranks start at once and all latencies
+//          are equal; levels may open (split or merge) once.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -56,7 +56,8 @@ class Trees {
         for (int h = from + 1; h <= height; ++h) node = same(h, node);
         return node;
     }
-    /// `low` for numbers below `limit`, else `high`; both of height `from`, which divides the limit.
+    /// `low` for numbers below `limit`, else `high`; both of height `from`, which divides the
+    /// limit.
     Node threshold(std::int64_t limit, Node low, Node high, int from, int height) {
         if (limit <= 0) return spread(high, from, height);
         if (limit >= size(height)) return spread(low, from, height);
@@ -275,7 +276,8 @@ class Folded {
         return result;
     }
 
-    /// All groups start equal and differ in their number of remainders: the first ones have one more.
+    /// All groups start equal and differ in their number of remainders: the first ones have one
+    /// more.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));

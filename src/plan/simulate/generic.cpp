@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // generic.cpp - the engine that takes any programs: lanes go on as far as they can, in waves.
 //
-// Idea     All lanes are tried in order, again and again, as long as a good part of them gets on: then
-//          memory is read and written in streams, and a delivery is a store. Where few lanes get on (a
-//          chain against the order of ranks), those that wait are watched from there on: a lane that
-//          misses something is taken up again when it has come, after all that were ready before.
-// Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched lane
-//          is run once more than it is stopped: time follows the number of messages.
+// Idea     All lanes are tried in order, again and again, as long as a good part of them gets on:
+//          then memory is read and written in streams, and a delivery is a store. Where few lanes
+//          get on (a chain against the order of ranks), those that wait are watched from there on:
+//          a lane that misses something is taken up again when it has come, after all that were
+//          ready before.
+// Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched
+//          lane is run once more than it is stopped: time follows the number of messages.
 #include "plan/simulate/lanes.hpp"
 
 namespace weft::plan {
 
 namespace {
 
-/// Sweeps as long as they are worth it: first over blocks of lanes, which stay in the cache while they
-/// send to each other, then over all.
+/// Sweeps as long as they are worth it: first over blocks of lanes, which stay in the cache while
+/// they send to each other, then over all.
 class Sweeps {
   public:
     Sweeps(Lanes& lanes, const Surroundings& around, std::uint64_t receptions)

@@ -38,8 +38,8 @@ bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 
-/// Elements that a step copies from or to memory of node-mates. The first target of a reduction is part
-/// of the reduction; the others are copies of it.
+/// Elements that a step copies from or to memory of node-mates. The first target of a reduction is
+/// part of the reduction; the others are copies of it.
 std::uint64_t mapped_elements(const Program& program, const Partition& partition, const Step& step,
                               std::uint32_t segment) {
     const auto targets = blocks_of(program, step.target);

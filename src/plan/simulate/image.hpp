@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // image.hpp - programs boiled down to what takes time: sends, receptions and computations.
 //
-// Idea     Each lane becomes a row of pieces (pieces.hpp), loops unrolled, with bytes already turned into
-//          times. A part holds the lanes of consecutive ranks; parts can be made independently
-//          and the programs be forgotten, so a million ranks fit. Lanes come from programs, or
-//          are written piece by piece.
-// Holds    A flag is named by (rank, key): key = number * segments + segment. What was raised under a
-//          key is awaited under the same key. Consecutive waits form one reception.
+// Idea     Each lane becomes a row of pieces (pieces.hpp), loops unrolled, with bytes already
+//          turned into times. A part holds the lanes of consecutive ranks; parts can be made
+//          independently and the programs be forgotten, so a million ranks fit. Lanes come from
+//          programs, or are written piece by piece.
+// Holds    A flag is named by (rank, key): key = number * segments + segment. What was raised under
+//          a key is awaited under the same key. Consecutive waits form one reception.
 // Next     generic.cpp runs images; lab/simulate/stream.hpp writes them without programs.
 #pragma once
 
@@ -107,8 +107,8 @@ class ImagePart {
     } busy_;
 };
 
-/// A step, as often as it happens. Puts, signals, exposes, publishes, waits and reductions take time; what
-/// stands between waits makes them separate receptions.
+/// A step, as often as it happens. Puts, signals, exposes, publishes, waits and reductions take
+/// time; what stands between waits makes them separate receptions.
 struct Happening {
     StepKind kind = StepKind::put;
     bool message = false;  ///< it raises something somewhere

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes.hpp - runs the lanes of an image, each as far as what has arrived allows.
 //
-// Idea     A lane stops at a reception of which something is missing. Either it is tried again in the
-//          next sweep over all lanes, or it is watched: it notes the first key that is missing, and
-//          the delivery of that key resumes the lane. What becomes of a message between its
+// Idea     A lane stops at a reception of which something is missing. Either it is tried again in
+//          the next sweep over all lanes, or it is watched: it notes the first key that is missing,
+//          and the delivery of that key resumes the lane. What becomes of a message between its
 //          departure and its arrival is the engine's matter.
-// Why      Where most lanes can go on in each sweep, memory is read and written in streams and a delivery
-//          is a store; where few can, watching finds them.
-// Holds    A lane stops only at the receptions of its pieces: where it stands is the number of the piece
-//          and whether its sends are done.
-// Next     pieces.hpp for what lanes consist of; generic.cpp delivers at once; events.cpp in the order of
-//          time.
+// Why      Where most lanes can go on in each sweep, memory is read and written in streams and a
+//          delivery is a store; where few can, watching finds them.
+// Holds    A lane stops only at the receptions of its pieces: where it stands is the number of the
+//          piece and whether its sends are done.
+// Next     pieces.hpp for what lanes consist of; generic.cpp delivers at once; events.cpp in the
+//          order of time.
 #pragma once
 
 #include <limits>
@@ -41,14 +41,14 @@ class Lanes {
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
 
-    /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions (and
-    /// ends) they passed. Before watch() only.
+    /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions
+    /// (and ends) they passed. Before watch() only.
     std::uint64_t sweep(std::uint32_t first, std::uint32_t last);
 
     /// From here on lanes that stop note what they miss.
     void watch() { missing_.assign(now_.size(), kNothing); }
-    /// Runs a lane until it ends or misses something; calls send(Departure) for each message. Returns
-    /// how many receptions (and ends) it passed.
+    /// Runs a lane until it ends or misses something; calls send(Departure) for each message.
+    /// Returns how many receptions (and ends) it passed.
     template <class Send>
     std::uint32_t run(std::uint32_t index, Send send);
     /// Notes an arrival. Calls ready(lane) for the lane that can go on now, if any.
@@ -137,7 +137,8 @@ class Lanes {
     std::vector<Time> now_;
     std::vector<std::pair<Time, Time>>
         free_;  ///< for sends and receptions; empty: there are no gaps
-    /// Per lane: the key that it stopped at. A table of its own, since every delivery reads it. Empty: unwatched.
+    /// Per lane: the key that it stopped at. A table of its own, since every delivery reads it.
+    /// Empty: unwatched.
     std::vector<std::uint32_t> missing_;
     std::vector<std::uint32_t> lane_starts_;  ///< empty: one lane for each rank
     Rank ranks_ = 0;

@@ -3,13 +3,15 @@
 //
 // Idea     One formula for all models. A sender starts a message when it is free and `gap` after it
 //          started the last one, and is busy for `busy`; the message arrives `latency` later. A
-//          receiver takes what has arrived, in the order of arrival, is busy for `receive` each time
-//          and starts `gap` after it started on the last one. The models differ in what is zero.
-// Why      Engines then cannot disagree about a model, only about the order of the arithmetic, and the
-//          arithmetic is on whole numbers: sums and maxima, exact in any order.
-// Holds    Time is in picoseconds. What depends on bytes is given in femtoseconds per byte and rounded
-//          to picoseconds once for each message or reduction, in the same way everywhere.
-// Next     docs/simulator.md for the conventions; lab/simulate/wire_model.hpp for the models by name.
+//          receiver takes what has arrived, in the order of arrival, is busy for `receive` each
+//          time and starts `gap` after it started on the last one. The models differ in what is
+//          zero.
+// Why      Engines then cannot disagree about a model, only about the order of the arithmetic, and
+//          the arithmetic is on whole numbers: sums and maxima, exact in any order.
+// Holds    Time is in picoseconds. What depends on bytes is given in femtoseconds per byte and
+//          rounded to picoseconds once for each message or reduction, in the same way everywhere.
+// Next     docs/simulator.md for the conventions; lab/simulate/wire_model.hpp for the models by
+//          name.
 #pragma once
 
 #include <algorithm>

@@ -121,7 +121,8 @@ void Pieces::rehash() {
     }
 }
 
-/// Each step multiplies two words to twice their width and folds the halves: every bit reaches the low ones.
+/// Each step multiplies two words to twice their width and folds the halves: every bit reaches the
+/// low ones.
 std::uint64_t Pieces::hash(const std::uint32_t* words, std::size_t count) {
     std::uint64_t state = 0x9e3779b97f4a7c15U;
     for (std::size_t i = 0; i < count; i += kGrain) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pieces.hpp - what lanes do, as references into one table of pieces that many lanes share.
 //
-// Idea     A lane is cut after each reception into *pieces* of 32-bit words: sends, then a reception and
-//          what is computed from it. Peers are named by their distance ahead (modulo the number of
-//          ranks), so ranks that do the same to others at the same distances have the same piece. Each
-//          piece is kept once; a lane is a row of references.
-// Why      Most algorithms are a few hundred different pieces on a million ranks: the table stays in the
-//          cache, and a rank costs four bytes for each of its receptions. Where no two are equal, a
-//          step takes a word or two, as it would without the table.
-// Holds    Any programs: nothing is known of how they came about. A piece has one reception, but for
-//          the last one of a lane, which may have none.
+// Idea     A lane is cut after each reception into *pieces* of 32-bit words: sends, then a
+//          reception and what is computed from it. Peers are named by their distance ahead (modulo
+//          the number of ranks), so ranks that do the same to others at the same distances have the
+//          same piece. Each piece is kept once; a lane is a row of references.
+// Why      Most algorithms are a few hundred different pieces on a million ranks: the table stays
+//          in the cache, and a rank costs four bytes for each of its receptions. Where no two are
+//          equal, a step takes a word or two, as it would without the table.
+// Holds    Any programs: nothing is known of how they came about. A piece has one reception, but
+//          for the last one of a lane, which may have none.
 // Next     image.hpp makes pieces of programs; lanes.cpp runs them.
 #pragma once
 
@@ -58,7 +58,8 @@ class Pieces {
         send(key, busy, 1, [peer](Rank) { return peer; });
     }
     void publish(std::uint32_t key, std::uint32_t busy);
-    /// Of `count` keys, each `step` after the one before. Waits that nothing interrupts are one reception.
+    /// Of `count` keys, each `step` after the one before. Waits that nothing interrupts are one
+    /// reception.
     void await(std::uint32_t key, std::uint32_t count = 1, std::uint32_t step = 1) {
         if (!receiving_) begin_reception();
         std::uint32_t* const into = extend(count);
@@ -143,7 +144,8 @@ class Pieces {
     std::vector<std::uint32_t> table_;  ///< pieces by hash: where they start + 1, or 0
     std::size_t distinct_ = 0;
     std::size_t lane_first_ = 0;  ///< in rows_: of the open lane
-    /// In the lane before this one: neighbours often do the same, and comparing is cheaper than hashing.
+    /// In the lane before this one: neighbours often do the same, and comparing is cheaper than
+    /// hashing.
     std::size_t guess_ = 0;
     std::size_t guess_end_ = 0;
     /// The piece that is being written: its first used_ words.

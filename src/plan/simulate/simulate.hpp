@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // simulate.hpp - when would each rank be done, if messages cost what the model says?
 //
-// Idea     Programs are static, so without shared links the answer is a longest path: any order in which
-//          a reception comes after its sends gives it exactly. Engines differ in what they read:
+// Idea     Programs are static, so without shared links the answer is a longest path: any order in
+//          which a reception comes after its sends gives it exactly. Engines differ in what they
+//          read:
 //            generic     all ranks' programs (as an image), lane by lane as far as arrivals allow
 //            structured  the stages of an algorithm, all ranks of a stage at once
 //            folded      the same for sets of equal ranks, whatever their number

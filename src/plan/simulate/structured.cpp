@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// structured.cpp - the engine for algorithms that go stage by stage: one pass over all ranks a stage.
+// structured.cpp - the engine for algorithms that go stage by stage: one pass over all ranks a
+// stage.
 //
-// Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency is
-//          a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache; any other
-//          stage is done group by group (exchange_stage.hpp).
-// Why      A million ranks are simulated in the time that their messages take to be added up, without
-//          a program or a message in memory.
+// Idea     The clocks of all ranks lie in one row. An exchange of whole groups over uniform latency
+//          is a maximum over rows that lie `stride` apart, taken in tiles that stay in the cache;
+//          any other stage is done group by group (exchange_stage.hpp).
+// Why      A million ranks are simulated in the time that their messages take to be added up,
+//          without a program or a message in memory.
 // Holds    The same times as the generic engine for the programs of these stages.
 #include <algorithm>
 

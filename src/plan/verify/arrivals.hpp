@@ -7,7 +7,8 @@
 //          any number of readers, and the same rule. Puts marked shared obey both, since near peers
 //          may read them from the sender's published cell.
 // Why      A flag holds the number of a use, not a count: a second raise for the same segment could
-//          not be distinguished from the first, and a raise that comes too early would hide the earlier one.
+//          not be distinguished from the first, and a raise that comes too early would hide the
+//          earlier one.
 #pragma once
 
 #include <unordered_map>

@@ -72,7 +72,8 @@ class Run {
         return false;
     }
 
-    /// Ranks that can go on, up and down: what goes round in either direction comes far in one sweep.
+    /// Ranks that can go on, up and down: what goes round in either direction comes far in one
+    /// sweep.
     bool sweep() {
         bool moved = true;
         for (bool up = true; moved; up = !up) {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fingerprint.hpp - the judge for thousands of ranks: does every rank end with its result?
 //
-// Idea     The programs of all ranks are executed on numbers instead of expression trees. Input unit u of
-//          rank r is a random affine map x -> a x + b over a prime field, and a reduction is the product
-//          of maps: a result is right if it is the product of the expected ranks' maps, which shows
-//          every operand and their order. With a = 1 the product is a sum: every operand, as often as
-//          it is in, in any order. A rank's program is made when the rank can go on; if the programs of
-//          all ranks do not fit, it is forgotten while the rank waits, and made again.
-// Why      verify() keeps every step, raise and tree: tens of gigabytes where each of 4097 ranks talks to
-//          each other.
-// Holds    A valid verdict means: nothing deadlocks, each raise is awaited by exactly one wait and by whom it
-//          is for, nothing is read that was not written, and every expectation of the contract is met (a wrong
-//          result is taken for the right one with a chance of 2^-31). Of all executions that the
-//          programs allow only one is looked at, and programs are judged as they are generated, before any
-//          memory of a peer is used in place: that there are no races, and who has entered when, is shown
-//          by verify(), at sizes where it can.
+// Idea     The programs of all ranks are executed on numbers instead of expression trees. Input
+//          unit u of rank r is a random affine map x -> a x + b over a prime field, and a reduction
+//          is the product of maps: a result is right if it is the product of the expected ranks'
+//          maps, which shows every operand and their order. With a = 1 the product is a sum: every
+//          operand, as often as it is in, in any order. A rank's program is made when the rank can
+//          go on; if the programs of all ranks do not fit, it is forgotten while the rank waits,
+//          and made again.
+// Why      verify() keeps every step, raise and tree: tens of gigabytes where each of 4097 ranks
+//          talks to each other.
+// Holds    A valid verdict means: nothing deadlocks, each raise is awaited by exactly one wait and
+//          by whom it is for, nothing is read that was not written, and every expectation of the
+//          contract is met (a wrong result is taken for the right one with a chance of 2^-31). Of
+//          all executions that the programs allow only one is looked at, and programs are judged as
+//          they are generated, before any memory of a peer is used in place: that there are no
+//          races, and who has entered when, is shown by verify(), at sizes where it can.
 // Next     verify.hpp; tests/unit/collectives/large_proof_test.cpp for what is judged.
 #pragma once
 

@@ -65,8 +65,8 @@ class Form {
                            program_.unit_elements, largest);
     }
 
-    /// Signals are distinguished by their segment, modulo the segments that there are: enough if no two
-    /// in a row of one copy are equal.
+    /// Signals are distinguished by their segment, modulo the segments that there are: enough if no
+    /// two in a row of one copy are equal.
     std::string repeats(const Step& loop, std::uint64_t at) const {
         if (loop.operands <= program_.segments) return {};
         if (!program_.pairwise)
@@ -203,7 +203,7 @@ class Form {
             return "exposes memory of another rank";
         const bool vector = block.buffer == Buffer::output || block.buffer == Buffer::scratch;
         if ((step.flags & kWritten) != 0 && !vector)
-            return "exposes for writing what nobody may write";
+            return "exposes for writing what must not be written";
         return {};
     }
 

@@ -28,8 +28,8 @@ struct Reason {
 
 class Memory {
   public:
-    /// in_place, by rank: unit u of the input and unit u of the output are one cell. A contract (or none)
-    /// says which units of them a rank has.
+    /// in_place, by rank: unit u of the input and unit u of the output are one cell. A contract (or
+    /// none) says which units of them a rank has.
     Memory(std::span<const Program> programs, const Contract* contract, std::vector<bool> in_place,
            Order& order, Values& values, Reason& reason);
 

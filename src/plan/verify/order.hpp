@@ -7,7 +7,8 @@
 //          lane, and never further back than the step asked about.
 // Why      Almost all questions are about two steps of one lane. Vector clocks for the rest would
 //          cost a word per lane and wait: gigabytes at thousands of ranks.
-// Holds    A raise is executed before its wait, so the numbers are one order that the programs allow.
+// Holds    A raise is executed before its wait, so the numbers are one order that the programs
+//          allow.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,9 @@
 //          published, mapped) a block lies after the blocks that its list names before it, plus
 //          the distance from its origin to its first unit; what stands there must be one whole unit
 //          of the same size, so a program that mixes units up is caught whatever the values are.
-// Holds    Memory that another rank exposed is reached only after its expose was awaited, and written
-//          only if it was exposed for writing; each access to it is noted, and ends_in_time() shows that the owner's program does not end before.
+// Holds    Memory that another rank exposed is reached only after its expose was awaited, and
+//          written only if it was exposed for writing; each access to it is noted, and
+//          ends_in_time() shows that the owner's program does not end before.
 // Next     bind.cpp in run/bind gives blocks the same addresses.
 #pragma once
 

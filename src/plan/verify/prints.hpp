@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // prints.hpp - fingerprints of data, and memory for many of them.
 //
-// Idea     Affine maps x -> a x + b over a prime field: a product of maps determines its factors and their order,
-//          a product of those with a = 1 its factors only. Eight bytes each, whatever they stand for.
+// Idea     Affine maps x -> a x + b over a prime field: a product of maps determines its factors
+//          and their order, a product of those with a = 1 its factors only. Eight bytes each,
+//          whatever they stand for.
 // Next     fingerprint.hpp for what they show.
 #pragma once
 
@@ -77,7 +78,7 @@ class Prints {
     std::unordered_map<std::uint32_t, UpTo> known_;  ///< by unit: of the ranks 0 .. last
 };
 
-/// Zeros; pages that nobody touches cost nothing.
+/// Zeros; pages that are not touched cost nothing.
 template <class T>
 class Zeroed {
   public:

@@ -40,7 +40,8 @@ struct VerifyInput {
     std::uint64_t seed = 0x9e3779b97f4a7c15;  ///< of the weights
 };
 
-/// The facts are those of the execution with input and output in separate memory; docs of `weft verify`.
+/// The facts are those of the execution with input and output in separate memory; docs of `weft
+/// verify`.
 struct Verdict {
     bool valid = false;
     std::uint64_t rounds = 0;    ///< longest chain of raise-to-wait edges

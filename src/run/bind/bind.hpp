@@ -18,7 +18,8 @@ struct BindOptions {
     std::string description;
     base::RegionShape shape;
     bool fuse = true;  ///< also make the fused form where the steps allow it
-    /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind each other.
+    /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind
+    /// each other.
     std::vector<std::uint64_t> input_starts = {};
     std::vector<std::uint64_t> output_starts = {};
 };
@@ -33,9 +34,9 @@ struct BindOptions {
     return shape.bulk_bytes / (std::uint64_t{slots} * depth) / 64 * 64;
 }
 
-/// How many segments a call must be cut into so that its payloads fit a bulk bank; 1 if they fit cells, or
-/// the bank as they are. `program` is the one for `segments` segments: all have the same slots. The same on
-/// all ranks.
+/// How many segments a call must be cut into so that its payloads fit a bulk bank; 1 if they fit
+/// cells, or the bank as they are. `program` is the one for `segments` segments: all have the same
+/// slots. The same on all ranks.
 [[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
 

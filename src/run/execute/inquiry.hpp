@@ -7,7 +7,7 @@
 //          if they differ it knows both sides, and sends them to every rank that may wait for it,
 //          in the same form: a verdict. A rank that reads a verdict forwards it once.
 // Why      The rank that detects a disagreement fails its call and leaves; ranks that agree with
-//          it, and wait for it, would otherwise wait for ever.
+//          it, and wait for it, would otherwise wait forever.
 // Holds    Only the slow path of a wait touches this. Mailboxes lie at the start of every segment;
 //          one entry may be overwritten by another writer: a torn entry fails its checksum, is
 //          ignored, and is sent again a second later.

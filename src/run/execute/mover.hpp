@@ -2,8 +2,8 @@
 // mover.hpp - where the pieces of a step lie, and how data moves between them.
 //
 // Idea     A piece is resolved to memory: an address that loads and stores reach, or the place of a
-//          node-mate's memory that only the kernel can copy. Copies and reductions work on both; what
-//          the kernel must copy passes through a block that stays in the cache.
+//          node-mate's memory that only the kernel can copy. Copies and reductions work on both;
+//          what the kernel must copy passes through a block that stays in the cache.
 // Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
 //          each operand once.
 // Next     stepper.hpp for who calls; base/reach.hpp for memory of mates.
@@ -56,7 +56,8 @@ class Mover {
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
     [[nodiscard]] std::byte* own() const { return own_; }
 
-    /// The source of a put: valid until the next step. False: a part can only be copied by the kernel.
+    /// The source of a put: valid until the next step. False: a part can only be copied by the
+    /// kernel.
     [[nodiscard]] bool list_parts(Operation& op, PieceList list, std::uint32_t segment,
                                   std::span<const base::PutPart>& parts, std::size_t& bytes) {
         parts_.clear();
@@ -182,8 +183,8 @@ class Mover {
                     memories_.front().bytes / op.program->element_bytes);
     }
 
-    /// Where the kernel has to copy: block by block, with the result so far in one that stays in the
-    /// cache. Targets are written when all operands of a block have been read.
+    /// Where the kernel has to copy: block by block, with the result so far in one that stays in
+    /// the cache. Targets are written when all operands of a block have been read.
     bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
         const std::size_t element = op.program->element_bytes;
         const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;

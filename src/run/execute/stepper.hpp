@@ -6,8 +6,8 @@
 // Holds    Nothing blocks and, after the first call of a shape, nothing allocates. A step is done
 //          once. An operation is complete when all lanes have ended and no transfer still reads its
 //          buffers.
-// Next     mover.hpp for how data moves; engine.hpp for who calls it; fused.hpp for programs that need
-//          no interpreter.
+// Next     mover.hpp for how data moves; engine.hpp for who calls it; fused.hpp for programs that
+//          need no interpreter.
 #pragma once
 
 #include <cerrno>
@@ -58,8 +58,8 @@ class Stepper {
         return moved;
     }
 
-    /// Lets node-mates get at the buffers that the program exposes. Where they write, the call uses the
-    /// alias, too; input and output that are the same memory are one buffer then.
+    /// Lets node-mates get at the buffers that the program exposes. Where they write, the call uses
+    /// the alias, too; input and output that are the same memory are one buffer then.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;
@@ -200,7 +200,8 @@ class Stepper {
         return post(lane, put);
     }
 
-    /// Into memory that the peer exposed. At a near one the data is copied, and a bare signal follows.
+    /// Into memory that the peer exposed. At a near one the data is copied, and a bare signal
+    /// follows.
     Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.only(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {

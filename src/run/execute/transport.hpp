@@ -28,8 +28,9 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     /// Bytes of every rank's segment.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Makes memory of this rank reachable for node-mates until conceal(). The bytes of a buffer all
-    /// of which the running call may read or write; 0: of a part, whose pages must stay as they are.
+    /// Makes memory of this rank reachable for node-mates until conceal(). The bytes of a buffer
+    /// all of which the running call may read or write; 0: of a part, whose pages must stay as they
+    /// are.
     { wire.expose(memory, offset, base::Access::read) } noexcept -> std::same_as<base::Exposure>;
     { wire.conceal(exposure) } noexcept;
     /// What a node-mate exposed, if loads and stores reach it; else nullptr, and the kernel copies.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // turn.hpp - the threads that drive an engine: one at a time, and ready to say what they wait for.
 //
-// Idea     One thread drives an engine at a time. If only the application's thread ever does, a turn
-//          costs a branch; if a progress thread does, too, it is a lock that each call holds while it
-//          uses the engine. A signal handler cannot read an engine that it has interrupted: it sets a
-//          flag; the thread that drives the engine tests it where it reads the clock anyway, and
-//          prints what it waits for.
-// Holds    A request for status costs a call two plain stores and a load. A thread inside a call answers
-//          at its next check or when it leaves; if no thread is inside, the handler itself prints the state.
+// Idea     One thread drives an engine at a time. If only the application's thread ever does, a
+//          turn costs a branch; if a progress thread does, too, it is a lock that each call holds
+//          while it uses the engine. A signal handler cannot read an engine that it has
+//          interrupted: it sets a flag; the thread that drives the engine tests it where it reads
+//          the clock anyway, and prints what it waits for.
+// Holds    A request for status costs a call two plain stores and a load. A thread inside a call
+//          answers at its next check or when it leaves; if no thread is inside, the handler itself
+//          prints the state.
 // Next     progress_thread.hpp for the other driver; watchdog.hpp for the check;
 //          run/runtime/sigterm_report.hpp for the handler.
 #pragma once

@@ -57,8 +57,7 @@ concept ValueAndIndex = requires {
     typename T::Index;
 };
 
-// --- 16-bit floats
-// --------------------------------------------------------------------------------
+// --- 16-bit floats -------------------------------------------------------------------------------
 
 constexpr std::uint32_t kFloatInfinity = 0x7f80'0000;
 constexpr std::uint32_t kMagnitude16 = 0x7fff;
@@ -134,8 +133,7 @@ std::int16_t order_of(T value) noexcept {
     return static_cast<std::int16_t>(number ^ (number >> 15 & 0x7fff));
 }
 
-// --- memory
-// ---------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 /// Bytes of an element that hold its value; the rest is padding. An x87 number has 80 bits.
 template <class T>

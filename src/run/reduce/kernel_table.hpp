@@ -3,7 +3,7 @@
 //
 // Why      The files of the instruction sets include this header only, never reduce.hpp: an inline
 //          library function compiled there for a newer processor could otherwise be the copy that
-//          the linker keeps for everybody.
+//          the linker keeps for all.
 // Next     kernels.hpp for the loops; reduce.hpp for how one table is chosen.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // blocks.hpp - the blocks of calls with counts: what they mean and what memory they touch.
 //
-// Idea     The arrays of a call are the caller's and are compared in place: a call of the same counts and
-//          displacements as the one before finds its plan without a copy.
+// Idea     The arrays of a call are the caller's and are compared in place: a call of the same
+//          counts and displacements as the one before finds its plan without a copy.
 // Next     call.hpp for a call that keeps copies; plan.hpp for the checks of memory.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace weft::run {
 /// By content.
 [[nodiscard]] std::strong_ordering compare(const Blocks& a, const Blocks& b);
 
-/// Refuses counts that are not one for each rank, displacements that are not, and sums that overflow.
-/// what: "in" or "out".
+/// Refuses counts that are not one for each rank, displacements that are not, and sums that
+/// overflow. what: "in" or "out".
 [[nodiscard]] base::Result<void> check_blocks(const Blocks& blocks, std::string_view what,
                                               Rank size, std::uint64_t element_bytes);
 

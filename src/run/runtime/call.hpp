@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a call of the public interface as the runtime reads it.
 //
-// Idea     weft::Call goes unchanged from the interfaces to its plan. Here stands what is asked of it: the
-//          size of an element, whether its arguments can be used, and the words and the hash by which ranks
-//          that disagree are detected.
+// Idea     weft::Call goes unchanged from the interfaces to its plan. Here stands what is asked of
+//          it: the size of an element, whether its arguments can be used, and the words and the
+//          hash by which ranks that disagree are detected.
 // Next     blocks.hpp for calls with counts; plan.hpp for what a call is bound to.
 #pragma once
 

@@ -20,14 +20,15 @@ plan::Layout layout_of(const plan::Machine& machine, Rank size) {
     return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
 }
 
-/// Of a smaller team than the real one, if times of that are continued: such teams are on one node, or
-/// have each rank on a node of its own.
+/// Of a smaller team than the real one, if times of that are continued: such teams are on one node,
+/// or have each rank on a node of its own.
 plan::Layout of_size(const plan::Layout& layout, Rank size) {
     if (size == layout.size()) return layout;
     return {size, layout.nodes() == 1 ? size : 1};
 }
 
-/// Whether there are programs for this very team. Predictions may be continued from those of smaller ones.
+/// Whether there are programs for this very team. Predictions may be continued from those of
+/// smaller ones.
 bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
             const plan::Layout& layout) {
     if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))

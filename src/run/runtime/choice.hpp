@@ -2,10 +2,10 @@
 // choice.hpp - the algorithm that calls of a team use if none is forced.
 //
 // Idea     What the collectives offer (collectives/candidates.hpp) is ranked by what the plan room
-//          predicts for the machine (plan/select). A choice holds for a class of sizes: counts up to the
-//          next power of two.
-// Holds    The same on all ranks, without communication: decided from what they all know. Decided once for
-//          each class and kept.
+//          predicts for the machine (plan/select). A choice holds for a class of sizes: counts up
+//          to the next power of two.
+// Holds    The same on all ranks, without communication: decided from what they all know. Decided
+//          once for each class and kept.
 // Next     docs/selection.md.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// describe.hpp - what a job got, and what this machine has for others: values for people and programs.
+// describe.hpp - what a job got, and what this machine has for others: values for people and
+// programs.
 //
 // Next     link/fabric/survey.hpp for the network; `weft info` prints all of it.
 #pragma once

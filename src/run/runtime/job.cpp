@@ -155,7 +155,8 @@ class Joiner {
         begun_ns = now;
     }
 
-    /// Whether the layout of a segment can be counted in: sizes, and the lines that immediates name.
+    /// Whether the layout of a segment can be counted in: sizes, and the lines that immediates
+    /// name.
     [[nodiscard]] base::Result<void> check_sizes() const {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
         constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;

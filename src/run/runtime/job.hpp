@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp - from a started process to a wire: cards, mappings, network.
 //
-// Idea     Two collecting fences. Before the first, each rank publishes where its segment is and what
-//          settings it has; before the second, whom it has mapped and how it is reached over the
-//          network. Ranks that have all mapped each other are a node; the network is loaded only if
-//          some rank is not near.
-// Holds    Owners keep their descriptors open until the second fence is over, so everyone has mapped
-//          by then. Settings that differ stop the job and are named.
+// Idea     Two collecting fences. Before the first, each rank publishes where its segment is and
+//          what settings it has; before the second, whom it has mapped and how it is reached over
+//          the network. Ranks that have all mapped each other are a node; the network is loaded
+//          only if some rank is not near.
+// Holds    Owners keep their descriptors open until the second fence is over, so everyone has
+//          mapped by then. Settings that differ stop the job and are named.
 #pragma once
 
 #include <cstdint>

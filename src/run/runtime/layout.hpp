@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - what lies where in every rank's segment.
 //
-// Idea     header | mailboxes | one-sided area | a fixed table of team regions | heap. The layout follows from the size
-//          of the job and the settings alone, so an offset means the same on all ranks.
+// Idea     header | mailboxes | one-sided area | a fixed table of team regions | heap. The layout
+//          follows from the size of the job and the settings alone, so an offset means the same on
+//          all ranks.
 #pragma once
 
 #include <bit>

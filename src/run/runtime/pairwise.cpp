@@ -9,7 +9,8 @@ namespace weft::run {
 
 namespace {
 
-/// The messages that a rank sends (receives), and where each stands in the caller's memory, in elements.
+/// The messages that a rank sends (receives), and where each stands in the caller's memory, in
+/// elements.
 struct Messages {
     std::vector<collectives::Message> list;
     std::vector<std::uint64_t> starts;
@@ -31,8 +32,8 @@ Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
     return messages;
 }
 
-/// From so many bytes on it takes less time to read a message where it lies, and to say so, than to copy it
-/// into a put target and out again. The same on all ranks; none if they cannot.
+/// From so many bytes on it takes less time to read a message where it lies, and to say so, than to
+/// copy it into a put target and out again. The same on all ranks; none if they cannot.
 std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
     if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
@@ -41,7 +42,8 @@ std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
 }
 
-/// Both ends of a message decide alike: they know its count, and whether they share a node.
+/// Both ends of a message come to the same decision: they know its count, and whether they share a
+/// node.
 void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
     const std::uint64_t least = mapped_bytes_min(context.machine);
     for (collectives::Message& message : messages.list) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // placement.hpp - a processor for each rank to start on, where the launcher has not bound ranks.
 //
-// Idea     Two ranks that were started on one processor stay there for long while another is idle: they never
-//          sleep, so the scheduler sees nothing to wake elsewhere. If the ranks of a host may all use the same
-//          processors and fit them, each moves to its own once. It stays free: the scheduler may move it
-//          again, and two jobs on a host do not pile up as bound ones would.
+// Idea     Two ranks that were started on one processor stay there for long while another is idle:
+//          they never sleep, so the scheduler sees nothing to wake elsewhere. If the ranks of a
+//          host may all use the same processors and fit them, each moves to its own once. It stays
+//          free: the scheduler may move it again, and two jobs on a host do not pile up as bound
+//          ones would.
 #pragma once
 
 #include <sched.h>
@@ -14,11 +15,12 @@
 
 namespace weft::run {
 
-/// The processor for the rank at `index` of a host, given what each of them may use; none if they do not fit
-/// or their launcher has given them different ones.
+/// The processor for the rank at `index` of a host, given what each of them may use; none if they
+/// do not fit or their launcher has given them different ones.
 [[nodiscard]] std::optional<int> place_of(std::span<const cpu_set_t> allowed, std::size_t index);
 
-/// Moves the calling thread there, and lets it run where it might before. A refusal changes nothing.
+/// Moves the calling thread there, and lets it run where it might before. A refusal changes
+/// nothing.
 void move_to(int processor) noexcept;
 
 }  // namespace weft::run

@@ -75,8 +75,8 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     return memory;
 }
 
-/// The program of a call, in as many segments as the put targets of the team need. Most vectors fit these
-/// as they are; the program of a long one is generated in two segments and cut further.
+/// The program of a call, in as many segments as the put targets of the team need. Most vectors fit
+/// these as they are; the program of a long one is generated in two segments and cut further.
 base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
                                        const collectives::AlgorithmSpec& spec,
                                        const BindOptions& options) {

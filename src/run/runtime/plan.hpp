@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan.hpp - what a call is bound to: its program, its kernel, and the memory that it touches.
 //
-// Idea     A plan is made once for each call that differs in more than its memory. A program is generated
-//          once: the number of segments that a long vector needs follows from the program of two.
-// Holds    A plan keeps what its call refers to: arrays of counts, and a user's operation, whose address no
-//          other operation can get while the plan lives.
+// Idea     A plan is made once for each call that differs in more than its memory. A program is
+//          generated once: the number of segments that a long vector needs follows from the program
+//          of two.
+// Holds    A plan keeps what its call refers to: arrays of counts, and a user's operation, whose
+//          address no other operation can get while the plan lives.
 // Next     plan_cache.hpp for who keeps plans; run/bind/bind.hpp for programs and sizes.
 #pragma once
 
@@ -115,8 +116,8 @@ struct Plan {
     [[nodiscard]] bool accepts_blocks(const Registers& memory) const;
 };
 
-/// Whether ranks may read what near peers publish in place. In the last call of a team they may not: a
-/// peer's region may serve another team before a late reader has looked.
+/// Whether ranks may read what near peers publish in place. In the last call of a team they may
+/// not: a peer's region may serve another team before a late reader has looked.
 enum class PeerReads : std::uint8_t { none, allowed };
 
 /// The plan of a call whose arguments have been checked.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plan_cache.hpp - the plans of a team: chosen, made and kept.
 //
-// Idea     A call that has no plan yet gets one: its arguments are checked, an algorithm is taken (forced,
-//          or chosen by predicted time), the plan is made (plan.hpp) and kept.
-// Holds    A plan lives as long as its team: outstanding calls, and ranks that inquire about old calls, may
-//          refer to it. Counts may be new in each call, so plans of calls with counts go when nothing
-//          refers to them any more. All decisions are made from arguments that all ranks know.
-// Next     choice.hpp for the choice; team.hpp for the calls that find their plan without looking here.
+// Idea     A call that has no plan yet gets one: its arguments are checked, an algorithm is taken
+//          (forced, or chosen by predicted time), the plan is made (plan.hpp) and kept.
+// Holds    A plan lives as long as its team: outstanding calls, and ranks that inquire about old
+//          calls, may refer to it. Counts may be new in each call, so plans of calls with counts go
+//          when nothing refers to them any more. All decisions are made from arguments that all
+//          ranks know.
+// Next     choice.hpp for the choice; team.hpp for the calls that find their plan without looking
+//          here.
 #pragma once
 
 #include <array>
@@ -31,8 +33,8 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// The plan of a call; a failure names the argument that cannot be used. Those of calls with counts
-    /// live until retire() takes them.
+    /// The plan of a call; a failure names the argument that cannot be used. Those of calls with
+    /// counts live until retire() takes them.
     [[nodiscard]] base::Result<const Plan*> find(const Call& call);
 
     /// The barrier that the bank rule inserts: the library's choice, whatever is forced.
@@ -40,8 +42,9 @@ class PlanCache {
     /// The barrier that ends the team: every member waits in its own region.
     [[nodiscard]] base::Result<const Plan*> last_barrier();
 
-    /// From now on calls of this collective use this spec; an empty one restores what the environment
-    /// forces, or else the choice by prediction. Plans in use stay. The same on all ranks.
+    /// From now on calls of this collective use this spec; an empty one restores what the
+    /// environment forces, or else the choice by prediction. Plans in use stay. The same on all
+    /// ranks.
     base::Result<void> force(Collective collective, std::string_view spec);
 
     /// Whether so many plans of calls with counts are kept that it is time to retire() some.

@@ -111,8 +111,9 @@ base::Result<RemoteMemory::Place> RemoteMemory::place_of_word(std::string_view c
     return found;
 }
 
-/// Calls that only touch mapped memory share nothing with a progress thread. Now and then they drive all
-/// the same: a program that spins on a near word must not keep far ranks from their requests.
+/// Calls that only touch mapped memory share nothing with a progress thread. Now and then they
+/// drive all the same: a program that spins on a near word must not keep far ranks from their
+/// requests.
 template <class Call>
 base::Result<void> RemoteMemory::driven(Rank rank, Call call) {
     const bool near = runtime_.job().wire->near(rank) != nullptr;

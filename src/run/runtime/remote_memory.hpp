@@ -2,8 +2,8 @@
 // remote_memory.hpp - the one-sided calls of a team: arguments are checked, ranks and addresses
 // translated.
 //
-// Idea     Ranks are the team's; addresses are this rank's of symmetric memory, and mean the same place
-//          at the peer. Semantics are those of OpenSHMEM 1.5 where it has the call.
+// Idea     Ranks are the team's; addresses are this rank's of symmetric memory, and mean the same
+//          place at the peer. Semantics are those of OpenSHMEM 1.5 where it has the call.
 // Holds    A refused call changes nothing. Calls on near peers take no lock and drive nothing.
 // Next     run/onesided/onesided.hpp for the calls; include/weft/weft.hpp for what users see.
 #pragma once

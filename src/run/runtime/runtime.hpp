@@ -50,7 +50,8 @@ class Runtime {
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
                    std::uint64_t parent);
     void remove_team(Team& team);
-    /// Children of a team that are abandoned here and have no call in flight, by place in the table.
+    /// Children of a team that are abandoned here and have no call in flight, by place in the
+    /// table.
     [[nodiscard]] std::vector<Team*> abandoned_children(const Team& parent) const;
     [[nodiscard]] std::uint64_t next_team_serial() { return ++team_serials_; }
     /// Regions that no team of this rank uses, as bits.
@@ -66,8 +67,8 @@ class Runtime {
     }
     /// The offset of memory in this rank's heap; link::kNoOffset for any other.
     [[nodiscard]] std::uint64_t heap_offset(const void* memory) const;
-    /// Where a rank of the job has what this rank has at `memory`, in its heap; nullptr if loads and
-    /// stores do not reach it.
+    /// Where a rank of the job has what this rank has at `memory`, in its heap; nullptr if loads
+    /// and stores do not reach it.
     [[nodiscard]] std::byte* on_rank(const void* memory, Rank job_rank) const;
 
     /// Where memory of this rank lies in its segment; far beyond its end for any other.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report.cpp - the handler of SIGTERM and what it reads.
 //
-// Holds    The handler calls nothing but functions that are safe in signal handlers. Places are never
-//          freed, so it may read them at any time. A child that was forked and still has the handler
-//          dies of the signal without a word.
+// Holds    The handler calls nothing but functions that are safe in signal handlers. Places are
+//          never freed, so it may read them at any time. A child that was forked and still has the
+//          handler dies of the signal with no report.
 #include "run/runtime/sigterm_report.hpp"
 
 #include <signal.h>
@@ -69,7 +69,7 @@ class Line {
     }
     void write() noexcept {
         *this << "\n";
-        // Nobody is left to tell if it fails.
+        // If it fails, there is nowhere left to report it.
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_, size_);
     }
 
@@ -124,7 +124,7 @@ void handle(int) {
     errno = saved_error;
 }
 
-/// With the mutex held: installs the handler if nobody has one.
+/// With the mutex held: installs the handler if none is installed.
 void install(HandlerMemory& all) {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);

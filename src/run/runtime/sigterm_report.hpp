@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report.hpp - what a rank says when it is told to end (SIGTERM).
 //
-// Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there while
-//          the process has a runtime tells apart where each runtime is: in start-up or in finalize it
-//          prints the stage; in a call it asks the engine (turn.hpp), which prints who waits for
+// Idea     A launcher that ends a job sends SIGTERM and waits a little. A handler that is there
+//          while the process has a runtime tells where each runtime is: in start-up or in finalize
+//          it prints the stage; in a call it asks the engine (turn.hpp), which prints who waits for
 //          whom; else the rank is in the application. After that the process dies of the signal.
 // Why      A hung or broken job is understood from who waits for whom, and only the ranks know.
-// Holds    The handler is installed only over the default action, and taken away with the last runtime.
-//          An application that has a handler of its own, or sets one later, keeps it and hears nothing
-//          of this. Each line is one write to standard error, so lines of ranks never mix.
-//          The handler's memory is the one piece of process-wide state in the library.
+// Holds    The handler is installed only over the default action, and taken away with the last
+//          runtime. An application that has a handler of its own, or sets one later, keeps it and
+//          sees nothing of this. Each line is one write to standard error, so lines of ranks never
+//          mix. The handler's memory is the one piece of process-wide state in the library.
 // Next     docs/decisions/0010-last-words.md.
 #pragma once
 
@@ -31,7 +31,8 @@ class SigtermReport {
     void set_rank(Rank rank) noexcept;
     /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
     void set_stage(const char* stage) noexcept;
-    /// Prints the engine's answer. Returns only if another runtime of this process has still to answer.
+    /// Prints the engine's answer. Returns only if another runtime of this process has still to
+    /// answer.
     void answer(std::string_view line);
     /// No more signals are answered for this runtime.
     void retire();

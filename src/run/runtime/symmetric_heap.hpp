@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // symmetric_heap.hpp - memory that has the same offset on all members of a team.
 //
-// Idea     Members may have different histories: each is in other teams besides. So they agree, with the
-//          team's own calls: each proposes the lowest offset that is free at home, and the search goes
-//          on at the highest proposal; when all propose the same, they take it. Members with
-//          equal histories agree at once.
-// Why      The same exchange shows whether all members ask for the same, so a disagreement and a full
-//          heap are reported on all of them (docs/decisions/0011-symmetric-memory-of-teams.md).
-// Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with it.
-//          Offsets are found in a bounded number of exchanges: each passes a free range of some member.
-//          Puts into a block have landed before it is freed: the caller settles this rank's before
-//          the exchange that frees, and the exchange ends when all members have done so.
+// Idea     Members may have different histories: each is in other teams besides. So they agree,
+//          with the team's own calls: each proposes the lowest offset that is free at home, and the
+//          search goes on at the highest proposal; when all propose the same, they take it. Members
+//          with equal histories agree at once.
+// Why      The same exchange shows whether all members ask for the same, so a disagreement and a
+//          full heap are reported on all of them
+//          (docs/decisions/0011-symmetric-memory-of-teams.md).
+// Holds    A call that fails changes nothing on any member. Blocks belong to one team and end with
+//          it. Offsets are found in a bounded number of exchanges: each passes a free range of some
+//          member. Puts into a block have landed before it is freed: the caller settles this rank's
+//          before the exchange that frees, and the exchange ends when all members have done so.
 // Next     link/heap for the offsets of one rank; team.hpp for the callers.
 #pragma once
 
@@ -35,8 +36,8 @@ class SymmetricHeap {
     [[nodiscard]] base::Result<std::uint64_t> allocate(Team& team, link::HeapRequest request);
     /// Collective over the team; all members have entered when it returns.
     [[nodiscard]] base::Result<void> free(Team& team, std::uint64_t offset);
-    /// This rank has no more use for a block, and says so without communication. It is freed by a later
-    /// allocate() or free() of the team, once all members have abandoned it.
+    /// This rank has no more use for a block, and says so without communication. It is freed by a
+    /// later allocate() or free() of the team, once all members have abandoned it.
     void abandon(const Team& team, std::uint64_t offset);
     /// Whether allocate() may free a block that this rank has abandoned.
     [[nodiscard]] bool has_abandoned(const Team& team) const;

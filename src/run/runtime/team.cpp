@@ -128,8 +128,8 @@ base::Result<void> Team::check_regions(const std::vector<SplitEntry>& entries) {
     return {};
 }
 
-/// The entries of a split. If anyone has abandoned a child, those that all their members have abandoned
-/// are ended first, and the entries say what is free then.
+/// The entries of a split. If anyone has abandoned a child, those that all their members have
+/// abandoned are ended first, and the entries say what is free then.
 base::Result<std::vector<Team::SplitEntry>> Team::gather_entries(int color, int key) {
     SplitEntry mine{.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
                     .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
@@ -226,9 +226,11 @@ std::byte* Team::on_member(const void* memory, Rank member) const {
 base::Result<void> Team::release() {
     if (!engine_.idle(*state_))
         return base::fail(Status::argument, "team {}: released while calls are in flight", id());
-    // What this rank has put into memory of the team is there before any member gives that to another.
+    // What this rank has put into memory of the team is there before any member gives that to
+    // another.
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
-    // In this barrier every member waits in its own region, which stays its own until it is through.
+    // In this barrier every member waits in its own region, which stays its own until it is
+    // through.
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
     if (!run(**barrier, {})) return failure_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team.hpp - the calls that a team of ranks makes together.
 //
-// Idea     A call is compared with the last one of its collective; if it differs in more than its memory,
-//          its plan is looked up or made. The plan goes to the engine. Blocking calls may take the engine's
-//          fused path; started ones return an operation that any later call drives.
+// Idea     A call is compared with the last one of its collective; if it differs in more than its
+//          memory, its plan is looked up or made. The plan goes to the engine. Blocking calls may
+//          take the engine's fused path; started ones return an operation that any later call
+//          drives.
 // Holds    Arguments are checked before anything is numbered, so a refused call changes nothing.
 //          Members call in the same order.
 // Next     plan.hpp for what a plan is; run/execute/engine.hpp for how it runs.
@@ -57,13 +58,13 @@ class Team {
     [[nodiscard]] base::Result<std::unique_ptr<const HeldCall>> prepare(const Call& call);
 
     /// Collective: members with the same colour form a team, ordered by key, then rank. Returns
-    /// nullptr where colour < 0. Fails on all members if no region is free on all members of one of the
-    /// new teams.
+    /// nullptr where colour < 0. Fails on all members if no region is free on all members of one of
+    /// the new teams.
     [[nodiscard]] base::Result<Team*> split(int color, int key);
     /// Collective: the members that share memory with this one form a team, in the same order.
     [[nodiscard]] base::Result<Team*> split_node();
-    /// Not collective: this rank has no more use for the team. A later split() of its parent ends it
-    /// once all its members have said so and none has a call in flight.
+    /// Not collective: this rank has no more use for the team. A later split() of its parent ends
+    /// it once all its members have said so and none has a call in flight.
     void abandon() { abandoned_ = true; }
     [[nodiscard]] bool abandoned() const { return abandoned_; }
     /// serial() of the team that this one was split from; 0 of the world.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the applications compare with shows every fault that it is meant for. Method: right answers
-// with one thing changed; for heat, pieces that exchange edges not at all, or a step late.
+// Goal: what the applications compare with shows every fault that it is meant for. Method: right
+// answers with one thing changed; for heat, pieces that exchange edges not at all, or a step late.
 #include <gtest/gtest.h>
 
 #include <limits>

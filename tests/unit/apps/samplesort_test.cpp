@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the parts of samplesort put together sort stably and share evenly, whatever the keys, and its check
-// sees what it is meant to see. Method: all ranks' steps one after the other in this process, against
-// std::stable_sort; right outputs with one thing changed.
+// Goal: the parts of samplesort put together sort stably and share evenly, whatever the keys, and
+// its check sees what it is meant to see. Method: all ranks' steps one after the other in this
+// process, against std::stable_sort; right outputs with one thing changed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every schedule of recursive multiplying is an allreduce, in rank order, alike on all ranks.
+// Goal: every schedule of recursive multiplying is an allreduce, in rank order, the same on all
+// ranks.
 // Method: the verifier on all factored, split and merged schedules of small sizes, and on the
 // worked examples, nested levels, pipelines and programs rewritten for nodes.
 #include <bit>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the enumeration gives every schedule once, all of them valid, as many as theory says.
-// Method: walked and computed counts compared for every size; the published counts: tests/cli/simulate_test.py.
+// Method: walked and computed counts compared for every size; the published counts:
+// tests/cli/simulate_test.py.
 #include "collectives/notation/enumerate.hpp"
 
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@ plan::Verdict prove_blocks(const std::string& spec, std::uint64_t n) {
     return prove("allreduce", spec, {.size = static_cast<int>(n), .elements = n});
 }
 
-/// The papers' numbers of steps, and of vectors that one rank sends and reduces; the formula itself against the
-/// printed tables: tests/cli/cost_test.py.
+/// The papers' numbers of steps, and of vectors that one rank sends and reduces; the formula itself
+/// against the printed tables: tests/cli/cost_test.py.
 void expect_formula(std::uint64_t n, std::uint64_t r) {
     const lab::FormulaValue given[] = {{"p", static_cast<double>(n)},
                                        {"r", static_cast<double>(r)}};

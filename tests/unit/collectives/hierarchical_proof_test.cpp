@@ -10,7 +10,8 @@
 namespace weft::collectives {
 namespace {
 
-/// Proves a hierarchy with one part given, on nodes of several shapes; counts the calls that it serves.
+/// Proves a hierarchy with one part given, on nodes of several shapes; counts the calls that it
+/// serves.
 int prove_with(std::string_view collective, std::string_view key, const std::string& inner) {
     int proved = 0;
     for (const plan::Layout& layout :

@@ -2,8 +2,8 @@
 // Goal: programs that use the memory of other ranks move no more than they have to, and are refused
 // where one thing is missing that keeps memory from being used too early or too late. That they are
 // right: registry_proof_test.cpp.
-// Method: bytes are counted from the steps; every done signal, every wait for one and every mark for
-// writing is taken out in turn, and every exposed block is written by its owner.
+// Method: bytes are counted from the steps; every done signal, every wait for one and every mark
+// for writing is taken out in turn, and every exposed block is written by its owner.
 #include <algorithm>
 #include <functional>
 

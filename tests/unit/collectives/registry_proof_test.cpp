@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every algorithm of the registry, with every parameter that it names as worth trying, is
 // right for every number of ranks up to 64, and keeps what its entry promises.
-// Method: the verifier, with input and output apart and in the same memory (on some ranks only, where
-// they use each other's): for counts of 0, 1, n -
+// Method: the verifier, with input and output apart and in the same memory (on some ranks only,
+// where they use each other's): for counts of 0, 1, n -
 // 1, n and n + 1 elements (of the vector, or of each rank's block), from all roots up to 17 ranks
 // and from one above, in up to five pieces, in rank order where the algorithm can; on nodes of
 // every shape, as the runtime rewrites programs for them. The ordinary run goes to 13 ranks, the

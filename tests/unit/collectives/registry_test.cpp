@@ -94,7 +94,7 @@ TEST(Registry, UnusableTreesAreRefusedWithTheReason) {
     }
 }
 
-/// Ranks of which some have a program and others none would wait for each other for ever.
+/// Ranks of which some have a program and others none would wait for each other forever.
 TEST(Registry, WhatIsRefusedIsRefusedOnAllRanks) {
     int refused = 0;
     int made = 0;

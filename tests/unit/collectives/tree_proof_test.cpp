@@ -186,7 +186,8 @@ std::int64_t time_of(const std::vector<plan::Program>& programs, Rank root, Cost
     return last;
 }
 
-/// The least time for n ranks: everybody who has the message sends on, the earliest arrival counts.
+/// The least time for n ranks: each rank that has the message sends on, the earliest arrival
+/// counts.
 std::int64_t least_time(Rank size, Costs costs) {
     using Later = std::greater<>;
     std::priority_queue<std::int64_t, std::vector<std::int64_t>, Later> arrivals;

@@ -13,7 +13,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Some without elements, one with all, growing, alike, and none at all.
+/// Some without elements, one with all, growing, equal, and none at all.
 Counts counts_of(int size, int pattern) {
     Counts counts(static_cast<std::size_t>(size), 0);
     for (std::size_t rank = 0; rank < counts.size(); ++rank) {
@@ -243,7 +243,7 @@ TEST(ExchangeProof, MessagesThatAreMappedAreCopiedOnceAndWhole) {
     }
 }
 
-/// Whoever sends must not end, or write, before what it has exposed was read.
+/// The one that sends must not end, or write, before what it has exposed was read.
 TEST(ExchangeProof, MappedMessagesWithoutTheirEndAreRefused) {
     const Matrix matrix{.size = 2, .piece = 4, .counts = {{0, 9}, {0, 0}}, .mapped_min = 5};
     std::vector<plan::Program> programs = matrix.programs();

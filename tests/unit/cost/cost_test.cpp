@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what is counted from programs is what formulas say where they are exact; fronts and limits are
-// right; parameter files are read or refused with the line. Method: small cases, and brute force.
+// Goal: what is counted from programs is what formulas say where they are exact; fronts and limits
+// are right; parameter files are read or refused with the line. Method: small cases, and brute
+// force.
 #include "lab/cost/cost.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +78,8 @@ TEST(Cost, OfButterfliesAndBinomialTreesIsTheFormulas) {
 }
 
 TEST(Cost, OfReductionsToARootIsRabenseifnersFormulas) {
-    // One microsecond to start, 1 ns a byte sent and 0.25 ns a byte combined: what the formulas have, too.
+    // One microsecond to start, 1 ns a byte sent and 0.25 ns a byte combined: what the formulas
+    // have, too.
     CostParameters wire{.name = "as printed"};
     wire.wire = {.model = WireModel::loggp,
                  .latency = 1'000'000,
@@ -118,7 +120,8 @@ TEST(Cost, OfPipelinesHasConstantDescriptorMemory) {
         if (first == 0) first = piped.descriptor_bytes;
         EXPECT_EQ(piped.descriptor_bytes, first);
         EXPECT_EQ(piped.bytes, 7U * 1024);
-        // Data to seven ranks, and a credit for each but the first and last two of a pair's segments.
+        // Data to seven ranks, and a credit for each but the first and last two of a pair's
+        // segments.
         EXPECT_EQ(piped.messages, 7U * segments + 7U * (segments - 2));
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: whatever a program does to its memory between calls, and whatever of it is allowed during calls, mates
-// see the bytes of the buffer and the owner those that mates wrote. Method: two real processes and a seed; the
-// owner picks a buffer, a part of it and some abuse at random, the mate compares every byte.
+// Goal: whatever a program does to its memory between calls, and whatever of it is allowed during
+// calls, mates see the bytes of the buffer and the owner those that mates wrote. Method: two real
+// processes and a seed; the owner picks a buffer, a part of it and some abuse at random, the mate
+// compares every byte.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

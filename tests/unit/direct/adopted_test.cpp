@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: owner and mates see the same bytes of an adopted buffer, at every offset within a page and for every
-// part, and no others; ranges are dropped with their memory, given back, bounded, and leave nothing behind.
+// Goal: owner and mates see the same bytes of an adopted buffer, at every offset within a page and
+// for every part, and no others; ranges are dropped with their memory, given back, bounded, and
+// leave nothing behind.
 // Method: a process that is its own mate, so that every step can be looked at from both sides.
 #include <gtest/gtest.h>
 #include <linux/filter.h>

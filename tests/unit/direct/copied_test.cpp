@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every buffer has a way: blocks of the segment are found in the mate's mapping of it, all others
-// are copied by the kernel, and what the kernel refuses is reported. Method: two real processes.
+// Goal: every buffer has a way: blocks of the segment are found in the mate's mapping of it, all
+// others are copied by the kernel, and what the kernel refuses is reported. Method: two real
+// processes.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: after a fork, parent and child do not see each other's writes to memory that was adopted, no write of
-// any thread is lost, and calls under way end right. Method: real forks; both sides write and compare.
+// Goal: after a fork, parent and child do not see each other's writes to memory that was adopted,
+// no write of any thread is lost, and calls under way end right. Method: real forks; both sides
+// write and compare.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -97,7 +98,7 @@ TEST_F(Adopted, WhatAThreadWritesWhileAnotherForksIsNotLost) {
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
     const std::size_t count = pages.bytes() / 8;
-    std::atomic<int> state{0};  // 0: nobody writes, 1: may write, 2: ends
+    std::atomic<int> state{0};  // 0: no writes, 1: may write, 2: ends
     std::atomic<bool> writing{false};
     std::atomic<std::uint64_t> lost{0};
     std::thread writer([&] {

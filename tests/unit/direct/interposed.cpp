@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: calls of madvise() and mremap() arrive at the shared library, from programs that are linked with it and
-// from other libraries, and still do what they do. Method: such a program, which never starts a job.
+// Goal: calls of madvise() and mremap() arrive at the shared library, from programs that are linked
+// with it and from other libraries, and still do what they do. Method: such a program, which never
+// starts a job.
 #include <dlfcn.h>
 #include <sys/mman.h>
 

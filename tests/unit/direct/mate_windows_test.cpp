@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a mate's object is mapped once, found again, replaced by its next generation, and nothing else is
-// ever mapped. Method: objects made by hand, in this process, which is its own mate.
+// Goal: a mate's object is mapped once, found again, replaced by its next generation, and nothing
+// else is ever mapped. Method: objects made by hand, in this process, which is its own mate.
 #include "link/direct/mate_windows.hpp"
 
 #include <fcntl.h>

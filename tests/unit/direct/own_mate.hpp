@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// own_mate.hpp - a process that is its own node-mate, and what the kernel says about its memory, for tests.
+// own_mate.hpp - a process that is its own node-mate, and what the kernel says about its memory,
+// for tests.
 #pragma once
 
 #include <gtest/gtest.h>

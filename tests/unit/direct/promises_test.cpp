@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: adopted memory keeps what private memory promises (the table of docs/direct-memory.md, row by row), or
-// memory is not adopted. Method: each promise is put to the test on memory that was just adopted.
+// Goal: adopted memory keeps what private memory promises (the table of docs/direct-memory.md, row
+// by row), or memory is not adopted. Method: each promise is put to the test on memory that was
+// just adopted.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/io_uring.h>
@@ -242,7 +243,7 @@ TEST_F(Adopted, WhatIsWrittenWhilePagesAreGivenBackIsNotLost) {
     for (int round = 0; round < 100; ++round) {
         may_write.store(false);
         while (writing.load()) std::this_thread::yield();
-        adopt(direct, pages.at(), pages.bytes());  // nobody writes a buffer during a call
+        adopt(direct, pages.at(), pages.bytes());  // buffers are not written during a call
         may_write.store(true);
         for (int i = 0; i < 20; ++i) std::this_thread::yield();
         give_back(pages);
@@ -293,7 +294,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
             if (::mincore(other.at(), kPage, &resident) != 0) ::_exit(2);
         });
     }
-    EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that nobody sees";
+    EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that are not seen";
     ::syscall(SYS_io_uring_register, ring.number(), IORING_UNREGISTER_BUFFERS, nullptr, 0);
     while (held_memory().pinned_bytes != 0) std::this_thread::yield();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch_client.cpp - a rank for the tests of the launcher: joins the job and does what its arguments say.
+// launch_client.cpp - a rank for the tests of the launcher: joins the job and does what its
+// arguments say.
 //
 // Usage: launch_client cards | MODE RANK [NUMBER]; the modes are below. The rank that is named does
 // what the mode says, all others wait for it in a fence that cannot end well.
@@ -40,7 +41,7 @@ void require(const weft::base::Result<void>& result) {
     std::exit(kFailed);
 }
 
-/// Publishes under two keys, checks everybody's cards, and fences twice without blocking.
+/// Publishes under two keys, checks all ranks' cards, and fences twice without blocking.
 void exchange_cards(Bootstrap& job) {
     for (const auto& [key, bytes] : {std::pair{"first", 1}, std::pair{"second", 3000}}) {
         const auto size = static_cast<std::size_t>(bytes);

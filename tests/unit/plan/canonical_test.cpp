@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the index of a table of blocks finds what a search of the table finds, however long the table is.
-// Method: thousands of random lists of few different blocks, so that runs of them stand in the table more than once.
+// Goal: the index of a table of blocks finds what a search of the table finds, however long the
+// table is.
+// Method: thousands of random lists of few different blocks, so that runs of them stand in the
+// table more than once.
 #include "plan/schedule/canonical.hpp"
 
 #include <gtest/gtest.h>

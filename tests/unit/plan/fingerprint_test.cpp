@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: fingerprints say of programs what their symbolic execution says, but for races.
-// Method: known algorithms, as they are and with single mistakes, before both judges; hand-made faults and what is said of
-// them; programs that are forgotten while their rank waits.
+// Method: known algorithms, as they are and with single mistakes, before both judges; hand-made
+// faults and what is said of them; programs that are forgotten while their rank waits.
 #include "plan/verify/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -65,8 +65,8 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Mistakes after which a rank gets a wrong result or waits forever are found by both judges; what is sound is
-/// sound to both.
+/// Mistakes after which a rank gets a wrong result or waits forever are found by both judges; what
+/// is sound is sound to both.
 TEST(Fingerprint, AgreesWithTheSymbolicExecutionAboutMistakes) {
     using enum test::MutationKind;
     int wrong = 0;

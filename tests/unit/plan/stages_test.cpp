@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the arithmetic of stages is right in both directions, and programs read from stages are those of a
-// group. Method: every number of small numberings, groups and remainders; one stage made by hand, verified.
+// Goal: the arithmetic of stages is right in both directions, and programs read from stages are
+// those of a group. Method: every number of small numberings, groups and remainders; one stage made
+// by hand, verified.
 #include "plan/schedule/stages.hpp"
 
 #include <gtest/gtest.h>

@@ -307,7 +307,8 @@ TEST(VerifyFaults, AreFoundAndNamed) {
         EXPECT_EQ(error_of(fault.programs, nullptr, fault.elements), fault.error) << fault.name;
 }
 
-/// What is right with input and output apart may be wrong where one rank has them in the same memory.
+/// What is right with input and output apart may be wrong where one rank has them in the same
+/// memory.
 TEST(VerifyFaults, RanksInPlaceAmongOthersAreTriedIfAskedFor) {
     const auto programs = test::programs_of(
         "rank 0; expose to 1 slot 0 from input; reduce output = input, input; wait from 1 slot 0; "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: thousands of ranks are verified in seconds, and a contribution that is missing or doubled is
+// Goal: thousands of ranks are verified in seconds, and a contribution that is missing or doubled
+// is
 //       found there as well, in order and out of order.
 // Method: recursive doubling on 4096 ranks, as it is and with one reduction spoilt.
 #include <gtest/gtest.h>

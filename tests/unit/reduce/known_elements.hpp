@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// known_elements.hpp - references for the tests of the kernels: how to draw an element of each type,
-// what an operation makes of two, and its bytes with clean padding.
+// known_elements.hpp - references for the tests of the kernels: how to draw an element of each
+// type, what an operation makes of two, and its bytes with clean padding.
 //
-// Holds    References share no code with the kernels: integers in twice their width, floats by cases,
-//          16-bit floats by scaled rounding in double, complex numbers by their parts.
+// Holds    References share no code with the kernels: integers in twice their width, floats by
+//          cases, 16-bit floats by scaled rounding in double, complex numbers by their parts.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as they
-// are needed, and compared by what they say. Method: small calls; a cache of plans without a job.
+// Goal: counts and displacements of a call are refused where they cannot be used, kept as long as
+// they are needed, and compared by what they say. Method: small calls; a cache of plans without a
+// job.
 #include "run/runtime/blocks.hpp"
 
 #include <gtest/gtest.h>

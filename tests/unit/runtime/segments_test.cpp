@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: one generated program is enough to cut a call into segments. Method: every algorithm of the registry,
-// on several layouts: the program of two segments gives that of more, and all ask for as many segments.
+// Goal: one generated program is enough to cut a call into segments. Method: every algorithm of the
+// registry, on several layouts: the program of two segments gives that of more, and all ask for as
+// many segments.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: what the library chooses does not contradict itself: a barrier takes no longer than the allreduce
-// that implies one, twice the bytes take no less, and a collective takes no longer than those that it
-// could be made of (self-consistent guidelines). Method: predictions of the choices, over machines, nodes,
-// numbers of ranks and sizes.
+// Goal: what the library chooses does not contradict itself: a barrier takes no longer than the
+// allreduce that implies one, twice the bytes take no less, and a collective takes no longer than
+// those that it could be made of (self-consistent guidelines). Method: predictions of the choices,
+// over machines, nodes, numbers of ranks and sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,8 @@ TEST(Guidelines, AnAllreduceTakesNoLongerThanReduceAndBroadcast) {
     if (collectives::find_contract("reduce") == nullptr) GTEST_SKIP() << "there is no reduce yet";
     for (const Place& place : places()) {
         for (const std::uint64_t bytes : {8U, 4096U, 1U << 20}) {
-            // No allreduce is composed of any reduce and any broadcast yet: up to half more is let pass.
+            // No allreduce is composed of any reduce and any broadcast yet: up to half more is let
+            // pass.
             EXPECT_LE(2 * *best(place, "allreduce", bytes),
                       3 * (*best(place, "reduce", bytes) + *best(place, "broadcast", bytes)))
                 << place.name << ' ' << bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: predictions are the simulator's times however they are obtained, calls get what they need, and
-// the choice agrees with what was measured. Method: each way to a prediction against the others; the
-// cells that were measured on a machine with two processors.
+// Goal: predictions are the simulator's times however they are obtained, calls get what they need,
+// and the choice agrees with what was measured. Method: each way to a prediction against the
+// others; the cells that were measured on a machine with two processors.
 #include "plan/select/select.hpp"
 
 #include <gtest/gtest.h>

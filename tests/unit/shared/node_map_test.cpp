@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: processes that share nothing but cards map each other's segments at equal addresses, or report
-// why not and still share them by offset. Method: forked ranks that follow raw pointers through
-// each other's memory, with addresses occupied, modes forced and owners killed.
+// Goal: processes that share nothing but cards map each other's segments at equal addresses, or
+// report why not and still share them by offset. Method: forked ranks that follow raw pointers
+// through each other's memory, with addresses occupied, modes forced and owners killed.
 #include "link/shared/node_map.hpp"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: all engines give the same times, to the picosecond. Method: random schedules, sizes, models,
-// noise, skew and topologies under a printed seed; each engine answers what it can, and must have
-// answered often enough.
+// Goal: all engines give the same times, to the picosecond. Method: random schedules, sizes,
+// models, noise, skew and topologies under a printed seed; each engine answers what it can, and
+// must have answered often enough.
 #include <gtest/gtest.h>
 
 #include "ask.hpp"

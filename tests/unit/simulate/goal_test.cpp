@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs written as GOAL and read again take the time that the engines say and that a person
-// computes; what is no GOAL is refused with the line. Method: hand-computed times, and random schedules.
+// Goal: programs written as GOAL and read again take the time that the engines say and that a
+// person computes; what is no GOAL is refused with the line. Method: hand-computed times, and
+// random schedules.
 #include "lab/simulate/goal.hpp"
 
 #include <gtest/gtest.h>
@@ -33,8 +34,8 @@ TEST(Goal, SixteenRanksOfADisseminationTakeWhatAPersonComputes) {
     EXPECT_EQ(goal_time(one, kPaper), 4 * 600'000);
     const Question three{
         .collective = "barrier", .spec = "dissemination:k=3", .request = {.size = 16}};
-    // Two rounds of three signals: a rank is busy sending until 3 o, longer than the first one takes to
-    // arrive; then it takes three, one after the other.
+    // Two rounds of three signals: a rank is busy sending until 3 o, longer than the first one
+    // takes to arrive; then it takes three, one after the other.
     EXPECT_EQ(goal_time(three, kInfiniband), 2 * 6 * 4'700'000);
     EXPECT_EQ(goal_time(three, kPaper), 2 * (3 * 100'000 + 500'000));
 }

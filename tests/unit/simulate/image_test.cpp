@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: an image holds what the programs say, whichever way it was made, and engines read it the same
-// where lanes are swept, where they are watched, and where times outgrow a narrow entry. Method: random
-// schedules as streams of steps and as programs; programs written here whose times are known.
+// Goal: an image holds what the programs say, whichever way it was made, and engines read it the
+// same where lanes are swept, where they are watched, and where times outgrow a narrow entry.
+// Method: random schedules as streams of steps and as programs; programs written here whose times
+// are known.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes against the
-// engine that reads programs. The worked examples of the conventions, in every engine: tests/cli/simulate_test.py.
+// Goal: each model charges what its papers say. Method: closed formulas for perfect sizes against
+// the engine that reads programs. The worked examples of the conventions, in every engine:
+// tests/cli/simulate_test.py.
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
@@ -75,7 +76,8 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
 }
 
 TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
-    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; every rank depends on every other.
+    // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; every rank depends on every
+    // other.
     Surroundings around = paper();
     const Question question{.spec = "a2,a2", .request = {.size = 4, .elements = 1}};
     const Outcome before = generic(question, around);

@@ -147,7 +147,7 @@ TEST(ContentionOf, PortsServesOneMessageAfterTheOther) {
     around.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. Senders leave no two messages for one receiver at once.
     EXPECT_EQ(events(crowd(3, 100), around).makespan, 200'000 + 1'000'000);
-    // Ports add one transmission (store and forward of what the sender has let go).
+    // Ports add one transmission (store and forward of what has left the sender).
     Queueing ports{Contention::ports, Topology(1'000'000)};
     const Time alone = events(crowd(3, 100), around, ports).makespan;
     EXPECT_GE(alone, 1'200'000);
