@@ -226,7 +226,7 @@ const Fault kFaults[] = {
      3},
     {"input that others may write", "rank 0; expose to 0 slot 0 from input for writing",
      "rank 0 step 0 (expose to 0 slot 0 from input[0+1] for writing): exposes for writing what "
-     "nobody may write"},
+     "must not be written"},
     {"another step that is for writing", "rank 0; signal to 0 slot 0 for writing",
      "rank 0 step 0 (signal to 0 slot 0 for writing): is marked for writing (only exposes are)"},
     {"a published cell read without waiting",
