@@ -117,12 +117,18 @@ TEST(DirectMovesTest, PutTargetsServeWhereBuffersAreNotReached) {
     EXPECT_EQ(logs.sum().read_in_place + logs.sum().read_by_kernel, 0U);
 }
 
+/// By all ranks, also by those whose own programs expose nothing: none waits for the others.
 TEST(DirectMovesTest, AnAlgorithmThatCannotReachThemIsRefused) {
-    const Outcome outcome =
-        run_ranks({"-n", "2"}, {rank_program("direct_moves"), "allreduce", "1000", "1", "own"},
-                  {"WEFT_DIRECT=stage", "WEFT_ALLREDUCE=mapped"});
-    EXPECT_NE(outcome.status, 0);
-    EXPECT_NE(outcome.errors.find("WEFT_DIRECT"), std::string::npos) << outcome.errors;
+    for (const std::string collective : {"ALLREDUCE", "BROADCAST"}) {
+        std::string name = collective;
+        for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
+        const Outcome outcome =
+            run_ranks({"-n", "3"}, {rank_program("direct_moves"), name, "1000", "1", "own"},
+                      {"WEFT_DIRECT=stage", "WEFT_" + collective + "=mapped"});
+        EXPECT_NE(outcome.status, 0);
+        EXPECT_NE(outcome.errors.find("WEFT_DIRECT"), std::string::npos) << outcome.errors;
+        EXPECT_EQ(outcome.errors.find(" epoch "), std::string::npos) << outcome.errors;
+    }
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ bool AddressQuery::open() noexcept {
 
 bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noexcept {
     char name[kNameBytesMax];
+    unanswered_ = false;
     for (int attempt = 0; attempt < 2; ++attempt) {
         ProcmapQuery query{};
         query.size = sizeof query;
@@ -91,8 +92,9 @@ bool AddressQuery::ask(std::uint64_t address, Mapping& mapping, Names names) noe
         }
         if (errno == ENOENT) return false;
         // The program may have closed the descriptor, which was not its own, and used its number.
-        if (!open()) return false;
+        if (!open()) break;
     }
+    unanswered_ = true;
     return false;
 }
 

@@ -44,12 +44,15 @@ class AddressQuery {
     /// The mapping that covers the address or, if none does, the next one above. False: none.
     [[nodiscard]] bool ask(std::uint64_t address, Mapping& mapping,
                            Names names = Names::no) noexcept;
+    /// Did the last question get no answer? Then ask() says false, and nothing is known.
+    [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
 
   private:
     [[nodiscard]] bool open() noexcept;
 
     KeptFile maps_;
     bool available_;
+    bool unanswered_ = false;
 };
 
 }  // namespace weft::link

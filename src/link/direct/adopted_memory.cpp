@@ -62,8 +62,9 @@ AdoptedMemory::AdoptedMemory(DirectMode mode, AdoptionLimits limits)
     : mode_(mode),
       limits_(limits),
       off_(reason_against(mode, query_)),
+      enlisted_(off_.empty()),
       slots_(ranges_allowed(limits.ranges_max)) {
-    enlist();
+    if (enlisted_) enlist();
 }
 
 AdoptedMemory::~AdoptedMemory() {
@@ -72,7 +73,7 @@ AdoptedMemory::~AdoptedMemory() {
     const bool pinned = held_memory().pinned_bytes != 0;
     for (Slot& slot : slots_)
         if (slot.range && !pinned) give_back(slot);
-    delist();
+    if (enlisted_) delist();
 }
 
 bool AdoptedMemory::expose(base::Exposure& exposure) noexcept {
@@ -274,6 +275,12 @@ void AdoptedMemory::before_fork() noexcept {
         ++counters_.given_back;
         release(slot);
     }
+}
+
+void AdoptedMemory::in_child() noexcept {
+    off_ = "the process is a fork of a rank";
+    for (Slot& slot : slots_)
+        if (slot.range) slot.range->forget();
 }
 
 void AdoptedMemory::before_advice(std::uint64_t begin, std::uint64_t end) noexcept {

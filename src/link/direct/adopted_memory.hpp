@@ -77,7 +77,7 @@ class AdoptedMemory : public ProcessEvents {
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
     void before_fork() noexcept override;
-    void in_child() noexcept override { off_ = "the process is a fork of a rank"; }
+    void in_child() noexcept override;
     void before_advice(std::uint64_t begin, std::uint64_t end) noexcept override;
 
   private:
@@ -102,6 +102,7 @@ class AdoptedMemory : public ProcessEvents {
     AdoptionLimits limits_;
     AddressQuery query_;
     std::string_view off_;
+    bool enlisted_;  ///< for forks and advice; not where nothing is ever adopted
     SeenBuffers seen_;
     std::vector<Slot> slots_;
     std::size_t looked_after_ = 0;

@@ -223,6 +223,7 @@ void AdoptedRange::make_private(AddressQuery& query) noexcept {
         // A limit of private memory may stand against it: a child rather gets none than a share.
         if (!unshare(at, bytes, protection)) advise(at, bytes, MADV_DONTFORK);
     });
+    if (query.unanswered()) withhold_from_child();
     private_ = true;
 }
 
@@ -239,7 +240,12 @@ bool AdoptedRange::mapped_elsewhere(AddressQuery& query) const noexcept {
         if (mapping.inode == object_.inode() && mapping.device == object_.device() && !is_known)
             return true;
     }
-    return false;
+    return query.unanswered();
+}
+
+bool AdoptedRange::still_ours(AddressQuery& query, std::uint64_t at) const noexcept {
+    Mapping mapping;
+    return query.ask(at, mapping) && mapping.begin <= at && is_ours(mapping);
 }
 
 /// Frees memory of the object that no one needs any more, also where mates have it mapped.
@@ -257,6 +263,8 @@ void AdoptedRange::give_back(AddressQuery& query) noexcept {
         found_bytes += bytes;
         for (std::uint64_t at = begin; at < begin + bytes; at += kPieceBytes) {
             const std::uint64_t piece = std::min(kPieceBytes, begin + bytes - at);
+            // A piece takes long enough for another thread to unmap the next one.
+            if (at != begin && !still_ours(query, at)) return;
             // Pages that the process could not copy stay those of the object.
             if (!unshare(at, piece, protection) || !advise(at, piece, MADV_POPULATE_WRITE))
                 continue;

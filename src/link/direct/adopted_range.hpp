@@ -80,6 +80,8 @@ class AdoptedRange {
     void withhold_from_child() noexcept;
     /// make_private(), and frees the pages of the object when the process has its own.
     void give_back(AddressQuery& query) noexcept;
+    /// In a child of the process: the object is its parent's.
+    void forget() noexcept { private_ = true; }
 
   private:
     AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept;
@@ -88,6 +90,7 @@ class AdoptedRange {
     [[nodiscard]] bool fill(Pages pages) noexcept;
     [[nodiscard]] bool replace(Pages pages, AddressQuery& query) noexcept;
     [[nodiscard]] bool unshare(std::uint64_t at, std::uint64_t bytes, int protection) noexcept;
+    [[nodiscard]] bool still_ours(AddressQuery& query, std::uint64_t at) const noexcept;
     void punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
     /// Of an address in the window, pages or edges, in the object.
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {

@@ -237,6 +237,9 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
+            // Loops of such programs repeat as often as their message needs; what they cut is not
+            // what is exposed.
+            if (piece.moving && bound_.program.pairwise) continue;
             const std::uint32_t last = piece.advance * (bound_.segments - 1);
             for (const std::uint32_t shift : {0U, last}) {
                 const std::uint64_t begin = bound_.place(piece.buffer, piece.first + shift);

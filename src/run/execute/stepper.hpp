@@ -71,7 +71,9 @@ class Stepper {
             return;
         }
         if (in.exposed) expose(op, input, in);
-        if (out.exposed) memory.output = expose(op, memory.output, out);
+        if (!out.exposed) return;
+        std::byte* const alias = expose(op, memory.output, out);
+        if (out.access == base::Access::write) memory.output = alias;
     }
     void conceal(Operation& op) {
         for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);

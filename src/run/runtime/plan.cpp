@@ -105,6 +105,15 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     return collectives::generate(collective, spec, request);
 }
 
+/// Whether ranks read and write each other's buffers: said of the algorithm, so that all ranks
+/// refuse it, also those whose own programs expose nothing.
+bool needs_direct(const PlanContext& context, const Call& call,
+                  const collectives::AlgorithmSpec& spec) {
+    const std::string_view collective = traits_of(traits_of(call.collective).even).name;
+    const auto algorithm = collectives::find_algorithm(collective, spec);
+    return context.size > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
+}
+
 base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& call,
                                      const ChosenAlgorithm& algorithm, BindOptions options,
                                      PeerReads reads) {
@@ -114,9 +123,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     options.output_starts = scattered_starts(call.out_blocks);
     auto program = program_of(context, call, algorithm.spec, options);
     if (!program) return program.failure();
-    const bool exposes = std::ranges::any_of(
-        program->steps, [](const plan::Step& step) { return step.kind == plan::StepKind::expose; });
-    if (exposes && !context.machine.direct)
+    if (needs_direct(context, call, algorithm.spec) && !context.machine.direct)
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");

@@ -17,6 +17,11 @@ namespace {
 /// A wait outlives a lost peer by so much: a launcher ends the job earlier, naming that peer.
 constexpr std::uint64_t kLingerNs = 1'000'000'000;
 
+/// A step of a larger team might need more windows of mates than are kept
+/// (link/direct/mate_windows.hpp).
+constexpr std::size_t kDirectRanksMax = 100;
+static_assert(2 * kDirectRanksMax < link::MateWindows::kKept);
+
 std::vector<Rank> all_ranks(Rank size) {
     std::vector<Rank> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -101,7 +106,7 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     plan::Machine machine = machine_over(job_.provider);
     machine.host_ranks = job_.crowd_ranks;
     machine.host_processors = job_.crowd_processors;
-    machine.direct = job_.direct;
+    machine.direct = job_.direct && job_ranks.size() <= kDirectRanksMax;
     for (const Rank rank : job_ranks)
         machine.node_of.push_back(job_.node_of_rank[static_cast<std::size_t>(rank)]);
     return machine;
@@ -119,6 +124,9 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .log = &log_};
     context.layout = plan::Layout::of(context.machine.node_of);
     for (const Rank rank : job_ranks) context.near.push_back(job_.wire->near(rank) != nullptr);
+    // Ranks of one node by their cards that could not map each other do not share buffers, either.
+    if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
+        context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
     return *teams_.emplace_back(std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick,
                                                        std::move(context), parent));
