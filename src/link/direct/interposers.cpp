@@ -40,12 +40,13 @@ Function next(const char* name) noexcept {
     return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
-/// Does the advice clear private memory?
+/// Does the advice clear memory? MADV_REMOVE is refused of private memory, but not of an object's.
 bool clears(int advice) noexcept {
     switch (advice) {
         case MADV_DONTNEED:
         case MADV_DONTNEED_LOCKED:
         case MADV_FREE:
+        case MADV_REMOVE:
             return true;
         default:
             return false;
