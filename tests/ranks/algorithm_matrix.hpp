@@ -24,10 +24,13 @@ namespace weft::test {
 
 class AlgorithmMatrix {
   public:
-    AlgorithmMatrix(MatrixCaller& caller, int barriers)
+    /// Without `every_shape`, the shapes of a count take turns over counts, roots and algorithms:
+    /// what many ranks on few processors have time for.
+    AlgorithmMatrix(MatrixCaller& caller, int barriers, bool every_shape)
         : caller_(caller),
           world_(caller.world()),
           barriers_(barriers),
+          every_shape_(every_shape),
           layout_(layout_of(world_)),
           direct_(reach_buffers(world_)) {
         caller_.covered["ways"]["direct"] += direct_ ? 1 : 0;
@@ -145,6 +148,7 @@ class AlgorithmMatrix {
     void call_with_root(const Traits& traits, const std::string& spec, bool ordered, Rank root) {
         for (const std::size_t count : counts_of(traits)) {
             ++turn_;
+            ++shape_;
             MatrixCall wanted{.collective = traits.collective, .count = count, .root = root};
             if (traits.has_counts()) {
                 wanted.pattern = static_cast<int>(count);
@@ -152,21 +156,21 @@ class AlgorithmMatrix {
                 wanted.arrangement.out_spacing =
                     static_cast<Spacing>((turn_ + world_.rank()) % 3);  // members may differ
             }
-            // Counts that two ranks alone know go one way: there the three shapes take turns.
-            const bool all = !traits.has_pairwise_counts();
+            // Counts that two ranks alone know go one way: there the shapes take turns, too.
+            const bool all = every_shape_ && !traits.has_pairwise_counts();
             const bool has_two_buffers = traits.collective != Collective::broadcast;
-            if ((all && has_two_buffers) || turn_ % 3 == 0) caller_.make(wanted, spec);
+            if ((all && has_two_buffers) || shape_ % 3 == 0) caller_.make(wanted, spec);
             wanted.samples = &oracle::samples_of(Type::int32);
             wanted.op = Op::max;
             wanted.arrangement.in_place = true;
             wanted.arrangement.shift = 1;
-            if (all || turn_ % 3 == 1) caller_.make(wanted, spec);
-            if (!ordered || (all && !traits.reduces())) continue;
+            if (all || shape_ % 3 == 1) caller_.make(wanted, spec);
+            if (!ordered || (!traits.has_pairwise_counts() && !traits.reduces())) continue;
             wanted.samples = &oracle::affine_samples();
             wanted.op = Op::user;
             wanted.count = count % 1000;
             wanted.arrangement.in_place = turn_ % 2 == 0;
-            if (all || turn_ % 3 == 2) caller_.make(wanted, spec);
+            if (all || shape_ % 3 == 2) caller_.make(wanted, spec);
         }
     }
 
@@ -205,9 +209,11 @@ class AlgorithmMatrix {
     MatrixCaller& caller_;
     Team world_;
     int barriers_;
+    bool every_shape_;
     plan::Layout layout_;
     bool direct_;  ///< algorithms on memory of node-mates are run, too
     Rank turn_ = 0;
+    int shape_ = 0;  ///< whose turn it is; on its own, so that no count meets the same shape always
 };
 
 }  // namespace weft::test

@@ -76,7 +76,8 @@ class Matrixer {
                 largest_calls(candidate.spec);
         }
         world_.set_algorithm("allreduce", "");
-        AlgorithmMatrix algorithms(caller_, depth_ == Depth::sample ? 40 : 300);
+        AlgorithmMatrix algorithms(caller_, depth_ == Depth::sample ? 40 : 300,
+                                   full_ || world_.size() <= 6);
         algorithms.run();
         algorithms.run_types(depth_ != Depth::sample);
         for (const std::size_t count : {3, 700}) {
