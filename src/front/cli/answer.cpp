@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <vector>
 
 namespace weft::front {
 
@@ -25,8 +28,15 @@ void print_answer(const Json& object, bool json) {
 }
 
 base::Result<std::string> read_file(const std::string& path) {
-    std::ifstream file(path);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+    constexpr std::size_t kPiece = 1 << 20;
+    constexpr std::uintmax_t kReserveMax = 1 << 30;
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    std::error_code unknown;  // of what is no regular file
+    const auto bytes = std::filesystem::file_size(path, unknown);
+    if (!unknown) text.reserve(std::min(bytes, kReserveMax));
+    for (std::vector<char> piece(kPiece); file.read(piece.data(), kPiece) || file.gcount() > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
     if (!file.is_open() || file.bad())
         return base::fail(Status::argument, "{} cannot be read", path);
     return text;

@@ -5,14 +5,17 @@
 //          contention an event is an arrival. With it, a message takes its links one after the
 //          other: it enters a link when the link is free and holds it for as long as its bytes take
 //          there; the latency is added at the end (cut-through). Links are named by the topology
-//          and numbered as they come into use.
+//          and numbered as they come into use. Where ranks have several lanes, what is possible on
+//          their processors is in the same order.
 // Holds    Links serve in the order of arrival, so the answer depends on the order of time alone.
 #include "lab/simulate/events.hpp"
 
+#include <queue>
+#include <tuple>
 #include <unordered_map>
 
 #include "lab/simulate/event_queue.hpp"
-#include "plan/simulate/lanes.hpp"
+#include "plan/simulate/processors.hpp"
 
 namespace weft::lab {
 
@@ -81,6 +84,68 @@ class Traffic {
     std::unordered_map<std::uint64_t, Time> links_;
 };
 
+/// Ranks with several lanes: what their processors do next and what is under way, in one order of
+/// time. The radix heap is not for this: a processor's next step may come before the next event.
+class SharedRun {
+  public:
+    SharedRun(std::span<const plan::ImagePart> parts, const plan::Surroundings& around,
+              const Queueing& queueing, const plan::Trace& trace)
+        : processors_(parts, around, trace),
+          traffic_(queueing),
+          contended_(queueing.contention != Contention::none) {}
+
+    [[nodiscard]] base::Result<plan::Outcome> run() {
+        while (!processors_.idle() || !queue_.empty()) {
+            if (queue_.empty() ||
+                (!processors_.idle() && processors_.next() < queue_.top().event.time))
+                processors_.step([this](const Departure& message) { depart(message); });
+            else
+                advance();
+        }
+        base::Result<plan::Outcome> outcome = processors_.outcome();
+        if (outcome) outcome->events = events_;
+        return outcome;
+    }
+
+  private:
+    struct Queued {
+        Event event;
+        std::uint64_t number = 0;
+
+        friend bool operator>(const Queued& a, const Queued& b) {
+            return std::tie(a.event.time, a.number) > std::tie(b.event.time, b.number);
+        }
+    };
+
+    void push(const Event& event) { queue_.push({event, pushed_++}); }
+    void depart(const Departure& message) {
+        push(contended_
+                 ? traffic_.enter(message)
+                 : Event{message.arrives, static_cast<std::uint32_t>(message.target), message.key});
+    }
+    void advance() {
+        const Event event = queue_.top().event;
+        queue_.pop();
+        ++events_;
+        if (!contended_) {
+            processors_.arrive(static_cast<Rank>(event.what), event.detail, event.time);
+            return;
+        }
+        const Traffic::Step step = traffic_.advance(event);
+        if (step.arrived)
+            processors_.arrive(step.departure.target, step.departure.key, event.time);
+        else
+            push(step.next);
+    }
+
+    plan::Processors processors_;
+    Traffic traffic_;
+    bool contended_;
+    std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+    std::uint64_t pushed_ = 0;
+    std::uint64_t events_ = 0;
+};
+
 }  // namespace
 
 base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> parts,
@@ -90,6 +155,8 @@ base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> par
     if (contended && surroundings.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
+    if (plan::has_several_lanes(parts))
+        return SharedRun(parts, surroundings, queueing, trace).run();
     plan::Lanes lanes(parts, surroundings, trace);
     lanes.watch();
     Traffic traffic(queueing);

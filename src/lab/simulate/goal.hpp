@@ -9,7 +9,10 @@
 //          nothing with the engines that read programs: it knows operations, what they require, and
 //          one processor for each rank.
 // Holds    A tag names number and segment of a signal. Loops are unrolled. GOAL counts calc in
-//          whole nanoseconds: a reduction is rounded to the nearest one.
+//          whole nanoseconds: a reduction is rounded to the nearest one, and one that takes no time
+//          is left out. LogGOPSim's scanner takes no blanks before an operation and its simulator
+//          no message of 0 bytes: what carries nothing is written as 1b with a label that begins
+//          with s, and such a message has no bytes here.
 // Next     docs/simulator.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
 #pragma once
 
@@ -34,8 +37,11 @@ using plan::VectorSize;
 [[nodiscard]] base::Result<std::string> to_goal(std::span<const Program> programs,
                                                 const VectorSize& size, const MessageModel& model);
 
-/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; clauses cpu and nic are read and
-/// must be 0) and simulates it. A failure names the line, or the rank that waits forever.
+/// What the labels of signals begin with.
+inline constexpr char kSignalLabel = 's';
+
+/// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; no tag is tag 0; clauses cpu and
+/// nic must be 0) and simulates it. A failure names the line, or the rank that waits forever.
 [[nodiscard]] base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model);
 
 }  // namespace weft::lab

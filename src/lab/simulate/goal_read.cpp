@@ -4,39 +4,86 @@
 // Idea     Operations become possible when all that they require is done and, for a recv, its
 //          message is there. A queue orders them by that time; each takes its rank's processor when
 //          it is free.
+// Why      Files of a million operations are usual: an operation is one small value, what requires
+//          it stands in one table, and messages that wait are chained through the operations.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <queue>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "lab/simulate/goal.hpp"
 
 namespace weft::lab {
 
 namespace {
 
+enum class GoalKind : std::uint8_t { calc, send, receive };
+
+constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max();
+
 struct GoalOperation {
-    enum class Kind : std::uint8_t { calc, send, receive } kind = Kind::calc;
-    Rank rank = 0;
-    Rank peer = plan::kNoRank;
     std::uint64_t amount = 0;  ///< nanoseconds or bytes
-    std::uint64_t tag = 0;
-    std::uint32_t requires_left = 0;
-    std::vector<std::uint32_t> required_by;
-    Time ready = 0;  ///< all that it requires is done
+    Time ready = 0;            ///< all that it requires is done; of a send that is: it arrives
+    Rank rank = 0;
+    std::uint32_t edge = 0;             ///< send, receive: which messages it may be or take
+    std::uint32_t requires_left = 0;    ///< operations that it requires and that are not done
+    std::uint32_t next = kNoOperation;  ///< in the queue of its edge
+    GoalKind kind = GoalKind::calc;
     bool done = false;
 };
 
+/// Numbers for what messages match by: source, target and tag. Open addressing.
+class Edges {
+  public:
+    [[nodiscard]] std::uint32_t number_of(Rank source, Rank target, std::uint32_t tag) {
+        if (2 * count_ >= table_.size()) grow();
+        const std::uint64_t ends =
+            static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(target);
+        Entry& entry = find(table_, ends, tag);
+        if (entry.number == kNoOperation) entry = {ends, tag, count_++};
+        return entry.number;
+    }
+    [[nodiscard]] std::uint32_t count() const { return count_; }
+
+  private:
+    struct Entry {
+        std::uint64_t ends = 0;
+        std::uint32_t tag = 0;
+        std::uint32_t number = kNoOperation;
+    };
+
+    static Entry& find(std::vector<Entry>& table, std::uint64_t ends, std::uint32_t tag) {
+        const std::size_t mask = table.size() - 1;
+        std::size_t at = base::mix(ends ^ base::mix(tag)) & mask;
+        while (table[at].number != kNoOperation && (table[at].ends != ends || table[at].tag != tag))
+            at = (at + 1) & mask;
+        return table[at];
+    }
+    void grow() {
+        std::vector<Entry> larger(std::max<std::size_t>(1024, 2 * table_.size()));
+        for (const Entry& entry : table_)
+            if (entry.number != kNoOperation) find(larger, entry.ends, entry.tag) = entry;
+        table_ = std::move(larger);
+    }
+
+    std::vector<Entry> table_;
+    std::uint32_t count_ = 0;
+};
+
+/// What requires an operation stands in `later`, from `first_later` of it to that of the next one.
 struct GoalText {
     std::int64_t ranks = 0;
+    std::uint32_t edges = 0;
     std::vector<GoalOperation> operations;
+    std::vector<std::uint32_t> first_later;
+    std::vector<std::uint32_t> later;
 };
 
 /// Words of a line, and the line's number for what is wrong with it.
@@ -53,6 +100,8 @@ class Reader {
         if (goal_.ranks == 0) return base::fail(Status::argument, "num_ranks is missing");
         if (rank_ != plan::kNoRank)
             return base::fail(Status::argument, "line {}: rank {} is not closed", line_, rank_);
+        goal_.first_later.push_back(static_cast<std::uint32_t>(goal_.later.size()));
+        goal_.edges = edges_.count();
         return std::move(goal_);
     }
 
@@ -91,11 +140,11 @@ class Reader {
                 rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
             rank_ = static_cast<Rank>(*rank);
-            labels_.clear();
+            first_ = static_cast<std::uint32_t>(goal_.operations.size());
             return {};
         }
         if (words_[0] == "}") {
-            rank_ = plan::kNoRank;
+            close_rank();
             return {};
         }
         if (rank_ == plan::kNoRank)
@@ -105,13 +154,37 @@ class Reader {
     }
 
     base::Result<void> read_requires() {
-        const auto later = labels_.find(words_[0]);
-        const auto earlier = labels_.find(words_[2]);
-        if (later == labels_.end() || earlier == labels_.end())
+        const auto later = operation_named(words_[0]);
+        const auto earlier = operation_named(words_[2]);
+        if (later == kNoOperation || earlier == kNoOperation)
             return base::fail(Status::argument, "no operation has that label");
-        ++goal_.operations[later->second].requires_left;
-        goal_.operations[earlier->second].required_by.push_back(later->second);
+        ++goal_.operations[later].requires_left;
+        requires_.emplace_back(earlier, later);
         return {};
+    }
+
+    /// Mostly it is the last one.
+    [[nodiscard]] std::uint32_t operation_named(std::string_view label) const {
+        if (label == last_label_) return static_cast<std::uint32_t>(goal_.operations.size() - 1);
+        const auto found = labels_.find(label);
+        return found == labels_.end() ? kNoOperation : found->second;
+    }
+
+    /// What requires what becomes a table, in the order of the lines.
+    void close_rank() {
+        const auto by_earlier = [](const auto& edge) { return edge.first; };
+        if (!std::ranges::is_sorted(requires_, {}, by_earlier))
+            std::ranges::stable_sort(requires_, {}, by_earlier);
+        auto next = requires_.begin();
+        for (std::uint32_t i = first_; i < goal_.operations.size(); ++i) {
+            goal_.first_later.push_back(static_cast<std::uint32_t>(goal_.later.size()));
+            for (; next != requires_.end() && next->first == i; ++next)
+                goal_.later.push_back(next->second);
+        }
+        requires_.clear();
+        labels_.clear();
+        last_label_ = {};
+        rank_ = plan::kNoRank;
     }
 
     base::Result<void> read_operation() {
@@ -121,34 +194,29 @@ class Reader {
             words_.erase(words_.begin());
         }
         GoalOperation operation{.rank = rank_};
-        std::size_t at = 2;
         if (words_.size() >= 2 && words_[0] == "calc") {
             const auto ns = number(1, 1'000'000'000'000);
             if (!ns) return ns.failure();
             operation.amount = *ns;
-        } else if (words_.size() >= 6 && (words_[0] == "send" || words_[0] == "recv")) {
+            if (auto read = read_clauses(2); !read) return read.failure();
+        } else if (words_.size() >= 4 && (words_[0] == "send" || words_[0] == "recv")) {
             if (auto read = read_message(operation); !read) return read;
-            at = 6;
         } else {
             return base::fail(Status::argument, "expected calc, send or recv");
         }
-        for (; at + 1 < words_.size(); at += 2)
-            if ((words_[at] != "cpu" && words_[at] != "nic") || words_[at + 1] != "0")
-                return base::fail(Status::argument, "'{}': only cpu 0 and nic 0 are known",
-                                  words_[at]);
-        if (at != words_.size())
-            return base::fail(Status::argument, "'{}' is too much", words_[at]);
-        if (!label.empty() &&
-            !labels_.emplace(label, static_cast<std::uint32_t>(goal_.operations.size())).second)
+        if (label.starts_with(kSignalLabel) && operation.amount == 1) operation.amount = 0;
+        const auto index = static_cast<std::uint32_t>(goal_.operations.size());
+        if (!label.empty() && !labels_.emplace(label, index).second)
             return base::fail(Status::argument, "{} is given twice", label);
-        goal_.operations.push_back(std::move(operation));
+        last_label_ = label;
+        goal_.operations.push_back(operation);
         return {};
     }
 
     base::Result<void> read_message(GoalOperation& operation) {
         const bool sends = words_[0] == "send";
-        operation.kind = sends ? GoalOperation::Kind::send : GoalOperation::Kind::receive;
-        if (!words_[1].ends_with('b') || words_[2] != (sends ? "to" : "from") || words_[4] != "tag")
+        operation.kind = sends ? GoalKind::send : GoalKind::receive;
+        if (!words_[1].ends_with('b') || words_[2] != (sends ? "to" : "from"))
             return base::fail(Status::argument, "expected {} Nb {} R tag T", words_[0],
                               sends ? "to" : "from");
         words_[1].remove_suffix(1);
@@ -156,12 +224,31 @@ class Reader {
         if (!bytes) return bytes.failure();
         const auto peer = number(3, static_cast<std::uint64_t>(goal_.ranks - 1));
         if (!peer) return peer.failure();
-        const auto tag = number(5, std::numeric_limits<std::uint32_t>::max());
+        const auto tag = read_clauses(4);
         if (!tag) return tag.failure();
         operation.amount = *bytes;
-        operation.peer = static_cast<Rank>(*peer);
-        operation.tag = *tag;
+        const auto other = static_cast<Rank>(*peer);
+        operation.edge =
+            sends ? edges_.number_of(rank_, other, *tag) : edges_.number_of(other, rank_, *tag);
         return {};
+    }
+
+    /// The words from there on: a tag (0 if there is none), cpu and nic.
+    base::Result<std::uint32_t> read_clauses(std::size_t at) {
+        std::uint32_t tag = 0;
+        for (; at + 1 < words_.size(); at += 2) {
+            if (words_[at] == "tag") {
+                const auto value = number(at + 1, std::numeric_limits<std::uint32_t>::max());
+                if (!value) return value.failure();
+                tag = static_cast<std::uint32_t>(*value);
+            } else if ((words_[at] != "cpu" && words_[at] != "nic") || words_[at + 1] != "0") {
+                return base::fail(Status::argument, "'{}': only cpu 0 and nic 0 are known",
+                                  words_[at]);
+            }
+        }
+        if (at != words_.size())
+            return base::fail(Status::argument, "'{}' is too much", words_[at]);
+        return tag;
     }
 
     base::Result<std::uint64_t> number(std::size_t at, std::uint64_t most) const {
@@ -178,15 +265,53 @@ class Reader {
     std::vector<std::string_view> words_;
     std::size_t line_ = 0;
     Rank rank_ = plan::kNoRank;
-    std::map<std::string_view, std::uint32_t> labels_;  ///< of the open rank
+    // Of the open rank: its first operation, labels, and what is required by what.
+    std::uint32_t first_ = 0;
+    std::unordered_map<std::string_view, std::uint32_t> labels_;
+    std::string_view last_label_;  ///< of the last operation
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> requires_;
+    Edges edges_;
     GoalText goal_;
+};
+
+/// Operations of one edge that wait for each other, first come first served: a ring, of which the
+/// last one is known.
+class Queues {
+  public:
+    Queues(std::vector<GoalOperation>& operations, std::uint32_t edges)
+        : operations_(operations), last_(edges, kNoOperation) {}
+
+    [[nodiscard]] bool empty(std::uint32_t edge) const { return last_[edge] == kNoOperation; }
+    void push(std::uint32_t edge, std::uint32_t index) {
+        std::uint32_t& last = last_[edge];
+        operations_[index].next = last == kNoOperation ? index : operations_[last].next;
+        if (last != kNoOperation) operations_[last].next = index;
+        last = index;
+    }
+    [[nodiscard]] std::uint32_t pop(std::uint32_t edge) {
+        std::uint32_t& last = last_[edge];
+        const std::uint32_t first = operations_[last].next;
+        if (first == last)
+            last = kNoOperation;
+        else
+            operations_[last].next = operations_[first].next;
+        return first;
+    }
+
+  private:
+    std::vector<GoalOperation>& operations_;
+    std::vector<std::uint32_t> last_;  ///< by edge
 };
 
 /// One processor a rank; operations start in the order in which they become possible.
 class GoalRun {
   public:
     GoalRun(GoalText goal, const MessageModel& model)
-        : goal_(std::move(goal)), model_(model), clocks_(static_cast<std::size_t>(goal_.ranks)) {}
+        : goal_(std::move(goal)),
+          model_(model),
+          clocks_(static_cast<std::size_t>(goal_.ranks)),
+          arrived_(goal_.operations, goal_.edges),
+          waiting_(goal_.operations, goal_.edges) {}
 
     base::Result<Outcome> run() {
         for (std::uint32_t i = 0; i < goal_.operations.size(); ++i)
@@ -194,7 +319,7 @@ class GoalRun {
         while (!possible_.empty()) {
             const auto [time, index] = possible_.top();
             possible_.pop();
-            execute(goal_.operations[index], time);
+            execute(index, time);
         }
         Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(), .messages = messages_};
         for (const GoalOperation& operation : goal_.operations) {
@@ -211,53 +336,49 @@ class GoalRun {
     }
 
   private:
-    using Edge = std::tuple<Rank, Rank, std::uint64_t>;  ///< from, to, tag
     using Possible = std::pair<Time, std::uint32_t>;
 
     /// All that it requires is done.
     void ready(std::uint32_t index) {
         const GoalOperation& operation = goal_.operations[index];
-        if (operation.kind != GoalOperation::Kind::receive) {
+        if (operation.kind != GoalKind::receive)
             possible_.emplace(operation.ready, index);
-            return;
-        }
-        const Edge edge{operation.peer, operation.rank, operation.tag};
-        std::deque<Time>& arrived = arrived_[edge];
-        if (arrived.empty()) {
-            waiting_[edge].push_back(index);
-            return;
-        }
-        possible_.emplace(std::max(operation.ready, arrived.front()), index);
-        arrived.pop_front();
+        else if (arrived_.empty(operation.edge))
+            waiting_.push(operation.edge, index);
+        else
+            meet(arrived_.pop(operation.edge), index);
     }
 
-    void arrive(const GoalOperation& sent, Time time) {
+    void meet(std::uint32_t sent, std::uint32_t received) {
+        const std::vector<GoalOperation>& all = goal_.operations;
+        possible_.emplace(std::max(all[received].ready, all[sent].ready), received);
+    }
+
+    void arrive(std::uint32_t index, Time time) {
         ++messages_;
-        const Edge edge{sent.rank, sent.peer, sent.tag};
-        std::deque<std::uint32_t>& waiting = waiting_[edge];
-        if (waiting.empty()) {
-            arrived_[edge].push_back(time);
-            return;
-        }
-        const std::uint32_t index = waiting.front();
-        waiting.pop_front();
-        possible_.emplace(std::max(goal_.operations[index].ready, time), index);
+        GoalOperation& sent = goal_.operations[index];
+        sent.ready = time;
+        if (waiting_.empty(sent.edge))
+            arrived_.push(sent.edge, index);
+        else
+            meet(index, waiting_.pop(sent.edge));
     }
 
-    void execute(GoalOperation& operation, Time possible) {
+    void execute(std::uint32_t index, Time possible) {
+        GoalOperation& operation = goal_.operations[index];
         plan::Clock& clock = clocks_[static_cast<std::size_t>(operation.rank)];
         clock.now = std::max(clock.now, possible);
-        if (operation.kind == GoalOperation::Kind::calc)
+        if (operation.kind == GoalKind::calc)
             clock.now += static_cast<Time>(operation.amount) * plan::kPicosecondsPerNanosecond;
-        else if (operation.kind == GoalOperation::Kind::send)
-            arrive(operation, clock.send(model_, model_.busy(operation.amount), model_.latency));
+        else if (operation.kind == GoalKind::send)
+            arrive(index, clock.send(model_, model_.busy(operation.amount), model_.latency));
         else
             clock.receive(model_, clock.now);
         operation.done = true;
-        for (const std::uint32_t later : operation.required_by) {
-            GoalOperation& next = goal_.operations[later];
-            next.ready = std::max(next.ready, clock.now);
-            if (--next.requires_left == 0) ready(later);
+        for (std::uint32_t i = goal_.first_later[index]; i < goal_.first_later[index + 1]; ++i) {
+            GoalOperation& later = goal_.operations[goal_.later[i]];
+            later.ready = std::max(later.ready, clock.now);
+            if (--later.requires_left == 0) ready(goal_.later[i]);
         }
     }
 
@@ -265,8 +386,8 @@ class GoalRun {
     const MessageModel& model_;
     std::vector<plan::Clock> clocks_;
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
-    std::map<Edge, std::deque<Time>> arrived_;
-    std::map<Edge, std::deque<std::uint32_t>> waiting_;
+    Queues arrived_;  ///< sends whose message is not taken yet
+    Queues waiting_;  ///< receptions without a message
     std::uint64_t messages_ = 0;
 };
 

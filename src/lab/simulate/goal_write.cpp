@@ -5,8 +5,8 @@
 //          then rank by rank, remembering only what the next operation requires.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -18,7 +18,32 @@ namespace weft::lab {
 namespace {
 
 /// Bytes of each message, by source, target and tag: a recv names them, too.
-using Sizes = std::map<std::tuple<Rank, Rank, std::uint64_t>, std::uint64_t>;
+class Sizes {
+  public:
+    void add(Rank source, Rank target, std::uint64_t tag, std::uint64_t bytes) {
+        entries_.push_back({source, target, tag, bytes});
+    }
+    void sort() { std::ranges::sort(entries_, {}, &Entry::key); }
+    /// 0 if it is never sent: the text is written all the same, and its reader reports it.
+    [[nodiscard]] std::uint64_t bytes_of(Rank source, Rank target, std::uint64_t tag) const {
+        const Entry sought{source, target, tag};
+        const auto found = std::ranges::lower_bound(entries_, sought.key(), {}, &Entry::key);
+        return found != entries_.end() && found->key() == sought.key() ? found->bytes : 0;
+    }
+
+  private:
+    struct Entry {
+        Rank source = 0;
+        Rank target = 0;
+        std::uint64_t tag = 0;
+        std::uint64_t bytes = 0;
+
+        [[nodiscard]] std::tuple<Rank, Rank, std::uint64_t> key() const {
+            return {source, target, tag};
+        }
+    };
+    std::vector<Entry> entries_;
+};
 
 /// Writes one rank's operations.
 class RankWriter {
@@ -52,30 +77,42 @@ class RankWriter {
         const bool receives = happening.kind == plan::StepKind::wait;
         if (!receives || !receiving_) settle();
         receiving_ = receives;
-        if (!receives && !happening.message && happening.kind != plan::StepKind::reduce) return;
-        const auto out = std::back_inserter(text_);
-        fmt::format_to(out, "  l{}: ", ++label_);
         if (receives)
-            fmt::format_to(out, "recv {}b from {} tag {}\n", bytes_for(happening), happening.peer,
-                           happening.key);
+            write_message("recv", "from", happening, bytes_for(happening));
+        else if (happening.message)
+            write_message("send", "to", happening, happening.bytes);
         else if (happening.kind == plan::StepKind::reduce)
-            fmt::format_to(out, "calc {}\n", nanoseconds_of(happening));
-        else
-            fmt::format_to(out, "send {}b to {} tag {}\n", happening.bytes, happening.peer,
-                           happening.key);
-        for (const std::uint64_t label : last_)
-            fmt::format_to(out, "  l{} requires l{}\n", label_, label);
-        next_.push_back(label_);
+            write_calc(model_.combine(happening.bytes, happening.operands));
     }
 
-    /// 0 if it is never sent: the text is written all the same, and its reader reports it.
-    [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
-        const auto sent = sizes_.find({wait.peer, program_.rank, wait.key});
-        return sent == sizes_.end() ? 0 : sent->second;
+    void write_message(std::string_view verb, std::string_view word,
+                       const plan::Happening& happening, std::uint64_t bytes) {
+        begin(bytes == 0 ? kSignalLabel : 'l');
+        fmt::format_to(std::back_inserter(text_), "{} {}b {} {} tag {}\n", verb,
+                       std::max<std::uint64_t>(1, bytes), word, happening.peer, happening.key);
+        end();
     }
-    [[nodiscard]] Time nanoseconds_of(const plan::Happening& reduction) const {
-        const Time time = model_.combine(reduction.bytes, reduction.operands);
-        return (time + plan::kPicosecondsPerNanosecond / 2) / plan::kPicosecondsPerNanosecond;
+    void write_calc(Time time) {
+        if (time == 0) return;
+        begin('l');
+        fmt::format_to(
+            std::back_inserter(text_), "calc {}\n",
+            (time + plan::kPicosecondsPerNanosecond / 2) / plan::kPicosecondsPerNanosecond);
+        end();
+    }
+    void begin(char letter) {
+        own_ = {letter, ++label_};
+        fmt::format_to(std::back_inserter(text_), "{}{}: ", own_.letter, own_.number);
+    }
+    void end() {
+        for (const Label& label : last_)
+            fmt::format_to(std::back_inserter(text_), "{}{} requires {}{}\n", own_.letter,
+                           own_.number, label.letter, label.number);
+        next_.push_back(own_);
+    }
+
+    [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
+        return sizes_.bytes_of(wait.peer, program_.rank, wait.key);
     }
 
     /// What comes now requires what was written since the last call.
@@ -90,8 +127,13 @@ class RankWriter {
     const VectorSize& size_;
     const MessageModel& model_;
     const Sizes& sizes_;
-    std::vector<std::uint64_t> last_;
-    std::vector<std::uint64_t> next_;
+    struct Label {
+        char letter = 'l';
+        std::uint64_t number = 0;
+    };
+    Label own_;  ///< of the operation that is being written
+    std::vector<Label> last_;
+    std::vector<Label> next_;
     std::uint64_t label_ = 0;
     bool receiving_ = false;
     std::optional<base::Failure> failure_;
@@ -106,9 +148,10 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Vecto
         for (const plan::Lane& lane : program.lanes)
             plan::for_each_happening(program, lane, size, [&](const plan::Happening& happening) {
                 if (happening.message)
-                    sizes[{program.rank, happening.peer, happening.key}] = happening.bytes;
+                    sizes.add(program.rank, happening.peer, happening.key, happening.bytes);
             });
     }
+    sizes.sort();
     std::string text = fmt::format("num_ranks {}\n", programs.size());
     for (const Program& program : programs) {
         text += '\n';

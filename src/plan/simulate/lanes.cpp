@@ -5,8 +5,6 @@
 
 namespace weft::plan {
 
-namespace {
-
 std::uint32_t keys_of(std::span<const ImagePart> parts) {
     std::uint32_t keys = 0;
     for (const ImagePart& part : parts) keys = std::max(keys, part.keys());
@@ -20,8 +18,6 @@ Rank ranks_of(std::span<const ImagePart> parts) {
     return ranks;
 }
 
-}  // namespace
-
 Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings, const Trace& trace)
     : around_(surroundings),
       trace_(trace),
@@ -32,7 +28,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
              surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
-    const bool several = lanes != static_cast<std::size_t>(ranks_);
+    WEFT_CHECK(lanes == static_cast<std::size_t>(ranks_), lanes, ranks_);
     places_.resize(lanes);
     now_.resize(lanes);
     if (surroundings.model.gap > 0) free_.resize(lanes);
@@ -45,19 +41,10 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
         waits_ += part.waits();
         views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
                           part.pieces().words().data(), part.times().data()});
-        if (several)
-            for (const ImageLane& lane : part.lanes()) {
-                if (lane.lane == 0) lane_starts_.push_back(index);
-                ++index;
-            }
-        else
-            index += static_cast<std::uint32_t>(part.lanes().size());
+        index += static_cast<std::uint32_t>(part.lanes().size());
     }
-    if (several) lane_starts_.push_back(index);
-    for (const auto& [rank, start] : surroundings.starts) {
-        const auto at = static_cast<std::size_t>(rank);
-        for (std::uint32_t i = first_lane(at); i < first_lane(at + 1); ++i) now_[i] = start;
-    }
+    for (const auto& [rank, start] : surroundings.starts)
+        now_[static_cast<std::size_t>(rank)] = start;
 }
 
 void Lanes::compute(Rank rank, Time time, Clock& clock) const {
@@ -235,20 +222,15 @@ base::Result<Outcome> Lanes::outcome() const {
                     .earliest_finish = std::numeric_limits<Time>::max(),
                     .messages = raises_,
                     .events = raises_ + waits_};
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
-        Time finish = 0;
-        for (std::uint32_t i = first_lane(rank); i < first_lane(rank + 1); ++i) {
-            if (!is_done(i))
-                return base::fail(
-                    Status::argument, "rank {} lane {} waits for what is never sent{}", rank,
-                    i - first_lane(rank),
-                    missing_[i] == kCell
-                        ? std::string(" (a published cell)")
-                        : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
-            finish = std::max(finish, now_[i]);
-        }
-        outcome.makespan = std::max(outcome.makespan, finish);
-        outcome.earliest_finish = std::min(outcome.earliest_finish, finish);
+    for (std::uint32_t i = 0; i < count(); ++i) {
+        if (!is_done(i))
+            return base::fail(
+                Status::argument, "rank {} waits for what is never sent{}", i,
+                missing_[i] == kCell
+                    ? std::string(" (a published cell)")
+                    : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
+        outcome.makespan = std::max(outcome.makespan, now_[i]);
+        outcome.earliest_finish = std::min(outcome.earliest_finish, now_[i]);
     }
     return outcome;
 }

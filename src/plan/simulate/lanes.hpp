@@ -8,7 +8,8 @@
 // Why      Where most lanes can go on in each sweep, memory is read and written in streams and a
 //          delivery is a store; where few can, watching finds them.
 // Holds    A lane stops only at the receptions of its pieces: where it stands is the number of the
-//          piece and whether its sends are done.
+//          piece and whether its sends are done. Each rank has one lane; processors.hpp is for
+//          those with several.
 // Next     pieces.hpp for what lanes consist of; generic.cpp delivers at once; events.cpp in the
 //          order of time.
 #pragma once
@@ -32,8 +33,13 @@ struct Departure {
     Time occupancy = 0;  ///< how long its bytes take on a link
 };
 
+/// Of the images of all ranks.
+[[nodiscard]] Rank ranks_of(std::span<const ImagePart> parts);
+[[nodiscard]] std::uint32_t keys_of(std::span<const ImagePart> parts);
+
 class Lanes {
   public:
+    /// Images with one lane for each rank.
     Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings, const Trace& trace);
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
@@ -55,12 +61,10 @@ class Lanes {
     template <class Ready>
     void deliver(Rank target, std::uint32_t key, Time time, Ready ready) {
         arrivals_.set(target, key, time);
-        const auto rank = static_cast<std::size_t>(target);
-        for (std::uint32_t lane = first_lane(rank); lane < first_lane(rank + 1); ++lane) {
-            if (missing_[lane] != key) continue;
-            missing_[lane] = kNothing;
-            ready(lane);
-        }
+        const auto lane = static_cast<std::uint32_t>(target);
+        if (missing_[lane] != key) return;
+        missing_[lane] = kNothing;
+        ready(lane);
     }
     /// Lanes that wait for cells which have been published since the last call.
     [[nodiscard]] std::vector<std::uint32_t>& woken() { return woken_; }
@@ -92,9 +96,6 @@ class Lanes {
         std::size_t part = views_.size() - 1;
         while (views_[part].first_lane > index) --part;
         return views_[part];
-    }
-    [[nodiscard]] std::uint32_t first_lane(std::size_t rank) const {
-        return lane_starts_.empty() ? static_cast<std::uint32_t>(rank) : lane_starts_[rank];
     }
     [[nodiscard]] Clock clock_of(std::uint32_t index) const {
         if (free_.empty()) return {now_[index], 0, 0};
@@ -140,7 +141,6 @@ class Lanes {
     /// Per lane: the key that it stopped at. A table of its own, since every delivery reads it.
     /// Empty: unwatched.
     std::vector<std::uint32_t> missing_;
-    std::vector<std::uint32_t> lane_starts_;  ///< empty: one lane for each rank
     Rank ranks_ = 0;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// processors.hpp - runs images whose ranks have several lanes: the lanes share their processor.
+//
+// Idea     What a lane does next (one message, one computation, or taking one of the messages of a
+//          reception) becomes possible at some time. The processor of a rank takes what is
+//          possible in the order of these times, of equal ones the earlier lane's, one after the
+//          other.
+// Why      Where a rank has one lane, any order in which a reception comes after its sends gives
+//          the answer (lanes.hpp). Of several lanes the one that is first takes the processor from
+//          the others, so there is no way around the order of time.
+// Holds    The same order as in GOAL's reader (lab/simulate/goal_read.cpp): both say the same
+//          times.
+// Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
+#pragma once
+
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "plan/simulate/board.hpp"
+#include "plan/simulate/lanes.hpp"
+
+namespace weft::plan {
+
+/// Whether some rank has more than one lane.
+[[nodiscard]] bool has_several_lanes(std::span<const ImagePart> parts);
+
+class Processors {
+  public:
+    Processors(std::span<const ImagePart> parts, const Surroundings& surroundings,
+               const Trace& trace);
+
+    /// Nothing is possible before something else arrives.
+    [[nodiscard]] bool idle() const { return possible_.empty(); }
+    /// When the next thing is possible. Not if idle.
+    [[nodiscard]] Time next() const { return possible_.top().time; }
+    /// Does the next thing; calls send(Departure) if it is a message.
+    template <class Send>
+    void step(Send send);
+    /// Notes an arrival, at a time not before that of the last step.
+    void arrive(Rank target, std::uint32_t key, Time time);
+
+    [[nodiscard]] std::uint64_t raises() const { return raises_; }
+    /// The times of the ranks; a failure if some lane is still waiting.
+    [[nodiscard]] base::Result<Outcome> outcome() const;
+
+  private:
+    enum class State : std::uint8_t { acting, receiving, done };
+
+    struct LaneState {
+        const ImagePart* part = nullptr;
+        ImageLane lane;
+        std::size_t row = 0;                 ///< of its piece, in the part's rows
+        const std::uint32_t* at = nullptr;   ///< the next word of the piece
+        const std::uint32_t* run = nullptr;  ///< of a run of sends: the next target, or null
+        std::uint32_t left = 0;              ///< sends of the run, or messages of the reception
+        std::uint32_t waits = 0;             ///< receptions that are over
+        State state = State::acting;
+        Time ready = 0;  ///< when what it did last was done
+    };
+    struct Possible {
+        Time time = 0;
+        std::uint32_t lane = 0;
+
+        friend bool operator>(const Possible& a, const Possible& b) {
+            return std::tie(a.time, a.lane) > std::tie(b.time, b.lane);
+        }
+    };
+
+    [[nodiscard]] const std::uint32_t* piece_of(const LaneState& state) const {
+        return state.part->pieces().words().data() + state.part->pieces().rows()[state.row];
+    }
+    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
+        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
+        const auto size = static_cast<std::uint32_t>(ranks_);
+        return static_cast<Rank>(to < size ? to : to - size);
+    }
+    [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
+        return static_cast<std::uint64_t>(owner) << 32 | key;
+    }
+    [[nodiscard]] Clock& clock_of(const LaneState& state) {
+        return clocks_[static_cast<std::size_t>(state.lane.rank)];
+    }
+    /// Finds out what the lane does next, and queues it.
+    void go_on(std::uint32_t index);
+    void begin_reception(std::uint32_t index);
+    void await(std::uint32_t index, std::uint32_t key);
+    void await_cell(std::uint32_t index, Rank owner, std::uint32_t key);
+    void take(std::uint32_t index, LaneState& state);
+    void compute(LaneState& state);
+    void publish(LaneState& state);
+    [[nodiscard]] Departure send_next(LaneState& state);
+    void show(Span::Kind kind, Rank rank, Rank peer, Time begin, Time end) const {
+        if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
+    }
+
+    const Surroundings& around_;
+    const Trace& trace_;
+    Time busy_base_;
+    Rank ranks_;
+    std::vector<LaneState> lanes_;
+    std::vector<Clock> clocks_;  ///< by rank
+    std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
+    Board arrivals_;
+    Board waiting_;  ///< the lane that waits for such an arrival
+    std::unordered_map<std::uint64_t, Time> cells_;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
+    std::uint64_t raises_ = 0;
+    std::uint64_t waits_ = 0;
+};
+
+template <class Send>
+void Processors::step(Send send) {
+    const Possible next = possible_.top();
+    possible_.pop();
+    LaneState& state = lanes_[next.lane];
+    Clock& clock = clock_of(state);
+    clock.now = std::max(clock.now, next.time);
+    if (state.state == State::receiving) {
+        take(next.lane, state);
+        return;
+    }
+    const auto word = static_cast<Word>(*state.at & 7);
+    if (word == Word::compute) {
+        compute(state);
+    } else if (word == Word::publish) {
+        publish(state);
+    } else {
+        const Departure message = send_next(state);
+        state.ready = clock.now;
+        go_on(next.lane);
+        send(message);
+        return;
+    }
+    state.ready = clock.now;
+    go_on(next.lane);
+}
+
+}  // namespace weft::plan
