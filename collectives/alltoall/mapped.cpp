@@ -3,14 +3,14 @@
 //
 // Idea     In place, two blocks change their places, so one rank has to do both: of two ranks the
 //          one that comes up to half the ring before the other. That one exposes its two places to
-//          it, which keeps its own block for the peer, copies the peer's block for itself, and puts
-//          the kept one in the peer's place. Each rank does so for the ranks that follow it, and
-//          has it done by those before; two ranks do one half of the blocks each.
+//          it, which copies both blocks in one step, so that what is in the way is kept aside. Each
+//          rank does so for the ranks that follow it, and has it done by those before; two ranks do
+//          one half of the blocks each.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) / 2 signals; 6 of two ranks.
-// Bytes    A rank copies three blocks for about each second of the others; one of the three stays
-//          in its cache if a block fits there.
-// Memory   No put targets. A block of scratch.
+// Bytes    A rank copies two blocks for about each second of the others: each block once. In place,
+//          one of the two once more, within the cache.
+// Memory   No put targets, no scratch.
 // Good for Long blocks on one node.
 // Holds    Synchronizing. Whatever is overwritten was read before by the same rank.
 // Next     ../mapped.hpp.
@@ -36,6 +36,15 @@ bool serves(Rank rank, Rank peer, Rank size) {
     return 2 * ahead < size || (2 * ahead == size && rank < peer);
 }
 
+/// What two ranks have for each other changes places: this rank's block (or half of one) for the
+/// peer, and the peer's for this rank.
+void exchange(MappedWriter& writer, std::uint32_t unit, plan::Block their_input,
+              plan::Block their_output) {
+    const plan::Block to[] = {plan::output(unit), their_output};
+    const plan::Block from[] = {their_input, plan::input(unit)};
+    writer->copy(to, from);
+}
+
 /// Each of two ranks lets the halves of its number change their places.
 void write_of_two(MappedWriter& writer) {
     const Rank other = 1 - writer.rank();
@@ -47,11 +56,9 @@ void write_of_two(MappedWriter& writer) {
     writer->copy(plan::output(own, 2), plan::input(own, 2));
     writer.await(other, Purpose::input);
     writer.await(other, Purpose::output);
-    const plan::Block kept = plan::scratch(0, half);
-    writer->copy(kept, plan::input(theirs + half));
-    writer->copy(plan::output(theirs + half),
-                 MappedWriter::half(writer.block(other, Purpose::input, own, 2), half));
-    writer->copy(MappedWriter::half(writer.block(other, Purpose::output, own, 2), half), kept);
+    exchange(writer, theirs + half,
+             MappedWriter::half(writer.block(other, Purpose::input, own, 2), half),
+             MappedWriter::half(writer.block(other, Purpose::output, own, 2), half));
     writer.finish_with_all();
 }
 
@@ -67,12 +74,10 @@ void write(MappedWriter& writer) {
     writer->copy(plan::output(writer.own()), plan::input(writer.own()));
     writer.for_each_other([&](Rank peer) {
         if (!serves(rank, peer, writer.size())) return;
-        const plan::Block kept = plan::scratch(0, 0);  // blocks are equal: any unit holds one
         writer.await(peer, Purpose::input);
         writer.await(peer, Purpose::output);
-        writer->copy(kept, plan::input(unit_of(peer)));
-        writer->copy(plan::output(unit_of(peer)), writer.block(peer, Purpose::input, writer.own()));
-        writer->copy(writer.block(peer, Purpose::output, writer.own()), kept);
+        exchange(writer, unit_of(peer), writer.block(peer, Purpose::input, writer.own()),
+                 writer.block(peer, Purpose::output, writer.own()));
         writer.tell_done(peer);
     });
     writer.for_each_other([&](Rank peer) {

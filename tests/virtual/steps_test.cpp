@@ -329,6 +329,26 @@ HandMade slot_passed_on() {
     };
 }
 
+/// Two blocks change their places, also where input and output are the same memory.
+HandMade changed_places() {
+    return {
+        .contract = copies("changed_places",
+                           [](Rank rank, Rank, std::uint32_t unit) {
+                               return plan::Expectation{unit, rank, rank, 1 - unit};
+                           }),
+        .generate =
+            [](Rank rank, Rank size) {
+                Builder builder(header("changed_places", rank, size, 2));
+                const Block to[] = {plan::output(0), plan::output(1)};
+                const Block from[] = {plan::input(1), plan::input(0)};
+                builder.copy(to, from);
+                return std::move(builder).finish();
+            },
+        .fits = &everywhere,
+        .elements = {2, 8, 8400},  // the longest in several pieces
+    };
+}
+
 std::vector<HandMade> all_hand_made() {
     std::vector<HandMade> all;
     all.push_back(both_ways());
@@ -339,6 +359,7 @@ std::vector<HandMade> all_hand_made() {
     all.push_back(published_sum());
     all.push_back(transpose());
     all.push_back(slot_passed_on());
+    all.push_back(changed_places());
     return all;
 }
 

@@ -247,10 +247,26 @@ bool Execution::write_results(const Site& site, const Step& step, const Access& 
         for (std::uint32_t i = 0; i < targets_.size(); ++i) {
             if (!same_size(i)) return false;
             if (onto_itself(step, i)) continue;
-            if (!places_.write(site, targets_[i], access, i, results_[i])) return false;
+            const std::uint32_t position = exchanges(program, step) ? opposite(i) : i;
+            if (!places_.write(site, targets_[i], access, position, results_[i])) return false;
         }
     }
     return true;
+}
+
+/// A copy of two blocks to two others: a unit of the one target may be one of the other's source.
+bool Execution::exchanges(const Program& program, const Step& step) {
+    if (step.kind != StepKind::copy) return false;
+    const auto targets = blocks_of(program, step.target);
+    const auto sources = blocks_of(program, step.source);
+    return targets.size() == 2 && sources.size() == 2 && targets[0].count == targets[1].count &&
+           sources[0].count == sources[1].count;
+}
+
+/// Where the other block of an exchange has the unit that one of them has here.
+std::uint32_t Execution::opposite(std::uint32_t position) const {
+    const auto count = static_cast<std::uint32_t>(targets_.size());
+    return (position + count / 2) % count;
 }
 
 /// A unit of the source and the one of the target that it goes to.

@@ -60,6 +60,8 @@ class Execution {
     [[nodiscard]] bool publish(const Site& site, const Step& step);
     [[nodiscard]] bool reduce(const Site& site, const Step& step);
     [[nodiscard]] bool write_results(const Site& site, const Step& step, const Access& access);
+    [[nodiscard]] static bool exchanges(const Program& program, const Step& step);
+    [[nodiscard]] std::uint32_t opposite(std::uint32_t position) const;
     [[nodiscard]] bool same_size(std::size_t unit);
     [[nodiscard]] bool onto_itself(const Step& step, std::size_t unit) const;
     [[nodiscard]] bool carry(const Site& site, const Step& step, const Access& access,

@@ -81,9 +81,10 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
     if (block.first < origin)
         return reason_.no(
             fmt::format("names unit {} of a payload that starts at unit {}", block.first, origin));
-    std::uint64_t index = packed.units + block.first - origin;
+    const Packed before = block.buffer == Buffer::mapped ? Packed{} : packed;
+    std::uint64_t index = before.units + block.first - origin;
     std::uint64_t offset =
-        packed.elements + sizes_.begin(site.rank, block.first) - sizes_.begin(site.rank, origin);
+        before.elements + sizes_.begin(site.rank, block.first) - sizes_.begin(site.rank, origin);
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
         Place place{.raise = raise, .size = sizes_.size(site.rank, unit)};

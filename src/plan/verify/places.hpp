@@ -2,9 +2,10 @@
 // places.hpp - from blocks to the places they name: units of vectors, or parts of payloads.
 //
 // Idea     A list of blocks becomes a list of places, one for each unit. In a payload (slot,
-//          published, mapped) a block lies after the blocks that its list names before it, plus
-//          the distance from its origin to its first unit; what stands there must be one whole unit
-//          of the same size, so a program that mixes units up is caught whatever the values are.
+//          published) a block lies after the blocks that its list names before it, plus the
+//          distance from its origin to its first unit; in mapped memory, at that distance alone.
+//          What stands there must be one whole unit of the same size, so a program that mixes units
+//          up is caught whatever the values are.
 // Holds    Memory that another rank exposed is reached only after its expose was awaited, and
 //          written only if it was exposed for writing; each access to it is noted, and
 //          ends_in_time() shows that the owner's program does not end before.

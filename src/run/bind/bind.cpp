@@ -184,7 +184,7 @@ class Binder {
         piece.bytes = partition_.size(first, count) * element;
         if (is_payload(block.buffer)) {
             const std::uint64_t inside = partition_.begin(first) - partition_.begin(piece.origin);
-            piece.offset = packed + inside * element;
+            piece.offset = (block.buffer == Buffer::mapped ? 0 : packed) + inside * element;
         } else {
             piece.offset = bound_.place(block.buffer, first) * element;
         }
@@ -216,7 +216,8 @@ class Binder {
             if (!is_payload(piece.buffer)) continue;
             const std::uint64_t inside =
                 partition_.begin(piece.first) - partition_.begin(piece.origin);
-            piece.offset = packed + inside * bound_.element_bytes;
+            piece.offset =
+                (piece.buffer == Buffer::mapped ? 0 : packed) + inside * bound_.element_bytes;
             packed += piece.bytes;
         }
     }

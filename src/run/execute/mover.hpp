@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/put.hpp"
 #include "base/reach.hpp"
 #include "run/execute/operation.hpp"
@@ -74,13 +75,15 @@ class Mover {
 
     /// The memory of a list of one piece.
     [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
-        std::uint64_t packed = 0;
-        return resolve(op, op.program->pieces[list.start], segment, packed);
+        return piece_of(op, list, 0, segment);
     }
 
-    /// Copies list to list; the two may be cut differently. False: the kernel refused.
+    /// Copies list to list; the two may be cut differently. Of two pieces the first may go to where
+    /// the second comes from. False: the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
+        if (in_each_others_place(op, target, source, segment))
+            return exchange(op, target, source, segment);
         memories_.clear();
         walk(op, source, segment, [&](const Memory& at) {
             count(at, mapped_bytes_.read);
@@ -166,6 +169,44 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
+    /// Of a call in place: the second of two pieces comes from where the first goes to.
+    [[nodiscard]] bool in_each_others_place(Operation& op, PieceList target, PieceList source,
+                                            std::uint32_t segment) {
+        if (target.count != 2 || source.count != 2) return false;
+        if (op.registers.input != op.registers.output) return false;
+        const Memory to = piece_of(op, target, 0, segment);
+        const Memory from = piece_of(op, source, 1, segment);
+        return to.bytes > 0 && to.data != nullptr && to.data == from.data;
+    }
+
+    /// Block by block, with the one that is in the way kept in the cache.
+    [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
+                                std::uint32_t segment) {
+        const Memory to[] = {piece_of(op, target, 0, segment), piece_of(op, target, 1, segment)};
+        const Memory from[] = {piece_of(op, source, 0, segment), piece_of(op, source, 1, segment)};
+        for (const int i : {0, 1}) {
+            WEFT_CHECK(to[i].bytes == to[0].bytes && from[i].bytes == to[0].bytes, to[i].bytes,
+                       from[i].bytes);
+            count(to[i], mapped_bytes_.written);
+            count(from[i], mapped_bytes_.read);
+        }
+        for (std::size_t at = 0; at < to[0].bytes; at += kBlockBytes) {
+            const std::size_t now = std::min(kBlockBytes, to[0].bytes - at);
+            const Memory kept{.data = block_memory(1), .bytes = now};
+            if (!move(kept, from[1].at(at, now)) || !move(to[0].at(at, now), from[0].at(at, now)) ||
+                !move(to[1].at(at, now), kept))
+                return false;
+        }
+        return true;
+    }
+
+    /// A piece of a list whose pieces are vectors' or exposed alone.
+    [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t which,
+                                  std::uint32_t segment) {
+        std::uint64_t packed = 0;
+        return resolve(op, op.program->pieces[list.start + which], segment, packed);
+    }
+
     static void count(const Memory& at, std::array<std::uint64_t, base::kWays>& bytes) {
         if (at.peer != plan::kNoRank) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
@@ -239,7 +280,8 @@ class Mover {
         if (vector) {
             offset = op.program->place(piece.buffer, piece.first + shift) * element;
         } else {
-            offset = packed + (begin - partition.begin(piece.origin + shift)) * element;
+            const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
+            offset = before + (begin - partition.begin(piece.origin + shift)) * element;
         }
         packed += bytes;
         return base_of(op, piece, segment).at(offset, bytes);
