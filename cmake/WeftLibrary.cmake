@@ -20,6 +20,10 @@ target_include_directories(weft_library INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 add_dependencies(weft_library weft_fabric)
 
+# In the build folder, too, they have the search path that they are installed with: what CMake writes there otherwise ends in
+# an empty entry (room for a later change), which makes the loader search the current folder.
+set_target_properties(weft weft_library weft_fabric PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+
 install(TARGETS weft RUNTIME)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 install(TARGETS weft_library EXPORT weftTargets LIBRARY)

@@ -2,7 +2,6 @@
 // run_command.cpp - the arguments of `weft run`; the work is done in front/launch.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/launch.hpp"
@@ -122,7 +122,7 @@ int run(const RunArguments& arguments) {
     const auto job = check_arguments(arguments);
     const auto status = job ? run_job(*job) : base::Result<int>(job.failure());
     if (status) return *status;
-    fmt::print(stderr, "weft run: {}\n", status.failure().text);
+    base::write_line(fmt::format("weft run: {}", status.failure().text));  // never throws
     return exit_status_of(status.failure().status);
 }
 

@@ -2,14 +2,18 @@
 #include "front/launch/guardian.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 namespace weft::front {
@@ -17,8 +21,37 @@ namespace {
 
 constexpr pid_t kAllDone = 0;
 
+/// Processes of this user whose environment has the setting.
+std::vector<pid_t> processes_with(const std::string& setting) {
+    std::vector<pid_t> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string name = entry.path().filename();
+        if (std::isdigit(static_cast<unsigned char>(name[0])) == 0) continue;
+        std::ifstream file(entry.path() / "environ", std::ios::binary);
+        for (std::string each; std::getline(file, each, '\0');) {
+            if (each != setting) continue;
+            found.push_back(static_cast<pid_t>(std::atoi(name.c_str())));
+            break;
+        }
+    }
+    return found;
+}
+
+/// A process that forks while it is looked for has a child that is found by the next look.
+void kill_processes_of(const std::string& job_name) {
+    constexpr int kLooksMax = 100;
+    const std::string setting = "PMIX_NAMESPACE=" + job_name;
+    for (int look = 0; look < kLooksMax; ++look) {
+        const std::vector<pid_t> left = processes_with(setting);
+        if (left.empty()) return;
+        for (const pid_t pid : left) ::kill(pid, SIGKILL);
+        ::poll(nullptr, 0, 10);
+    }
+}
+
 /// The life of the helper.
-[[noreturn]] void guard(int pipe, const std::string& folder) {
+[[noreturn]] void guard(int pipe, const GuardedJob& job) {
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);  // Signals to the launcher are not for it.
@@ -30,17 +63,19 @@ constexpr pid_t kAllDone = 0;
     std::vector<pid_t> groups;
     for (pid_t group = 0; ::read(0, &group, sizeof group) == sizeof group;) {
         if (group == kAllDone) ::_exit(0);
-        groups.push_back(group);
+        if (group > 0) groups.push_back(group);
+        if (group < 0) std::erase(groups, -group);
     }
     for (const pid_t group : groups) ::kill(-group, SIGKILL);
+    kill_processes_of(job.job_name);
     std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+    std::filesystem::remove_all(job.folder, ignored);
     ::_exit(0);
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& folder) {
+base::Result<std::unique_ptr<Guardian>> Guardian::start(const GuardedJob& job) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return base::fail(Status::environment, "cannot make a pipe: {}", std::strerror(errno));
@@ -48,7 +83,7 @@ base::Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& folde
     const pid_t pid = ::fork();
     if (pid == 0) {
         ::close(ends[1]);
-        guard(ends[0], folder);
+        guard(ends[0], job);
     }
     ::close(ends[0]);
     FileDescriptor pipe(ends[1]);
@@ -59,13 +94,22 @@ base::Result<std::unique_ptr<Guardian>> Guardian::start(const std::string& folde
 }
 
 Guardian::~Guardian() {
-    watch(kAllDone);
+    send(kAllDone);
+    ::kill(pid_, SIGCONT);  // It may have been stopped.
     ::waitpid(pid_, nullptr, 0);
 }
 
 void Guardian::watch(pid_t group) {
+    send(group);
+}
+
+void Guardian::forget(pid_t group) {
+    send(-group);
+}
+
+void Guardian::send(pid_t word) {
     // A guardian that was killed is no reason to fail; the launcher ignores SIGPIPE.
-    [[maybe_unused]] const auto written = ::write(pipe_.number(), &group, sizeof group);
+    [[maybe_unused]] const auto written = ::write(pipe_.number(), &word, sizeof word);
 }
 
 }  // namespace weft::front

@@ -4,7 +4,8 @@
 // Idea     It sleeps on a pipe whose other end only the launcher holds. If the pipe closes without
 //          the word that all is done, it kills what is left of the job and removes its folder.
 // Why      SIGKILL gives a launcher no chance to clean up, and the death signal of the ranks does
-//          not reach processes that they started themselves.
+//          not reach processes that they started themselves. Those are found by the job's name in
+//          their environment, also if they have left the process group of their rank.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +18,16 @@
 
 namespace weft::front {
 
+/// What it cleans up besides process groups.
+struct GuardedJob {
+    std::string folder;
+    std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of its processes
+};
+
 class Guardian {
   public:
     /// Must run before this process has threads.
-    [[nodiscard]] static base::Result<std::unique_ptr<Guardian>> start(const std::string& folder);
+    [[nodiscard]] static base::Result<std::unique_ptr<Guardian>> start(const GuardedJob& job);
 
     /// Sends the helper the word that all is done and waits until it has ended.
     ~Guardian();
@@ -29,10 +36,13 @@ class Guardian {
 
     /// From now on this process group is killed if the launcher dies.
     void watch(pid_t group);
+    /// Its leader has ended: its number may come to mean another group.
+    void forget(pid_t group);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
   private:
+    void send(pid_t word);
     Guardian(pid_t pid, FileDescriptor pipe) : pid_(pid), pipe_(std::move(pipe)) {}
 
     pid_t pid_;

@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +31,13 @@ namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);
 constexpr int kRankLostStatus = 3;
+/// How long a rank that has failed is held back as the cause while others are still ending.
+constexpr auto kJudging = std::chrono::milliseconds(500);
+/// How often a process is looked at whose end is known but cannot be collected yet.
+constexpr auto kLookAgain = std::chrono::milliseconds(20);
+/// How long a message of the launcher may take to be written before things go on without it.
+constexpr auto kMessage = std::chrono::milliseconds(100);
+constexpr auto kLastMessage = std::chrono::seconds(1);
 
 /// Per rank: a connection, a process file and with labels two pipes; and some for everything else.
 void make_room_for_files(Rank ranks, bool label) {
@@ -62,28 +68,6 @@ void remove_shared_files(pid_t pid) {
 
 }  // namespace
 
-EndingSignals::EndingSignals() {
-    sigset_t mask;
-    ::sigemptyset(&mask);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&mask, signal);
-    ::sigprocmask(SIG_BLOCK, &mask, &former_mask_);
-    file_ = FileDescriptor(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-    struct sigaction ignore = {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &former_pipe_action_);
-}
-
-EndingSignals::~EndingSignals() {
-    ::sigaction(SIGPIPE, &former_pipe_action_, nullptr);
-    ::sigprocmask(SIG_SETMASK, &former_mask_, nullptr);
-}
-
-int EndingSignals::take() const {
-    signalfd_siginfo info = {};
-    if (::read(file_.number(), &info, sizeof info) != sizeof info) return 0;
-    return static_cast<int>(info.ssi_signo);
-}
-
 Job::~Job() {
     signal_ranks(SIGKILL);
     end_descendants(guardian_ ? guardian_->pid() : 0);
@@ -97,31 +81,30 @@ base::Result<void> Job::start() {
         if (!cores) return cores.failure();
         cores_ = *std::move(cores);
     }
+    auto name = random_job_name();
+    if (!name) return name.failure();
     make_room_for_files(options_.ranks, options_.label);
     adopt_orphans();
     forget_outer_job();
-    SpawnOptions spawning = {.program = *program,
-                             .arguments = options_.command,
-                             .environment = environment_of_job(options_.environment),
-                             .signal_mask = signals_.former_mask()};
+    const SpawnOptions spawning = {.program = *program,
+                                   .arguments = options_.command,
+                                   .environment = environment_of_job(options_.environment),
+                                   .signals = &signals_.inherited()};
     auto folder = ScratchFolder::create();
     if (!folder) return folder.failure();
     folder_ = std::make_unique<ScratchFolder>(*std::move(folder));
-    auto guardian = Guardian::start(folder_->path());
+    auto guardian = Guardian::start({.folder = folder_->path(), .job_name = *name});
     if (!guardian) return guardian.failure();
     guardian_ = *std::move(guardian);
     restrain_hwloc();
     auto server = PmixServer::start({.ranks = options_.ranks,
                                      .ranks_per_node = options_.ranks_per_node,
-                                     .folder = folder_->path()});
+                                     .folder = folder_->path(),
+                                     .job_name = *name});
     if (!server) return server.failure();
     server_ = *server;
-
-    watched_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-    no_input_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (auto done = open_files(); !done) return done;
     node_of_ = node_of_ranks(options_.ranks_per_node);
-    if (auto done = add_to_watched(signals_.file(), Source::signals, 0); !done) return done;
-    if (auto done = add_to_watched(server_->event_file(), Source::server, 0); !done) return done;
     processes_.resize(static_cast<std::size_t>(options_.ranks));
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
         if (auto done = start_rank(rank, spawning); !done) return done;
@@ -133,7 +116,26 @@ base::Result<void> Job::start() {
     return {};
 }
 
-base::Result<void> Job::start_rank(Rank rank, SpawnOptions& spawning) {
+base::Result<void> Job::open_files() {
+    watched_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+    no_input_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (auto done = add_to_watched(signals_.file(), Source::signals, 0); !done) return done;
+    if (auto done = add_to_watched(server_->event_file(), Source::server, 0); !done) return done;
+    for (std::size_t i = 0; i < 2; ++i) {
+        if (i == 1 && same_file(STDOUT_FILENO, STDERR_FILENO)) {
+            writers_[1] = writers_[0];
+            continue;
+        }
+        auto writer = OutputWriter::create(i == 0 ? STDOUT_FILENO : STDERR_FILENO);
+        if (!writer) return writer.failure();
+        writers_[i] = *std::move(writer);
+        auto added = add_to_watched(writers_[i]->event_file(), Source::written, i);
+        if (!added) return added;
+    }
+    return {};
+}
+
+base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     auto membership = server_->environment_of(rank);
     if (!membership) return membership.failure();
     SpawnOptions own = spawning;
@@ -146,27 +148,32 @@ base::Result<void> Job::start_rank(Rank rank, SpawnOptions& spawning) {
     // One rank can read what is piped into the launcher. A terminal stays with the launcher's
     // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
-    FileDescriptor writers[2];
+    FileDescriptor pipe_ends[2];
     if (options_.label) {
-        for (const int target : {STDOUT_FILENO, STDERR_FILENO}) {
-            FileDescriptor& writer = writers[target == STDERR_FILENO];
-            auto pipe = LabelPipe::create(rank, target, writer);
-            if (!pipe) return pipe.failure();
-            auto added = add_to_watched(pipe->reader(), Source::output, outputs_.size());
-            if (!added) return added;
-            outputs_.push_back(*std::move(pipe));
-        }
-        own.output = writers[0].number();
-        own.error = writers[1].number();
+        if (auto done = make_pipes(rank, own, pipe_ends); !done) return done;
     }
     auto pid = spawn(own);
     if (!pid) return pid.failure();
-    processes_[index].pid = *pid;
-    processes_[index].ended = open_process_file(*pid);
+    RankProcess& process = processes_[index];
+    process.pid = *pid;
     ++running_;
+    process.ended = open_process_file(*pid);
     server_->set_process(rank, *pid);
     guardian_->watch(*pid);
-    return add_to_watched(processes_[index].ended.number(), Source::rank, index);
+    return add_to_watched(process.ended.number(), Source::rank, index);
+}
+
+base::Result<void> Job::make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        auto pipe = LabelPipe::create(rank, writers_[i], pipe_ends[i]);
+        if (!pipe) return pipe.failure();
+        auto added = add_to_watched(pipe->reader(), Source::output, outputs_.size());
+        if (!added) return added;
+        outputs_.push_back(*std::move(pipe));
+    }
+    own.output = pipe_ends[0].number();
+    own.error = pipe_ends[1].number();
+    return {};
 }
 
 base::Result<void> Job::add_to_watched(int file, Source source, std::size_t index) {
@@ -181,24 +188,36 @@ base::Result<void> Job::add_to_watched(int file, Source source, std::size_t inde
 
 int Job::watch() {
     std::array<epoll_event, 64> events;
-    while (running_ > 0) {
+    bool descendants_ended = false;
+    while (!is_over()) {
         const int count = ::epoll_wait(watched_.number(), events.data(),
                                        static_cast<int>(events.size()), milliseconds_to_wait());
         for (int i = 0; i < count; ++i) {
             const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
             handle(static_cast<Source>(data >> 32), data & 0xffff'ffff);
         }
+        settle_ends();
         handle_deadlines();
+        reap_orphans();
+        if (running_ == 0 && !std::exchange(descendants_ended, true))
+            end_descendants(guardian_->pid());
     }
-    end_descendants(guardian_->pid());
-    for (LabelPipe& output : outputs_) {
-        while (output.reader() >= 0 && output.pass_on()) {
-        }
-    }
+    writers_[1]->wait_until_idle(kLastMessage);
     return status_.value_or(0);
 }
 
+bool Job::is_over() const {
+    return running_ == 0 && (output_is_passed_on() || !waits_for_readers_);
+}
+
+bool Job::output_is_passed_on() const {
+    if (!options_.label) return true;
+    return std::ranges::all_of(outputs_, [](const auto& output) { return output.reader() < 0; }) &&
+           writers_[0]->is_idle() && writers_[1]->is_idle();
+}
+
 int Job::milliseconds_to_wait() const {
+    if (!ended_.empty()) return static_cast<int>(kLookAgain.count());
     const auto& deadline = grace_deadline_ ? grace_deadline_ : deadline_;
     if (!deadline) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
@@ -214,16 +233,46 @@ void Job::handle(Source source, std::size_t index) {
         case Source::rank:
             return handle_rank_end(static_cast<Rank>(index));
         case Source::output:
-            outputs_[index].pass_on();
-            return;
+            return handle_output(index);
+        case Source::written:
+            return handle_written();
     }
 }
 
 void Job::handle_signal() {
     const int signal = signals_.take();
-    if (signal == 0) return;
-    if (status_) return signal_ranks(SIGKILL);  // The second signal ends the grace period.
+    switch (signal) {
+        case 0:
+            return;
+        case SIGCHLD:
+            children_changed_ = true;
+            return;
+        case SIGUSR1:
+        case SIGUSR2:
+        case SIGCONT:
+            return signal_ranks(signal);
+        case SIGTSTP:
+            return handle_stop_request();
+        default:
+            break;
+    }
+    if (status_) {  // The second signal ends the grace period.
+        waits_for_readers_ = false;
+        return signal_ranks(SIGKILL);
+    }
+    readers_get_no_more_than_the_grace_ = true;
     fail(128 + signal, fmt::format("got signal {} ({})", signal, ::strsignal(signal)));
+}
+
+/// The terminal's stop key reaches the launcher alone: the ranks are process groups of their own.
+/// The time in which all stand still does not count.
+void Job::handle_stop_request() {
+    if (status_) return;
+    signal_ranks(SIGSTOP);
+    const Clock::time_point stopped = Clock::now();
+    ::raise(SIGSTOP);
+    if (deadline_) *deadline_ += Clock::now() - stopped;
+    signal_ranks(SIGCONT);
 }
 
 void Job::handle_server_event() {
@@ -238,34 +287,73 @@ void Job::handle_server_event() {
     check_outsiders();
 }
 
+void Job::handle_output(std::size_t index) {
+    LabelPipe& output = outputs_[index];
+    if (!output.pass_on() || output.has_room()) return;
+    ::epoll_ctl(watched_.number(), EPOLL_CTL_DEL, output.reader(), nullptr);
+    paused_.push_back(index);
+}
+
+void Job::handle_written() {
+    eventfd_t count = 0;
+    for (const auto& writer : writers_) ::eventfd_read(writer->event_file(), &count);
+    std::erase_if(paused_, [&](std::size_t index) {
+        const LabelPipe& output = outputs_[index];
+        return output.has_room() && add_to_watched(output.reader(), Source::output, index).ok();
+    });
+}
+
 void Job::handle_rank_end(Rank rank) {
-    if (!status_) {
-        const Rank cause = cause_among_the_ending(rank);
-        if (cause != rank) handle_rank_end(cause);
-    }
     RankProcess& process = processes_[static_cast<std::size_t>(rank)];
-    int ending = 0;
-    if (!process.ended.open() || ::waitpid(process.pid, &ending, WNOHANG) != process.pid) return;
+    ::epoll_ctl(watched_.number(), EPOLL_CTL_DEL, process.ended.number(), nullptr);
     process.ended.close();
-    --running_;
-    if (ending != 0) remove_shared_files(process.pid);
-    report_end(rank, ending);
+    if (process.exists()) ended_.push_back(rank);
+    settle_ends();
+}
+
+/// Reaps what has ended. The first failure waits until it is known to be the cause.
+void Job::settle_ends() {
+    while (!ended_.empty()) {
+        const auto next = status_ ? std::optional(ended_.front()) : cause_among_the_ending();
+        if (!next || !reap(*next)) return;
+        std::erase(ended_, *next);
+    }
 }
 
 /// A rank that is killed closes its connections before it counts as ended, so ranks that notice and
-/// give up may be seen to end first. Then the one that was killed is the cause.
-Rank Job::cause_among_the_ending(Rank first_seen) const {
+/// give up may be seen to end first. Then the one that was killed is the cause. Nothing while that
+/// is not known yet.
+std::optional<Rank> Job::cause_among_the_ending() {
+    const Rank first_seen = ended_.front();
     const auto first_end =
         end_without_reaping(processes_[static_cast<std::size_t>(first_seen)].pid);
-    if (!first_end.failed || first_end.killed) return first_seen;
+    if (!first_end || !first_end->failed || first_end->killed) return first_seen;
+    bool undecided = false;
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const RankProcess& process = processes_[rank];
-        if (process.ended.open() && is_ending(process.pid) &&
-            end_without_reaping(process.pid).killed) {
-            return static_cast<Rank>(rank);
-        }
+        if (!process.exists() || !is_ending(process.pid)) continue;
+        const auto end = end_without_reaping(process.pid);
+        if (end && end->killed) return static_cast<Rank>(rank);
+        undecided = undecided || !end;
     }
+    const Clock::time_point now = Clock::now();
+    if (!judging_until_) judging_until_ = now + kJudging;
+    if (undecided && now < *judging_until_) return std::nullopt;
     return first_seen;
+}
+
+/// False if the process cannot be collected yet.
+bool Job::reap(Rank rank) {
+    RankProcess& process = processes_[static_cast<std::size_t>(rank)];
+    int ending = 0;
+    if (::waitpid(process.pid, &ending, WNOHANG) != process.pid) return false;
+    process.reaped = true;
+    children_changed_ = true;
+    --running_;
+    guardian_->forget(process.pid);
+    if (ending != 0) remove_shared_files(process.pid);
+    report_end(rank, ending);
+    return true;
 }
 
 void Job::report_end(Rank rank, int ending) {
@@ -294,12 +382,31 @@ void Job::check_outsiders() {
 void Job::handle_deadlines() {
     const Clock::time_point now = Clock::now();
     if (deadline_ && now >= *deadline_ && !status_) {
+        readers_get_no_more_than_the_grace_ = true;
         fail(kTimeoutStatus, fmt::format("the job did not end within {} s", *options_.timeout_s));
     }
     if (grace_deadline_ && now >= *grace_deadline_) {
         signal_ranks(SIGKILL);
+        if (readers_get_no_more_than_the_grace_) waits_for_readers_ = false;
         grace_deadline_ =
             now + kGrace;  // Nothing outlives SIGKILL; this only bounds the next wait.
+    }
+}
+
+/// Orphans of ranks become children of the launcher. A rank that has ended is left to its own file:
+/// that tells in which order ranks ended.
+void Job::reap_orphans() {
+    while (children_changed_) {
+        siginfo_t child = {};
+        if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0) {
+            children_changed_ = false;
+            return;
+        }
+        const bool is_rank = std::ranges::any_of(processes_, [&](const RankProcess& process) {
+            return process.exists() && process.pid == child.si_pid;
+        });
+        if (is_rank) return;  // reap() will have it looked at again.
+        ::waitpid(child.si_pid, nullptr, WNOHANG);
     }
 }
 
@@ -307,34 +414,41 @@ void Job::handle_deadlines() {
 void Job::fail(int status, const std::string& reason) {
     if (status_) return;
     status_ = status;
-    fmt::print(stderr, "weft run: {}\n", reason);
-    report_outsiders();
+    tell(fmt::format("weft run: {}\n{}", reason, outsiders()));
     grace_deadline_ = Clock::now() + kGrace;
     signal_ranks(SIGTERM);
 }
 
 /// Ranks that have not joined yet may have no runtime that could report what they wait for.
-void Job::report_outsiders() const {
+std::string Job::outsiders() const {
     std::vector<Rank> outside;
     for (Rank rank = 0; rank < options_.ranks; ++rank) {
-        const bool runs = processes_[static_cast<std::size_t>(rank)].ended.open();
+        const RankProcess& process = processes_[static_cast<std::size_t>(rank)];
+        const bool runs = process.exists() && process.ended.open();
         if (runs && server_->membership(rank) == Membership::outside) outside.push_back(rank);
     }
-    if (!outside.empty())
-        fmt::print(stderr, "weft run: not in the job yet: {}\n", rank_list(outside));
+    return outside.empty() ? ""
+                           : fmt::format("weft run: not in the job yet: {}\n", rank_list(outside));
+}
+
+/// Before what the ranks say to the same file, where that is possible.
+void Job::tell(const std::string& text) {
+    writers_[1]->write(text);
+    writers_[1]->wait_until_idle(kMessage);
 }
 
 /// Each rank leads a process group, which its own children belong to. A stopped rank cannot act on
-/// a signal before it runs again.
+/// a signal that ends it before it runs again.
 void Job::signal_ranks(int signal) {
     for (const RankProcess& process : processes_) {
-        if (!process.ended.open()) continue;
+        if (!process.exists()) continue;
         ::kill(-process.pid, signal);
-        ::kill(-process.pid, SIGCONT);
+        if (signal == SIGTERM || signal == SIGKILL) ::kill(-process.pid, SIGCONT);
     }
 }
 
 base::Result<int> run_job(const JobOptions& options) {
+    if (auto done = open_missing_standard_files(); !done) return done.failure();
     Job job(options);
     if (auto started = job.start(); !started) return started.failure();
     return job.watch();

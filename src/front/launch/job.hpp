@@ -6,13 +6,15 @@
 //          together the first one is known.
 // Holds    The first thing that goes wrong decides the status; then all ranks get SIGTERM, two
 //          seconds, SIGKILL. Ranks that run weft print on SIGTERM what they wait for.
+//          Nothing in the loop blocks: neither a write (output_writer.hpp) nor the end of a process
+//          that takes its time.
 // Next     process.hpp for children, pmix_server.hpp for their PMIx server.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,31 +25,13 @@
 #include "front/launch/guardian.hpp"
 #include "front/launch/label_pipes.hpp"
 #include "front/launch/launch.hpp"
+#include "front/launch/launcher_signals.hpp"
+#include "front/launch/output_writer.hpp"
 #include "front/launch/pmix_server.hpp"
 #include "front/launch/process.hpp"
 #include "front/launch/scratch_folder.hpp"
 
 namespace weft::front {
-
-/// The signals that end the launcher, read from a file instead of interrupting it.
-class EndingSignals {
-  public:
-    EndingSignals();
-    ~EndingSignals();
-    EndingSignals(const EndingSignals&) = delete;
-    EndingSignals& operator=(const EndingSignals&) = delete;
-
-    [[nodiscard]] int file() const { return file_.number(); }
-    /// What was blocked before: what children start with.
-    [[nodiscard]] const sigset_t& former_mask() const { return former_mask_; }
-    /// The next signal that has arrived, or 0.
-    [[nodiscard]] int take() const;
-
-  private:
-    sigset_t former_mask_ = {};
-    struct sigaction former_pipe_action_ = {};
-    FileDescriptor file_;
-};
 
 class Job {
   public:
@@ -63,44 +47,65 @@ class Job {
   private:
     using Clock = std::chrono::steady_clock;
     struct RankProcess {
-        pid_t pid = 0;
-        FileDescriptor ended;  ///< becomes readable when the process ends; closed once reaped
-    };
-    enum class Source : std::uint32_t { signals, server, rank, output };
+        pid_t pid = 0;         ///< 0: never started
+        FileDescriptor ended;  ///< becomes readable when the process ends
+        bool reaped = false;
 
-    base::Result<void> start_rank(Rank rank, SpawnOptions& spawning);
+        [[nodiscard]] bool exists() const { return pid != 0 && !reaped; }
+    };
+    enum class Source : std::uint32_t { signals, server, rank, output, written };
+
+    base::Result<void> open_files();
+    base::Result<void> start_rank(Rank rank, const SpawnOptions& spawning);
+    base::Result<void> make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]);
     base::Result<void> add_to_watched(int file, Source source, std::size_t index);
+    [[nodiscard]] bool is_over() const;
+    [[nodiscard]] bool output_is_passed_on() const;
     [[nodiscard]] int milliseconds_to_wait() const;
     void handle(Source source, std::size_t index);
     void handle_signal();
+    void handle_stop_request();
     void handle_server_event();
     void handle_rank_end(Rank rank);
-    [[nodiscard]] Rank cause_among_the_ending(Rank first_seen) const;
+    void handle_output(std::size_t index);
+    void handle_written();
+    void settle_ends();
+    [[nodiscard]] std::optional<Rank> cause_among_the_ending();
+    [[nodiscard]] bool reap(Rank rank);
     void report_end(Rank rank, int ending);
     void handle_deadlines();
     void check_outsiders();
+    void reap_orphans();
 
     void fail(int status, const std::string& reason);
-    void report_outsiders() const;
+    [[nodiscard]] std::string outsiders() const;
+    void tell(const std::string& text);
     void signal_ranks(int signal);
 
     const JobOptions& options_;
-    EndingSignals signals_;
+    LauncherSignals signals_;
     FileDescriptor watched_;  ///< the epoll set
     std::unique_ptr<ScratchFolder> folder_;
     std::unique_ptr<Guardian> guardian_;
     PmixServer* server_ = nullptr;  ///< lives as long as the process
     std::vector<RankProcess> processes_;
+    std::shared_ptr<OutputWriter> writers_[2];  ///< of standard output and error
     std::vector<LabelPipe> outputs_;
+    std::vector<std::size_t> paused_;  ///< outputs_ that wait for room to write to
     FileDescriptor no_input_;
     std::vector<cpu_set_t> cores_;
     std::vector<Rank> node_of_;
     Rank running_ = 0;
+    std::deque<Rank> ended_;  ///< not yet reaped, in order of their ends
+    bool children_changed_ = false;
     std::optional<Rank> outsider_;  ///< a rank that exited with status 0 and never joined
 
     std::optional<int> status_;                  ///< decided by the first thing that went wrong
     std::optional<Clock::time_point> deadline_;  ///< of the job
     std::optional<Clock::time_point> grace_deadline_;  ///< set once the ranks got SIGTERM
+    std::optional<Clock::time_point> judging_until_;   ///< a rank that is ending may be the cause
+    bool waits_for_readers_ = true;  ///< of labelled output, once all ranks have ended
+    bool readers_get_no_more_than_the_grace_ = false;  ///< after a signal or the timeout
 };
 
 }  // namespace weft::front

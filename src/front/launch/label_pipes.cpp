@@ -2,71 +2,54 @@
 #include "front/launch/label_pipes.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
+#include <utility>
 
 namespace weft::front {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 64 * 1024;
 
-/// False if it cannot be read any more.
-bool write_all(int target, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(target, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (
-            errno ==
-            EAGAIN) {  // The target is non-blocking, as another process has set it: wait for it.
-            pollfd room = {.fd = target, .events = POLLOUT, .revents = 0};
-            ::poll(&room, 1, -1);
-        } else if (errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
-}
-
 }  // namespace
 
-base::Result<LabelPipe> LabelPipe::create(Rank rank, int target, FileDescriptor& writer) {
+base::Result<LabelPipe> LabelPipe::create(Rank rank, std::shared_ptr<OutputWriter> target,
+                                          FileDescriptor& pipe_end) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
         return base::fail(Status::environment, "--label: cannot make a pipe for rank {}: {}", rank,
                           std::strerror(errno));
     }
     FileDescriptor reader(ends[0]);
-    writer = FileDescriptor(ends[1]);
+    pipe_end = FileDescriptor(ends[1]);
     ::fcntl(reader.number(), F_SETFL, O_NONBLOCK);
-    return LabelPipe(rank, target, std::move(reader));
+    return LabelPipe(rank, std::move(target), std::move(reader));
 }
 
-LabelPipe::LabelPipe(Rank rank, int target, FileDescriptor reader)
-    : label_(fmt::format("[{}] ", rank)), target_(target), reader_(std::move(reader)) {}
+LabelPipe::LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, FileDescriptor reader)
+    : label_(fmt::format("[{}] ", rank)), target_(std::move(target)), reader_(std::move(reader)) {}
 
 bool LabelPipe::pass_on() {
     std::array<char, 16 * 1024> buffer;
-    while (reader_.open()) {
+    while (reader_.open() && has_room()) {
         const ssize_t count = ::read(reader_.number(), buffer.data(), buffer.size());
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && errno == EAGAIN) return true;
         const bool closing = count <= 0;
         if (!closing) pending_.append(buffer.data(), static_cast<std::size_t>(count));
+        write_lines(closing);
         // When our output has no reader, closing the pipe reports that to the rank as usual
         // (SIGPIPE).
-        if (!write_lines(closing) || closing) reader_.close();
+        if (closing || target_->has_lost_its_reader()) reader_.close();
         // A rank that prints without end must not keep the others' events waiting.
         if (count == static_cast<ssize_t>(buffer.size())) return reader_.open();
     }
-    return false;
+    return reader_.open();
 }
 
-bool LabelPipe::write_lines(bool closing) {
+void LabelPipe::write_lines(bool closing) {
     std::string lines;
     std::size_t start = 0;
     for (std::size_t end; (end = pending_.find('\n', start)) != std::string::npos;
@@ -79,7 +62,7 @@ bool LabelPipe::write_lines(bool closing) {
         lines += label_ + pending_ + '\n';
         pending_.clear();
     }
-    return write_all(target_, lines);
+    target_->write(lines);
 }
 
 }  // namespace weft::front

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/random.hpp"
 #include "front/launch/layout.hpp"
 
 namespace weft::front {
@@ -96,6 +97,14 @@ void prepare_settings(Rank ranks) {
 
 }  // namespace
 
+base::Result<std::string> random_job_name() {
+    const auto high = base::system_entropy();
+    if (!high) return high.failure();
+    const auto low = base::system_entropy();
+    if (!low) return low.failure();
+    return fmt::format("weft-{:016x}{:016x}", *high, *low);
+}
+
 struct PmixServer::Callbacks {
     static PmixServer& server_of(void* object) { return *static_cast<PmixServer*>(object); }
 
@@ -144,12 +153,15 @@ struct PmixServer::Callbacks {
 };
 
 PmixServer::PmixServer(const PmixServerOptions& options)
-    : name_(fmt::format("weft-{}", ::getpid())),
+    : name_(options.job_name),
       event_file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       processes_(static_cast<std::size_t>(options.ranks)),
       membership_(static_cast<std::size_t>(options.ranks)) {}
 
 base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
+    // Not derived from the job's name, which must not be found where this one is shown.
+    const auto server_name = random_job_name();
+    if (!server_name) return server_name.failure();
     PmixServer* none = nullptr;
     std::unique_ptr<PmixServer> owner(new PmixServer(options));
     if (!hosted_server.compare_exchange_strong(none, owner.get())) {
@@ -170,7 +182,7 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
     }();
     InfoList info(8);
     const pmix_rank_t own_rank = 0;
-    info.add_text(PMIX_SERVER_NSPACE, server->name_ + "-server");
+    info.add_text(PMIX_SERVER_NSPACE, *server_name);
     info.add(PMIX_SERVER_RANK, &own_rank, PMIX_PROC_RANK);
     info.add_text(PMIX_SERVER_TMPDIR, options.folder);
     info.add_text(PMIX_SYSTEM_TMPDIR, options.folder);

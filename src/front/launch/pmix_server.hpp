@@ -27,7 +27,13 @@ struct PmixServerOptions {
     Rank ranks = 0;
     std::vector<Rank> ranks_per_node;  ///< of virtual nodes; empty: all ranks on this machine
     std::string folder;                ///< for the library's files
+    std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
 };
+
+/// A name that only those know who were told it. The library takes a client that names a job and a
+/// rank of it for that rank: what the client says of its user is not checked over TCP. So the name
+/// is the key to the job: 128 random bits, which only the environment of the ranks holds.
+[[nodiscard]] base::Result<std::string> random_job_name();
 
 struct AbortRequest {
     Rank rank = 0;

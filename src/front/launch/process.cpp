@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -46,8 +47,7 @@ int become_program(const SpawnOptions& options, char* const* arguments, char* co
     if (options.cpus != nullptr && ::sched_setaffinity(0, sizeof(cpu_set_t), options.cpus) != 0) {
         return errno;
     }
-    ::signal(SIGPIPE, SIG_DFL);
-    ::sigprocmask(SIG_SETMASK, &options.signal_mask, nullptr);
+    if (options.signals != nullptr) options.signals->restore();
     ::execve(options.program.c_str(), arguments, environment);
     return errno;
 }
@@ -70,6 +70,16 @@ std::vector<pid_t> children_of_this_process() {
 }
 
 }  // namespace
+
+base::Result<void> open_missing_standard_files() {
+    for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(file, F_GETFD) >= 0) continue;
+        // The lowest free number is this one: those below are open by now.
+        if (::open("/dev/null", O_RDWR) != file)
+            return base::fail(Status::environment, "cannot open /dev/null: {}", ::strerror(errno));
+    }
+    return {};
+}
 
 base::Result<pid_t> spawn(const SpawnOptions& options) {
     const std::vector<char*> arguments = pointers_to(options.arguments);
@@ -142,12 +152,14 @@ bool is_ending(pid_t pid) {
     return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
 }
 
-ProcessEnd end_without_reaping(pid_t pid) {
+std::optional<ProcessEnd> end_without_reaping(pid_t pid) {
     siginfo_t end = {};
-    ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT);
+    if (::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_pid == 0)
+        return std::nullopt;
     const bool by_signal = end.si_code == CLD_KILLED || end.si_code == CLD_DUMPED;
-    return {.failed = by_signal || end.si_status != 0,
-            .killed = by_signal && end.si_status != SIGPIPE};
+    return ProcessEnd{.failed = by_signal || end.si_status != 0,
+                      .killed = by_signal && end.si_status != SIGPIPE};
 }
 
 void adopt_orphans() {
@@ -163,7 +175,9 @@ void end_descendants(pid_t spared) {
             ::kill(child, SIGKILL);
             ::waitpid(child, nullptr, 0);  // Its own children are ours now: look again.
         }
-        if (!found) return;
+        if (!found) break;
+    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
 }
 

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "front/launch/launcher_signals.hpp"
 
 namespace weft::front {
 
@@ -20,9 +21,13 @@ struct SpawnOptions {
     int input = -1;   ///< becomes the child's standard input; -1: this process's own
     int output = -1;  ///< likewise
     int error = -1;
-    const cpu_set_t* cpus = nullptr;  ///< where it may run; null: as this process
-    sigset_t signal_mask = {};        ///< what it starts with
+    const cpu_set_t* cpus = nullptr;            ///< where it may run; null: as this process
+    const InheritedSignals* signals = nullptr;  ///< what it starts with; null: as this process
 };
+
+/// Opens /dev/null as each of the standard three files that is closed: nothing else must take their
+/// numbers, here or in a child.
+[[nodiscard]] base::Result<void> open_missing_standard_files();
 
 /// Starts a child in a process group of its own that gets SIGKILL when this thread ends. Only the
 /// standard three files are passed on.
@@ -46,13 +51,14 @@ struct ProcessEnd {
         false;  ///< by a signal other than SIGPIPE, which follows from the end of another process
 };
 
-/// Waits until the process has ended and returns how; it remains to be reaped.
-[[nodiscard]] ProcessEnd end_without_reaping(pid_t pid);
+/// How a child has ended, if it has; it remains to be reaped.
+[[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
 
 /// Makes orphans of this process's descendants its children, so that end_descendants() finds them.
 void adopt_orphans();
 
 /// Kills and reaps every child of this process but `spared`, and the children that come up by that.
+/// Where there is no /proc to find them by, only reaps what has ended.
 void end_descendants(pid_t spared);
 
 }  // namespace weft::front

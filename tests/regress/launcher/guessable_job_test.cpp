@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the PMIx namespace of a job was "weft-" and the launcher's pid, and PMIx believes what a
+// client says of its user: another user joined as rank 0 and aborted the job.
+// Method: what ranks are told, twice. On 296e588 it fails. What another user can do with all that
+// the system shows is tried by tests/strangers.
+#include <regex>
+#include <set>
+
+#include "tests/regress/launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(GuessableJob, HasANameOf128RandomBits) {
+    std::set<std::string> names;
+    for (int i = 0; i < 2; ++i) {
+        const Outcome outcome = launch("", "-n 1 -- printenv PMIX_NAMESPACE");
+        EXPECT_TRUE(std::regex_match(outcome.output, std::regex("weft-[0-9a-f]{32}\n")))
+            << outcome.output;
+        names.insert(outcome.output);
+    }
+    EXPECT_EQ(names.size(), 2U);
+}
+
+TEST(GuessableJob, NameIsNotPartOfTheServersAddress) {
+    const Outcome outcome =
+        launch("", "-n 1 -- sh -c 'env | grep -v ^PMIX_NAMESPACE= | grep -c $PMIX_NAMESPACE'");
+    EXPECT_EQ(outcome.output, "0\n");
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: when a rank failed, the launcher waited for the end of every other rank that had begun to
+// end, inside its event loop: a rank that took its time (much memory to free, a thread that runs
+// on) stopped signals, timeouts and the job's end.
+// Method: a rank whose first thread has ended. On 296e588 the test hangs.
+#include "tests/regress/launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+TEST(SlowEnd, OfOneRankDoesNotKeepTheJob) {
+    const std::string program =
+        "if [ $PMIX_RANK = 0 ]; then sleep 0.5; exit 7; fi; exec " RANK_PROGRAMS
+        "/weft_two_threads";
+    const Outcome outcome =
+        run_command(weft_run({"-n", "2", "--timeout", "8"}, {"sh", "-c", program}));
+    expect_end(outcome, 7, "weft run: rank 0 exited with status 7\n");
+    EXPECT_LT(outcome.seconds, 5);
+}
+
+}  // namespace
+}  // namespace weft::test

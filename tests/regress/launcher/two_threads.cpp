@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// two_threads.cpp - a process whose first thread has ended while another one runs on: it is ending
+// by all that the kernel shows of it, and has not ended.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+int main() {
+    std::thread([] {
+        std::puts("running on");
+        std::fflush(stdout);
+        while (true) ::pause();
+    }).detach();
+    ::pthread_exit(nullptr);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: a message of the launcher that could not be written was an exception. The launcher aborted
+// with status 134 in place of the job's, and the ranks were killed without their two seconds. A
+// pipe that was full and had no reader kept it waiting without end.
+// Method: a standard error that is closed, full, a terminal that hung up, a full pipe.
+// On 296e588 all fail but the closed one, which failed with --label only.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/regress/launcher/launches.hpp"
+
+namespace weft::test {
+namespace {
+
+const char* const kFails = "-n 2 -- sh -c 'test $PMIX_RANK = 1 && exit 7; sleep 60'";
+const char* const kNeverEnds = "-n 2 --timeout 0.3 -- sleep 60";
+/// Reports to a file that can be written, late but within the grace.
+const char* const kReports =
+    "-n 2 -- sh -c 'test $PMIX_RANK = 1 && sleep 0.3 && exit 7; "
+    "trap \"sleep 0.3; echo reported; exit\" TERM; while :; do sleep 0.05; done'";
+
+void expect_statuses(const std::string& redirection) {
+    EXPECT_EQ(launch("", kFails, redirection).status, 7);
+    EXPECT_EQ(launch("", std::string("--label ") + kFails, redirection).status, 7);
+    EXPECT_EQ(launch("", kNeverEnds, redirection).status, 124);
+    const Outcome reported = launch("", kReports, redirection);
+    EXPECT_EQ(reported.status, 7);
+    EXPECT_EQ(reported.output, "reported\n") << "no grace";
+}
+
+TEST(UnwritableMessage, ClosedStandardErrorKeepsStatuses) {
+    expect_statuses("2>&-");
+}
+
+TEST(UnwritableMessage, FullDiskKeepsStatuses) {
+    expect_statuses("2>/dev/full");
+}
+
+TEST(UnwritableMessage, TerminalThatHungUpKeepsStatuses) {
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+    ASSERT_GE(master, 0);
+    ASSERT_TRUE(::grantpt(master) == 0 && ::unlockpt(master) == 0);
+    const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+    ASSERT_GE(slave, 0);
+    ::close(master);
+    expect_statuses(fmt::format("2>&{0} {0}>&-", slave));
+    ::close(slave);
+}
+
+TEST(UnwritableMessage, FullPipeKeepsStatuses) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    const std::string text(4096, 'x');
+    while (::write(ends[1], text.data(), text.size()) > 0) {
+    }
+    ::fcntl(ends[1], F_SETFL, 0);
+    const std::string redirection = fmt::format("2>&{0} {0}>&-", ends[1]);
+    EXPECT_EQ(launch("", kFails, redirection).status, 7);
+    EXPECT_EQ(launch("", kNeverEnds, redirection).status, 124);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST(UnwritableMessage, FileThatMayNotGrowKeepsStatuses) {
+    // ulimit -f: SIGXFSZ ended the launcher (153), and with it the job.
+    const char* const file = "2>$TMPDIR/messages; status=$?; rm $TMPDIR/messages; exit $status";
+    const Words limited{"sh", "-c",
+                        std::string("ulimit -f 0; " RANK_PROGRAMS "/weft run ") + kFails + file};
+    EXPECT_EQ(run_command(limited).status, 7);
+}
+
+}  // namespace
+}  // namespace weft::test
