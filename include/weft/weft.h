@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/bootstrap.h"
 #include "weft/export.h"
 
 #define WEFT_VERSION_MAJOR 0
@@ -128,6 +129,11 @@ WEFT_API const char* weft_version(void);
 /// *out: the runtime, to be ended by weft_finalize(); untouched on failure.
 WEFT_API weft_status weft_init(weft_runtime** out);
 
+/// weft_init() for ranks that meet so; no launcher is asked. If a rank cannot join, all learn why,
+/// all get a failure, and their job goes on without this library, which leaves nothing behind.
+/// Signals are left alone. *out as weft_init().
+WEFT_API weft_status weft_init_with(const weft_bootstrap* bootstrap, weft_runtime** out);
+
 /// Collective over the job: returns when everything started is complete and all ranks are here, and
 /// leaves the job. The runtime, its teams, requests and memory are gone, whatever the status says.
 WEFT_API weft_status weft_finalize(weft_runtime* runtime);
@@ -155,6 +161,17 @@ WEFT_API int weft_size(const weft_team* team);
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
 /// Members that share memory with this one form a team, in the same order.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
+/// A team of these `count` ranks of the world, in this order. Only they call it, all with the same
+/// ranks; what else they are doing does not matter. allgather: as that of weft_bootstrap, among the
+/// members alone, in the order of `ranks`. No place on a member: WEFT_ERR_MEMORY on all, as above.
+WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
+                                      int (*allgather)(void* arg, const void* mine, void* all,
+                                                       size_t bytes),
+                                      void* arg, weft_team** out);
+/// Not collective, does not wait: this rank makes no more calls on a team that a split or
+/// weft_team_create() made. Calls in flight go on, and their requests stay. Its place is free again
+/// when all members have said so. Memory that was allocated on the team has been freed before.
+WEFT_API weft_status weft_team_drop(weft_team* team);
 /// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does.
 /// Collective over that team; its parent may be gone. No call of it may be in flight. The world
 /// stays.
@@ -403,6 +420,9 @@ WEFT_API weft_status weft_ireduce_scatterv(weft_team* team, const void* in, void
 /// requests and persistent ones that are not started are done. A call that failed is done, with its
 /// status.
 WEFT_API weft_status weft_test(weft_request** request, int* done);
+/// *done: 1 if weft_test() would find the call complete without moving anything, else 0. Moves
+/// nothing and ends nothing: for one who asks about many requests after one weft_progress().
+WEFT_API weft_status weft_request_ended(const weft_request* request, int* done);
 /// Returns when the call is complete; otherwise as weft_test().
 WEFT_API weft_status weft_wait(weft_request** request);
 

@@ -11,6 +11,7 @@ namespace weft::base {
 namespace {
 
 constexpr std::string_view kPrefix = "WEFT_";
+constexpr std::string_view kReserved = "WEFT_MPI";  ///< variables of the layer for MPI programs
 
 // ---- Values that are one of a few words --------------------------------------------------------
 
@@ -248,7 +249,7 @@ Result<void> read_assignment(Settings& settings, const Assignment& entry,
         settings.given.emplace_back(entry.name);
         return Done{};
     }
-    settings.unknown.emplace_back(entry.name);
+    if (!entry.name.starts_with(kReserved)) settings.unknown.emplace_back(entry.name);
     return Done{};
 }
 

@@ -108,6 +108,13 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
+TEST(CallersJobTest, RanksThatMeetByTheirCallerStartOrAllLearnWhyNot) {
+    const Outcome outcome = run_command({rank_program("callers_job")});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output, "4 ranks: teams of members alone come and go\n");
+}
+
 class FreedTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(FreedTest, PutsUnderWayDoNotReachWhatIsAllocatedNext) {

@@ -113,7 +113,7 @@ void Context::set_external(void (*function)(void* argument), void* argument) {
         context.external_(context.external_argument_);
         context.in_external_ = false;
     };
-    runtime_->external().set(function == nullptr ? nullptr : +drive, this);
+    runtime_->set_external(function == nullptr ? nullptr : +drive, this);
 }
 
 void Context::remove(const void* handle) {

@@ -65,6 +65,17 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
     });
 }
 
+extern "C" weft_status weft_request_ended(const weft_request* request, int* done) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (done == nullptr) return fail(Status::argument, "done is NULL");
+        const auto found = c_api::find_request(request);
+        if (!found) return found.failure();
+        const weft::run::Operation* const operation = found->request->operation;
+        *done = operation == nullptr || found->context->runtime().ended(*operation) ? 1 : 0;
+        return Done{};
+    });
+}
+
 extern "C" weft_status weft_wait(weft_request** request) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (request == nullptr) return fail(Status::argument, "request is NULL");

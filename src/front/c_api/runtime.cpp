@@ -2,13 +2,62 @@
 // runtime.cpp - weft_init() and what concerns a runtime as a whole.
 #include <unistd.h>
 
+#include <memory>
+#include <utility>
+
 #include "front/c_api/errors.hpp"
 #include "front/c_api/handles.hpp"
+#include "link/bootstrap/caller_bootstrap.hpp"
 
 namespace c_api = weft::c_api;
 using weft::Status;
 using weft::base::Done;
 using weft::base::Result;
+
+namespace {
+
+Result<void> check(const weft_bootstrap* given) {
+    using weft::base::fail;
+    if (given == nullptr) return fail(Status::argument, "bootstrap is NULL");
+    if (given->struct_bytes != sizeof(weft_bootstrap))
+        return fail(Status::argument, "bootstrap: struct_bytes is {}, expected {}",
+                    given->struct_bytes, sizeof(weft_bootstrap));
+    if (given->size < 1 || given->rank < 0 || given->rank >= given->size)
+        return fail(Status::argument, "bootstrap: rank {} of {} ranks", given->rank, given->size);
+    if (given->allgather == nullptr || given->barrier_start == nullptr ||
+        given->barrier_test == nullptr)
+        return fail(Status::argument,
+                    "bootstrap: allgather, barrier_start or barrier_test is NULL");
+    return Done{};
+}
+
+}  // namespace
+
+extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (auto checked = check(given); !checked) return checked;
+        if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
+        auto bootstrap = weft::link::join_job_of_caller({.rank = given->rank,
+                                                         .size = given->size,
+                                                         .argument = given->arg,
+                                                         .exchange = given->allgather,
+                                                         .fence_start = given->barrier_start,
+                                                         .fence_test = given->barrier_test,
+                                                         .abort = given->abort});
+        const char* const* const settings = given->settings != nullptr ? given->settings : environ;
+        auto runtime = weft::run::Runtime::create(settings, std::move(bootstrap));
+        if (!runtime) return runtime.failure();
+        weft::link::Bootstrap& joined = *(*runtime)->job().bootstrap;
+        const auto head = c_api::Context::create(std::move(*runtime));
+        if (!head) return head.failure();
+        if (auto agreed = joined.agree(); !agreed) {
+            c_api::Context::destroy(**head);
+            return agreed;
+        }
+        *out = reinterpret_cast<weft_runtime*>(*head);
+        return Done{};
+    });
+}
 
 extern "C" weft_status weft_init(weft_runtime** out) {
     return c_api::guarded(__func__, [&]() -> Result<void> {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.cpp - teams of the C interface, and the memory that is allocated on them.
+#include <vector>
+
 #include "front/c_api/errors.hpp"
 #include "front/c_api/handles.hpp"
 
@@ -39,6 +41,29 @@ Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment,
     return Done{};
 }
 
+/// The members of a team that is to be, or what is wrong with them.
+Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
+                                           int count) {
+    if (ranks == nullptr || count < 1)
+        return fail(Status::argument, "ranks: {} of them, expected 1 or more",
+                    ranks == nullptr ? 0 : count);
+    const weft::Rank size = runtime.world().size();
+    std::vector<bool> named(static_cast<std::size_t>(size));
+    const std::vector<weft::Rank> members(ranks, ranks + count);
+    for (const weft::Rank rank : members) {
+        if (rank < 0 || rank >= size)
+            return fail(Status::argument, "ranks: {} is not a rank of the world, expected 0..{}",
+                        rank, size - 1);
+        if (named[static_cast<std::size_t>(rank)])
+            return fail(Status::argument, "ranks: {} is there twice", rank);
+        named[static_cast<std::size_t>(rank)] = true;
+    }
+    const weft::Rank me = runtime.world().rank();
+    if (!named[static_cast<std::size_t>(me)])
+        return fail(Status::argument, "ranks: {}, this rank, is not among them", me);
+    return members;
+}
+
 /// Something about a team that no failure has a place in: then -1.
 template <class Ask>
 int ask(const char* function, const weft_team* team, Ask answer) {
@@ -72,6 +97,40 @@ extern "C" weft_status weft_team_split(weft_team* team, int color, int key, weft
 extern "C" weft_status weft_team_split_node(weft_team* team, weft_team** out) {
     return c_api::guarded(__func__, [&] {
         return split_by(team, out, [](weft::run::Team& parent) { return parent.split_node(); });
+    });
+}
+
+extern "C" weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
+                                        int (*allgather)(void* arg, const void* mine, void* all,
+                                                         size_t bytes),
+                                        void* arg, weft_team** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        if (allgather == nullptr) return fail(Status::argument, "allgather is NULL");
+        auto members = members_of((*context)->runtime(), ranks, count);
+        if (!members) return members.failure();
+        const auto made = (*context)->runtime().create_team(
+            *std::move(members), [&](const void* mine, void* all, std::size_t bytes) {
+                return allgather(arg, mine, all, bytes) == 0;
+            });
+        if (!made) return made.failure();
+        const auto added = (*context)->add_team(**made);
+        if (!added) return added.failure();
+        *out = *added;
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_team_drop(weft_team* team) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team);
+        if (!found) return found.failure();
+        if (team == found->context->world()) return fail(Status::argument, "the world team stays");
+        found->context->runtime().leave_team(*found->team);
+        found->context->remove(team);
+        return Done{};
     });
 }
 

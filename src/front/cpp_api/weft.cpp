@@ -47,7 +47,7 @@ void Runtime::progress() {
     state_->runtime->progress();
 }
 void Runtime::on_progress(void (*function)(void* argument), void* argument) {
-    state_->runtime->external().set(function, argument);
+    state_->runtime->set_external(function, argument);
 }
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     return world().allocate(bytes, alignment);

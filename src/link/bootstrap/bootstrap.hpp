@@ -4,7 +4,7 @@
 // Idea     A rank publishes one business card (bytes), waits in a collecting fence, and reads the
 //          cards of the others. After start-up only the non-blocking fence is used, and polled.
 // Next     pmix_bootstrap.cpp for jobs under any PMIx host; loopback_bootstrap.cpp for one rank
-//          without a launcher.
+//          without a launcher; caller_bootstrap.hpp for ranks that the caller has connected.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,8 @@ class Bootstrap {
 
     [[nodiscard]] virtual Rank rank() const = 0;
     [[nodiscard]] virtual Rank size() const = 0;
+    /// Whether the process belongs to another library, whose handlers of signals stay.
+    [[nodiscard]] virtual bool guest() const { return false; }
 
     /// Publishes `card` under `key` and waits until every rank has published its own under it
     /// (start-up only).
@@ -34,6 +36,12 @@ class Bootstrap {
     /// The card that `rank` published under `key`.
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
+
+    /// This rank cannot start: the others learn why in their next exchange. Under a launcher the
+    /// end of the process says so.
+    virtual void give_up(std::string_view why) { (void)why; }
+    /// Start-up is over on this rank: returns when it is on all, or when one has given up.
+    virtual base::Result<void> agree() { return {}; }
 
     /// Starts a fence over all ranks that does not block; fence_ended() is true once it is over,
     /// also if it failed: then the next start_fence(), or finalize(), returns the reason. One at a

@@ -126,7 +126,7 @@ void Wire::warm_one() noexcept {
 void Wire::relax(unsigned failures) noexcept {
     if (options_.spin && spin_limit_.allows(failures)) {
         pause_briefly();
-    } else if (failures < kYields) {
+    } else if (failures < kYields || !naps_) {
         sched_yield();
     } else {
         const timespec nap{0, kNapNs};

@@ -116,6 +116,8 @@ class Wire {
     }
     /// After so many failed polls in a row: a pause, a yield, or in long waits a short sleep.
     void relax(unsigned failures) noexcept;
+    /// Whether long waits may sleep: not while they serve another library, too.
+    void allow_naps(bool may) noexcept { naps_ = may; }
     [[nodiscard]] const base::Failure* failure() const noexcept {
         return port_ ? port_->failure() : nullptr;
     }
@@ -218,6 +220,7 @@ class Wire {
     void (*on_immediate_)(void* argument, std::uint64_t payload) = nullptr;
     void* service_ = nullptr;
     SpinLimit spin_limit_;
+    bool naps_ = true;
     std::unique_ptr<DirectMemory> direct_;  ///< nullptr: node-mates reach segments only
     std::unique_ptr<FabricPort> port_;      ///< last: closing it still reads staged cells
 };

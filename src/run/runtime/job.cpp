@@ -122,24 +122,33 @@ std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Ra
 /// The steps of joining, in order; each fills in a part of the job.
 class Joiner {
   public:
-    explicit Joiner(const base::Settings& settings) : settings_(settings) {}
+    Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap)
+        : settings_(settings) {
+        job_.bootstrap = std::move(bootstrap);
+    }
 
     base::Result<Job> run() {
-        job_.sigterm_report = std::make_unique<SigtermReport>();
+        const bool guest = job_.bootstrap != nullptr && job_.bootstrap->guest();
+        job_.sigterm_report = std::make_unique<SigtermReport>(!guest);
         job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
         job_.sigterm_report->set_stage("start-up: joining the job");
         std::uint64_t begun_ns = base::monotonic_ns();
-        auto bootstrap = link::join_job();
-        if (!bootstrap) return bootstrap.failure().within("start-up");
+        if (job_.bootstrap == nullptr) {
+            auto bootstrap = link::join_job();
+            if (!bootstrap) return bootstrap.failure().within("start-up");
+            job_.bootstrap = std::move(*bootstrap);
+        }
         end_phase("join", begun_ns);
-        job_.bootstrap = std::move(*bootstrap);
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
         job_.sigterm_report->set_rank(me_);
         for (const auto& [name, stage, step] : kSteps) {
             job_.sigterm_report->set_stage(stage);
-            if (auto done = (this->*step)(); !done)
-                return done.failure().within(fmt::format("rank {}: start-up", me_));
+            if (auto done = (this->*step)(); !done) {
+                auto why = done.failure().within(fmt::format("rank {}: start-up", me_));
+                job_.bootstrap->give_up(why.text);
+                return why;
+            }
             end_phase(name, begun_ns);
         }
         make_wire();
@@ -402,8 +411,8 @@ const Joiner::Step Joiner::kSteps[4] = {
 
 }  // namespace
 
-base::Result<Job> join(const base::Settings& settings) {
-    return Joiner(settings).run();
+base::Result<Job> join(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap) {
+    return Joiner(settings, std::move(bootstrap)).run();
 }
 
 }  // namespace weft::run

@@ -51,6 +51,8 @@ struct Job {
     [[nodiscard]] bool nodes_linked() const { return provider != "none"; }
 };
 
-[[nodiscard]] base::Result<Job> join(const base::Settings& settings);
+/// bootstrap: how the ranks meet; nullptr: as the launcher of this process offers it.
+[[nodiscard]] base::Result<Job> join(const base::Settings& settings,
+                                     std::unique_ptr<link::Bootstrap> bootstrap);
 
 }  // namespace weft::run

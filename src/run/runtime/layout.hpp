@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - what lies where in every rank's segment.
 //
-// Idea     header | mailboxes | one-sided area | a fixed table of team regions | heap. The layout
-//          follows from the size of the job and the settings alone, so an offset means the same on
-//          all ranks.
+// Idea     header | mailboxes | one-sided area | a word for each team region, which counts members
+//          that have left the team | a fixed table of team regions | heap. The layout follows from
+//          the size of the job and the settings alone, so an offset means the same on all ranks.
 #pragma once
 
 #include <bit>
@@ -35,7 +35,8 @@ struct SegmentLayout {
         }
         region_bytes = round_up(shape.bytes(), kAlignment);
         onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
-        regions = round_up(onesided.offset + onesided.bytes(), kAlignment);
+        left = round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
+        regions = round_up(left + kTeams * sizeof(std::uint64_t), kAlignment);
         heap = regions + kTeams * region_bytes;
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
@@ -44,7 +45,12 @@ struct SegmentLayout {
         return regions + team * region_bytes;
     }
 
+    [[nodiscard]] std::uint64_t left_word(std::uint32_t team) const {
+        return left + team * sizeof(std::uint64_t);
+    }
+
     OneSidedArea onesided;
+    std::uint64_t left = 0;  ///< where the words start that count members who have left
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
     std::uint64_t regions = 0;  ///< where the table of regions starts

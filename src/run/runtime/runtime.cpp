@@ -4,8 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <functional>
 #include <numeric>
 #include <set>
+#include <string_view>
 
 #include "run/runtime/real_engine.hpp"
 #include "run/runtime/start_log.hpp"
@@ -39,17 +43,22 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
 }  // namespace
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment) {
-    auto settings = base::read_settings(environment, collectives::kCollectiveNames);
-    if (!settings) return settings.failure();
-    return create(std::move(*settings));
+    return create(environment, nullptr);
 }
 
-base::Result<std::unique_ptr<Runtime>> Runtime::create(base::Settings settings) {
-    const auto kernels = select_isa(settings.reduce_isa);
-    if (!kernels) return kernels.failure();
-    auto job = join(settings);
+base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment,
+                                                       std::unique_ptr<link::Bootstrap> bootstrap) {
+    const auto refused = [&](const base::Failure& why) {
+        if (bootstrap != nullptr) bootstrap->give_up(why.text);
+        return why;
+    };
+    auto settings = base::read_settings(environment, collectives::kCollectiveNames);
+    if (!settings) return refused(settings.failure());
+    const auto kernels = select_isa(settings->reduce_isa);
+    if (!kernels) return refused(kernels.failure());
+    auto job = join(*settings, std::move(bootstrap));
     if (!job) return job.failure();
-    return std::unique_ptr<Runtime>(new Runtime(std::move(settings), std::move(*job), *kernels));
+    return std::unique_ptr<Runtime>(new Runtime(std::move(*settings), std::move(*job), *kernels));
 }
 
 Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
@@ -142,6 +151,66 @@ void Runtime::remove_team(Team& team) {
     used_regions_ &= ~(std::uint64_t{1} << id);
 }
 
+void Runtime::leave_team(Team& team) {
+    team.leave();
+    ++left_teams_;
+    end_left_teams();
+}
+
+/// Members add to a word of each other, so a rank that sees it count all of them knows that none
+/// reads or writes the region any more.
+void Runtime::end_left_teams() {
+    if (left_teams_ == 0) return;
+    const Turn::Hold hold = engine_->take_turn();
+    std::vector<Team*> gone;
+    for (const auto& team : teams_) {
+        if (!team->left() || !engine_->idle(team->state())) continue;
+        const std::uint64_t word = layout_.left_word(team->id());
+        if (team->announce()) {
+            for (const Rank member : team->state().setup.job_ranks)
+                onesided_->put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
+        }
+        // Acquire: pairs with the members' atomic additions.
+        std::atomic_ref<std::uint64_t> count(*reinterpret_cast<std::uint64_t*>(at(word)));
+        if (count.load(std::memory_order_acquire) < static_cast<std::uint64_t>(team->size()))
+            continue;
+        count.store(0, std::memory_order_relaxed);
+        gone.push_back(team.get());
+    }
+    left_teams_ -= gone.size();
+    for (Team* team : gone) remove_team(*team);
+}
+
+base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exchange& exchange) {
+    struct Offer {
+        std::uint64_t free_regions;
+        std::uint64_t tick;
+        std::uint64_t members;  ///< a hash of their ranks
+    };
+    const std::string_view text(reinterpret_cast<const char*>(job_ranks.data()),
+                                job_ranks.size() * sizeof(Rank));
+    const Offer mine{free_regions(), tick_bound(), std::hash<std::string_view>{}(text)};
+    std::vector<Offer> offers(job_ranks.size());
+    if (!exchange(&mine, offers.data(), sizeof mine))
+        return base::fail(Status::environment, "the caller's allgather has failed");
+    Offer common = mine;
+    for (const Offer& offer : offers) {
+        if (offer.members != mine.members)
+            return base::fail(Status::argument,
+                              "the members of the team disagree about who they are");
+        common.free_regions &= offer.free_regions;
+        const auto tick = static_cast<base::Tick>(offer.tick);
+        if (base::tick_distance(tick, static_cast<base::Tick>(common.tick)) > 0) common.tick = tick;
+    }
+    if (common.free_regions == 0)
+        return base::fail(Status::memory,
+                          "no region is free on all members of the team; each rank can be in {} "
+                          "teams at a time",
+                          SegmentLayout::kTeams);
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(common.free_regions));
+    return &add_team(id, std::move(job_ranks), static_cast<base::Tick>(common.tick), 0);
+}
+
 std::vector<Team*> Runtime::abandoned_children(const Team& parent) const {
     std::vector<Team*> children;
     for (const auto& team : teams_) {
@@ -204,6 +273,11 @@ base::Result<void> Runtime::finish(Operation& operation) {
 
 void Runtime::release(Operation& operation) {
     engine_->release(operation);
+}
+
+void Runtime::set_external(void (*function)(void* argument), void* argument) {
+    external_.set(function, argument);
+    job_.wire->allow_naps(function == nullptr);
 }
 
 void Runtime::progress() {

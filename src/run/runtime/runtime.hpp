@@ -31,7 +31,9 @@ class Runtime {
     /// Joins the job of this process with the settings of an environment (as `environ`).
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment);
-    [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(base::Settings settings);
+    /// The same with ranks that meet otherwise than by their launcher, which learn of a failure.
+    [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
+        const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap);
     ~Runtime();
 
     Runtime(const Runtime&) = delete;
@@ -50,12 +52,23 @@ class Runtime {
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
                    std::uint64_t parent);
     void remove_team(Team& team);
+    /// Collective over the members of a new team alone, which need not have a team in common but
+    /// the world. job_ranks: the members, this one among them, in the order of the team, the same
+    /// on all. Fails on all members if no region is free on all of them.
+    [[nodiscard]] base::Result<Team*> create_team(std::vector<Rank> job_ranks,
+                                                  const Exchange& exchange);
+    /// Not collective: this rank makes no more calls on the team, and says so to its members. Calls
+    /// in flight go on. Its region is free here when all members have left it.
+    void leave_team(Team& team);
     /// Children of a team that are abandoned here and have no call in flight, by place in the
     /// table.
     [[nodiscard]] std::vector<Team*> abandoned_children(const Team& parent) const;
     [[nodiscard]] std::uint64_t next_team_serial() { return ++team_serials_; }
     /// Regions that no team of this rank uses, as bits.
-    [[nodiscard]] std::uint64_t free_regions() const { return ~used_regions_ & kRegionMask; }
+    [[nodiscard]] std::uint64_t free_regions() {
+        end_left_teams();
+        return ~used_regions_ & kRegionMask;
+    }
     /// A tick above every one that this rank has used on any team.
     [[nodiscard]] base::Tick tick_bound() const;
 
@@ -95,7 +108,8 @@ class Runtime {
         if (job_.nodes_linked() && ++calls_ % kProgressEvery == 0) progress();
     }
     void progress();
-    [[nodiscard]] ExternalProgress& external() { return external_; }
+    /// Waits call the function from now on, and do not sleep; nullptr: no more.
+    void set_external(void (*function)(void* argument), void* argument);
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] bool finalized() const { return finalized_; }
@@ -108,6 +122,7 @@ class Runtime {
     Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
     void abort_job(const std::string& why);
+    void end_left_teams();
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
     [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
 
@@ -124,6 +139,7 @@ class Runtime {
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
     std::uint64_t team_serials_ = 0;
+    std::size_t left_teams_ = 0;   ///< of teams_: left, and not yet gone
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
     unsigned calls_ = 0;

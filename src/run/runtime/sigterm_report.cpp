@@ -147,7 +147,8 @@ void uninstall(HandlerMemory& all) {
 
 }  // namespace
 
-SigtermReport::SigtermReport() {
+SigtermReport::SigtermReport(bool speaks) {
+    if (!speaks) return;
     HandlerMemory& all = memory();
     const std::lock_guard held(all.mutex);
     for (Place& place : all.places) {

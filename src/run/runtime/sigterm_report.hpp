@@ -23,7 +23,8 @@ namespace weft::run {
 /// One runtime, as the handler sees it.
 class SigtermReport {
   public:
-    SigtermReport();
+    /// speaks: whether the signal is answered for this runtime.
+    explicit SigtermReport(bool speaks = true);
     ~SigtermReport();
     SigtermReport(const SigtermReport&) = delete;
     SigtermReport& operator=(const SigtermReport&) = delete;
@@ -42,7 +43,7 @@ class SigtermReport {
     struct Place;  ///< in the handler's memory
 
   private:
-    Place* place_ = nullptr;  ///< null: there are more runtimes than places
+    Place* place_ = nullptr;  ///< null: it does not speak, or there are too many
     bool retired_ = false;
     StatusRequest unheard_;
 };

@@ -12,8 +12,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -25,6 +27,10 @@ namespace weft::run {
 
 class RealEngine;
 class Runtime;
+
+/// An allgather of bytes among the members of a team that is to be: this rank's, then those of all
+/// in the order of the team. False if it failed.
+using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
 class Team {
   public:
@@ -67,6 +73,11 @@ class Team {
     /// it once all its members have said so and none has a call in flight.
     void abandon() { abandoned_ = true; }
     [[nodiscard]] bool abandoned() const { return abandoned_; }
+    /// For Runtime::leave_team(): this rank has left the team.
+    void leave() { left_ = true; }
+    [[nodiscard]] bool left() const { return left_; }
+    /// Whether it is now that the other members are to be told so.
+    [[nodiscard]] bool announce() { return !std::exchange(announced_, true); }
     /// serial() of the team that this one was split from; 0 of the world.
     [[nodiscard]] std::uint64_t parent() const { return parent_; }
     /// The number of the next block that is allocated on the team.
@@ -118,6 +129,8 @@ class Team {
     std::uint64_t serial_;
     std::uint64_t allocations_ = 0;
     bool abandoned_ = false;
+    bool left_ = false;
+    bool announced_ = false;  ///< to all members, that this rank has left
 };
 
 }  // namespace weft::run

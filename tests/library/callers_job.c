@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* callers_job.c - ranks that meet through what their caller lends, and teams of members alone.
+ *
+ * Idea     The program forks its ranks, which gather through memory that they share: no launcher.
+ * Fails    where weft_init_with() lets a rank wait for one that could not start, where a dropped
+ *          team waits for others or keeps its place, and where members need the rest of the job. */
+#define _DEFAULT_SOURCE
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { kRanks = 4, kBytesMax = 1 << 16, kGroups = 1 << kRanks };
+
+/* Where a group of ranks meets; groups are sets of ranks, as bits. */
+struct meeting {
+    int entered; /* since the start */
+    char bytes[kRanks][kBytesMax];
+};
+static struct meeting* meetings;
+
+struct group {
+    unsigned members;
+    int rank; /* of this process in it */
+    int size;
+    int passed; /* barriers that it has started */
+};
+
+static int barrier_start(void* arg) {
+    struct group* group = arg;
+    ++group->passed;
+    __atomic_fetch_add(&meetings[group->members].entered, 1, __ATOMIC_ACQ_REL);
+    return 0;
+}
+
+static int barrier_test(void* arg, int* done) {
+    const struct group* group = arg;
+    const int entered = __atomic_load_n(&meetings[group->members].entered, __ATOMIC_ACQUIRE);
+    *done = entered >= group->passed * group->size;
+    if (!*done) sched_yield();
+    return 0;
+}
+
+static void meet(struct group* group) {
+    int done = 0;
+    barrier_start(group);
+    while (!done) barrier_test(group, &done);
+}
+
+static int allgather(void* arg, const void* mine, void* all, size_t bytes) {
+    struct group* group = arg;
+    struct meeting* place = &meetings[group->members];
+    if (bytes > kBytesMax) return 1;
+    memcpy(place->bytes[group->rank], mine, bytes);
+    meet(group);
+    for (int r = 0; r < group->size; ++r)
+        memcpy((char*)all + (size_t)r * bytes, place->bytes[r], bytes);
+    meet(group);
+    return 0;
+}
+
+/* The subgroup of these ranks, in ascending order; 0 if this process is not among them. */
+static int make_group(unsigned members, struct group* group, int ranks[kRanks]) {
+    static int passed[kGroups]; /* a later group of the same ranks goes on counting */
+    group->members = members;
+    group->size = 0;
+    for (int r = 0; r < kRanks; ++r) {
+        if ((members >> r & 1U) == 0) continue;
+        if (r == my_rank) group->rank = group->size;
+        ranks[group->size++] = r;
+    }
+    group->passed = passed[members];
+    passed[members] += 2; /* one allgather makes a team */
+    return (int)(members >> my_rank & 1U);
+}
+
+static void check_sum(weft_team* team, unsigned members) {
+    double mine = 1 << my_rank, sum = 0;
+    DONE(weft_allreduce(team, &mine, &sum, 1, WEFT_DOUBLE, WEFT_SUM));
+    CHECK(sum == members);
+}
+
+/* More teams than there are places, of members alone, dropped in another order on each rank and
+ * with a call in flight. */
+static void check_teams(void) {
+    weft_team* teams[8];
+    weft_request* started[8];
+    for (int round = 0; round < 40; ++round) {
+        int made = 0;
+        for (unsigned members = 3; members < kGroups; members += 2) {
+            struct group group;
+            int ranks[kRanks];
+            if (!make_group(members, &group, ranks)) continue;
+            DONE(weft_team_create(runtime, ranks, group.size, allgather, &group, &teams[made]));
+            if (wrong != 0) return;
+            CHECK(weft_rank(teams[made]) == group.rank && weft_size(teams[made]) == group.size);
+            check_sum(teams[made], members);
+            DONE(weft_ibarrier(teams[made], &started[made]));
+            ++made;
+        }
+        for (int t = 0; t < made; ++t)
+            DONE(weft_team_drop(teams[my_rank % 2 == 0 ? t : made - 1 - t]));
+        for (int t = 0, done = 0; t < made; ++t, done = 0) {
+            while (!done && wrong == 0) {
+                weft_progress(runtime);
+                DONE(weft_request_ended(started[t], &done));
+            }
+            DONE(weft_wait(&started[t]));
+        }
+        check_sum(world, kGroups - 1);
+    }
+}
+
+static int run_rank(struct group* all) {
+    const char* const bad[] = {"WEFT_BANKS=3", NULL};
+    weft_bootstrap given = {.struct_bytes = sizeof given,
+                            .rank = my_rank,
+                            .size = kRanks,
+                            .arg = all,
+                            .allgather = allgather,
+                            .barrier_start = barrier_start,
+                            .barrier_test = barrier_test};
+    /* One rank cannot start: all learn which, and may try again. */
+    given.settings = my_rank == 2 ? bad : NULL;
+    const weft_status refused = weft_init_with(&given, &runtime);
+    CHECK(refused == (my_rank == 2 ? WEFT_ERR_ARGUMENT : WEFT_ERR_PEER));
+    CHECK(my_rank == 2 || strstr(weft_last_error(), "rank 2 could not start") != NULL);
+    CHECK(strstr(weft_last_error(), "WEFT_BANKS") != NULL);
+    given.settings = NULL;
+    given.struct_bytes = 1;
+    REFUSED(weft_init_with(&given, &runtime), "struct_bytes");
+    given.struct_bytes = sizeof given;
+    DONE(weft_init_with(&given, &runtime));
+    if (wrong != 0) return 1;
+    world = weft_world(runtime);
+    size = weft_size(world);
+    CHECK(weft_rank(world) == my_rank && size == kRanks);
+    REFUSED(weft_team_drop(world), "world");
+    const int twice[2] = {my_rank, my_rank};
+    weft_team* team = NULL;
+    REFUSED(weft_team_create(runtime, twice, 2, allgather, all, &team), "twice");
+    check_teams();
+    DONE(weft_finalize(runtime));
+    return verdict("teams of members alone come and go");
+}
+
+int main(void) {
+    meetings = mmap(NULL, sizeof(struct meeting) * kGroups, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (meetings == MAP_FAILED) return 3;
+    unsetenv("PMIX_NAMESPACE");
+    unsetenv("PMIX_RANK");
+    for (my_rank = 0; my_rank < kRanks; ++my_rank) {
+        struct group all = {.members = 0, .rank = my_rank, .size = kRanks};
+        if (fork() == 0) {
+            alarm(60);
+            return run_rank(&all);
+        }
+    }
+    int failed = 0, status = 0;
+    while (wait(&status) > 0) failed |= status;
+    return failed == 0 ? 0 : 1;
+}
