@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <numeric>
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
@@ -48,11 +49,12 @@ base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank r
     if (arguments.layout.empty()) return plan::Layout();
     const auto ranks_per_node = parse_layout(arguments.layout);
     if (!ranks_per_node) return ranks_per_node.failure();
-    const std::vector<Rank> node_of = node_of_ranks(*ranks_per_node);
-    if (static_cast<Rank>(node_of.size()) != ranks)
+    const std::int64_t sum =
+        std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
+    if (sum != ranks)
         return base::fail(Status::argument, "--layout {} has {} ranks, expected {}",
-                          arguments.layout, node_of.size(), ranks);
-    return plan::Layout::of(node_of);
+                          arguments.layout, sum, ranks);
+    return plan::Layout::of(node_of_ranks(*ranks_per_node));
 }
 
 base::Result<Elements> read_elements(const std::string& bytes, const std::string& type_name) {

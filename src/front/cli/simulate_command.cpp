@@ -121,10 +121,11 @@ base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
 base::Result<void> check_range(const plan::MessageModel& model, const plan::VectorSize& size,
                                double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
+    const double bytes_fs = bytes * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
     const double each = static_cast<double>(model.busy_base + model.latency + model.receive +
                                             model.gap + model.reduce) +
-                        bytes * 1e-3 * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
-    if (each * chain < 4e18) return base::Done{};
+                        bytes_fs * 1e-3;
+    if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return base::Done{};
     return base::fail(Status::argument,
                       "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
                       "simulator's clock (100 days)",

@@ -6,6 +6,8 @@
 //          it is free.
 // Why      Files of a million operations are usual: an operation is one small value, what requires
 //          it stands in one table, and messages that wait are chained through the operations.
+// Holds    Memory grows with the text, not with the numbers in it: a rank that the text does not
+//          open costs nothing. A time beyond the clock is a failure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +33,8 @@ constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max()
 struct GoalOperation {
     std::uint64_t amount = 0;  ///< nanoseconds or bytes
     Time ready = 0;            ///< all that it requires is done; of a send that is: it arrives
-    Rank rank = 0;
-    std::uint32_t edge = 0;             ///< send, receive: which messages it may be or take
+    std::uint32_t place = 0;   ///< of its rank among those that the text opens
+    std::uint32_t edge = 0;    ///< send, receive: which messages it may be or take
     std::uint32_t requires_left = 0;    ///< operations that it requires and that are not done
     std::uint32_t next = kNoOperation;  ///< in the queue of its edge
     GoalKind kind = GoalKind::calc;
@@ -80,6 +82,7 @@ class Edges {
 /// What requires an operation stands in `later`, from `first_later` of it to that of the next one.
 struct GoalText {
     std::int64_t ranks = 0;
+    std::vector<Rank> opened;  ///< ranks, by place
     std::uint32_t edges = 0;
     std::vector<GoalOperation> operations;
     std::vector<std::uint32_t> first_later;
@@ -127,8 +130,10 @@ class Reader {
 
     base::Result<void> read_line() {
         if (words_[0] == "num_ranks") {
+            if (goal_.ranks != 0) return base::fail(Status::argument, "num_ranks is given twice");
             const auto ranks = number(1, std::numeric_limits<Rank>::max());
             if (!ranks) return ranks.failure();
+            if (*ranks == 0) return base::fail(Status::argument, "expected num_ranks of 1 or more");
             goal_.ranks = static_cast<std::int64_t>(*ranks);
             return {};
         }
@@ -140,15 +145,18 @@ class Reader {
                 rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
             rank_ = static_cast<Rank>(*rank);
+            const auto next = static_cast<std::uint32_t>(goal_.opened.size());
+            place_ = places_.try_emplace(rank_, next).first->second;
+            if (place_ == next) goal_.opened.push_back(rank_);
             first_ = static_cast<std::uint32_t>(goal_.operations.size());
-            return {};
-        }
-        if (words_[0] == "}") {
-            close_rank();
             return {};
         }
         if (rank_ == plan::kNoRank)
             return base::fail(Status::argument, "'{}' stands outside of ranks", words_[0]);
+        if (words_[0] == "}") {
+            close_rank();
+            return {};
+        }
         if (words_.size() == 3 && words_[1] == "requires") return read_requires();
         return read_operation();
     }
@@ -193,7 +201,7 @@ class Reader {
             label = words_[0].substr(0, words_[0].size() - 1);
             words_.erase(words_.begin());
         }
-        GoalOperation operation{.rank = rank_};
+        GoalOperation operation{.place = place_};
         if (words_.size() >= 2 && words_[0] == "calc") {
             const auto ns = number(1, 1'000'000'000'000);
             if (!ns) return ns.failure();
@@ -264,9 +272,11 @@ class Reader {
     std::string_view text_;
     std::vector<std::string_view> words_;
     std::size_t line_ = 0;
+    std::unordered_map<Rank, std::uint32_t> places_;
     Rank rank_ = plan::kNoRank;
     // Of the open rank: its first operation, labels, and what is required by what.
     std::uint32_t first_ = 0;
+    std::uint32_t place_ = 0;
     std::unordered_map<std::string_view, std::uint32_t> labels_;
     std::string_view last_label_;  ///< of the last operation
     std::vector<std::pair<std::uint32_t, std::uint32_t>> requires_;
@@ -309,7 +319,7 @@ class GoalRun {
     GoalRun(GoalText goal, const MessageModel& model)
         : goal_(std::move(goal)),
           model_(model),
-          clocks_(static_cast<std::size_t>(goal_.ranks)),
+          clocks_(goal_.opened.size()),
           arrived_(goal_.operations, goal_.edges),
           waiting_(goal_.operations, goal_.edges) {}
 
@@ -319,18 +329,19 @@ class GoalRun {
         while (!possible_.empty()) {
             const auto [time, index] = possible_.top();
             possible_.pop();
-            execute(index, time);
+            if (auto done = execute(index, time); !done) return done.failure();
         }
         Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(), .messages = messages_};
         for (const GoalOperation& operation : goal_.operations) {
             if (!operation.done)
                 return base::fail(Status::argument, "rank {} waits for what is never sent",
-                                  operation.rank);
+                                  goal_.opened[operation.place]);
         }
         for (const plan::Clock& clock : clocks_) {
             outcome.makespan = std::max(outcome.makespan, clock.now);
             outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
         }
+        if (static_cast<std::int64_t>(clocks_.size()) < goal_.ranks) outcome.earliest_finish = 0;
         outcome.events = goal_.operations.size();
         return outcome;
     }
@@ -364,10 +375,29 @@ class GoalRun {
             meet(index, waiting_.pop(sent.edge));
     }
 
-    void execute(std::uint32_t index, Time possible) {
+    /// Half of what the clock can count, so that one operation more cannot pass its end.
+    static constexpr double kTimeMax = 4e18;
+
+    /// At least what the operation adds to any clock, in picoseconds.
+    [[nodiscard]] double cost_max(const GoalOperation& operation) const {
+        const auto amount = static_cast<double>(operation.amount);
+        if (operation.kind == GoalKind::calc) return amount * plan::kPicosecondsPerNanosecond;
+        const double bytes_fs = amount * static_cast<double>(model_.byte_fs);
+        if (bytes_fs > plan::kFemtosecondsMax) return kTimeMax;
+        return static_cast<double>(model_.busy_base + model_.latency + model_.receive +
+                                   model_.gap) +
+               bytes_fs * 1e-3 + 1;
+    }
+
+    base::Result<void> execute(std::uint32_t index, Time possible) {
         GoalOperation& operation = goal_.operations[index];
-        plan::Clock& clock = clocks_[static_cast<std::size_t>(operation.rank)];
+        plan::Clock& clock = clocks_[operation.place];
         clock.now = std::max(clock.now, possible);
+        if (static_cast<double>(clock.now) + cost_max(operation) >= kTimeMax)
+            return base::fail(Status::argument,
+                              "rank {} computes and sends beyond the range of the clock (4e6 "
+                              "seconds)",
+                              goal_.opened[operation.place]);
         if (operation.kind == GoalKind::calc)
             clock.now += static_cast<Time>(operation.amount) * plan::kPicosecondsPerNanosecond;
         else if (operation.kind == GoalKind::send)
@@ -380,11 +410,12 @@ class GoalRun {
             later.ready = std::max(later.ready, clock.now);
             if (--later.requires_left == 0) ready(goal_.later[i]);
         }
+        return base::Done{};
     }
 
     GoalText goal_;
     const MessageModel& model_;
-    std::vector<plan::Clock> clocks_;
+    std::vector<plan::Clock> clocks_;  ///< by place
     std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
     Queues arrived_;  ///< sends whose message is not taken yet
     Queues waiting_;  ///< receptions without a message

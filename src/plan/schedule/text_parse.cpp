@@ -5,12 +5,15 @@
 //          them from the left. The first thing that does not fit ends the parse with its place.
 // Holds    Any text gives programs or a failure; nothing is checked beyond the grammar (the
 //          verifier checks the rest), so that unsound programs can be written down and looked at.
+//          But for sizes: vectors and steps that no text of that length can need are refused, so
+//          that one line cannot ask the verifier for any amount of memory.
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/text.hpp"
+#include "plan/schedule/text_need.hpp"
 
 namespace weft::plan {
 
@@ -73,7 +76,7 @@ struct Given {
 
 class Parser {
   public:
-    explicit Parser(std::string_view text) : text_(text) {}
+    explicit Parser(std::string_view text) : text_(text), need_(text.size()) {}
 
     base::Result<std::vector<Program>> run() {
         while (!text_.empty() || line_number_ == 0) {
@@ -95,6 +98,7 @@ class Parser {
             return *failure_;
         }
         finish_programs();
+        if (auto fits = need_.check(programs_, rank_lines_); !fits) return fits.failure();
         return std::move(programs_);
     }
 
@@ -137,6 +141,14 @@ class Parser {
         value = parsed;
         ++next_;
         return true;
+    }
+    /// A number of the header that costs memory.
+    bool size_number(std::uint32_t& value, std::string_view what) {
+        if (!number(value, what)) return false;
+        if (value <= need_.units) return true;
+        --next_;
+        return expected(
+            fmt::format("{}, at most {} in a text of {} bytes", what, need_.units, need_.bytes));
     }
     bool end_of_line(std::string_view what) {
         return next_ == tokens_.size() || expected(fmt::format("{} or the end of the line", what));
@@ -206,20 +218,21 @@ class Parser {
         if (word == "ranks")
             return (given.ranks = true) && number(header.size, "a number of ranks");
         if (word == "root") return number(header.root, "a rank or 'none'");
-        if (word == "units") return number(header.units, "a number of units");
-        if (word == "segments") return number(header.segments, "a number of segments");
-        if (word == "depth") return number(header.depth, "a number of copies");
+        if (word == "units") return size_number(header.units, "a number of units");
+        if (word == "segments") return size_number(header.segments, "a number of segments");
+        if (word == "depth") return size_number(header.depth, "a number of copies");
         if (word == "slots")
-            return (given.slots = true) && number(header.slots, "a number of slots");
+            return (given.slots = true) && size_number(header.slots, "a number of slots");
         if (word == "slot-units")
             return (given.slot_units = true) && number(header.slot_units, "a number of units");
         if (word == "unit-elements") return number(header.unit_elements, "a number of elements");
-        return (given.scratch = true) && number(header.scratch, "a number of scratch vectors");
+        return (given.scratch = true) && size_number(header.scratch, "a number of scratch vectors");
     }
 
     bool rank_line() {
         if (!close_rank()) return false;
         ++next_;
+        rank_lines_.push_back(line_number_);
         program_ = common_;
         given_ = common_given_;
         in_rank_ = true;
@@ -446,6 +459,7 @@ class Parser {
     }
 
     std::string_view text_;
+    TextNeed need_;
     std::string_view line_;
     std::size_t line_number_ = 0;
     std::vector<Token> tokens_;
@@ -463,6 +477,7 @@ class Parser {
 
     std::vector<Program> programs_;
     std::vector<Given> givens_;
+    std::vector<std::size_t> rank_lines_;  ///< where each program starts
 };
 
 }  // namespace

@@ -28,6 +28,9 @@ inline constexpr Time kPicosecondsPerNanosecond = 1000;
     return static_cast<double>(time) / static_cast<double>(kPicosecondsPerNanosecond);
 }
 
+/// The largest product of bytes and femtoseconds that can be counted in.
+inline constexpr double kFemtosecondsMax = 9e18;
+
 /// Femtoseconds in picoseconds, to the nearest.
 [[nodiscard]] constexpr Time to_time(std::int64_t femtoseconds) {
     return (femtoseconds + 500) / 1000;

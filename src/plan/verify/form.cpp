@@ -151,6 +151,10 @@ class Form {
 
     std::string check_block(const Block& block) const {
         if (block.stride == 0 && block.count > 1) return "has a block with stride 0";
+        if (block.count > program_.units)
+            return fmt::format("names unit {} of {}",
+                               block.first + std::uint64_t{block.count - 1} * block.stride,
+                               program_.units);
         switch (block.buffer) {
             case Buffer::scratch:
                 if (block.index < program_.scratch) return {};
@@ -249,6 +253,16 @@ class Form {
     const Program& program_;
 };
 
+/// What the memory of the verifier can number.
+constexpr double kUnitsMax = 4e9;
+
+double units_of_vectors(std::span<const Program> programs) {
+    double units = 0;
+    for (const Program& program : programs)
+        units += static_cast<double>(program.units) * (2.0 + program.scratch);
+    return units;
+}
+
 }  // namespace
 
 std::string_view unlike(const Program& program, const Program& first) {
@@ -273,6 +287,9 @@ std::string malformed(const Program& program) {
 
 std::string malformed(std::span<const Program> programs) {
     if (programs.empty()) return "no programs";
+    if (const double units = units_of_vectors(programs); units > kUnitsMax)
+        return fmt::format("{:.0f} units of vectors in all, at most {:.0f} can be verified", units,
+                           kUnitsMax);
     for (std::size_t i = 0; i < programs.size(); ++i) {
         const Program& program = programs[i];
         if (program.rank != static_cast<Rank>(i))

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: one line of a program's text (`units 4000000000`), or one number of --layout, asked for any
+// amount of memory, until the kernel killed the process; vectors of 2^32 units wrapped the numbers
+// of the verifier's cells. Method: such sizes are refused at their place, at once; large programs
+// that a text of their length does need are not.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "collectives/registry.hpp"
+#include "plan/schedule/text.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/full_mode.hpp"
+
+namespace weft::plan {
+namespace {
+
+constexpr const char* kCopy = "rank 0\n copy output = input\n";
+
+void expect_refused(const std::string& text, const char* words) {
+    const auto programs = parse_programs(text);
+    ASSERT_FALSE(programs.ok()) << text;
+    EXPECT_NE(programs.failure().text.find(words), std::string::npos) << programs.failure().text;
+}
+
+TEST(SizesInText, AHeaderLineCannotAskForAnyMemory) {
+    for (const char* word : {"units", "segments", "depth", "slots", "scratch"}) {
+        const std::string line = fmt::format("{} 4000000000\n", word);
+        expect_refused(line + kCopy, fmt::format("line 1, column {}: expected a number of",
+                                                 std::string_view(word).size() + 2)
+                                         .c_str());
+        expect_refused(fmt::format("rank 0\n {} copy output = input\n", line), "line 2, column");
+    }
+}
+
+TEST(SizesInText, NeitherCanLinesTogether) {
+    expect_refused(std::string("units 65536\nscratch 65536\n") + kCopy,
+                   "line 3: rank 0: 4295098368 units of vectors up to here");
+    expect_refused(std::string("units 65536\n") + "rank 0\n copy scratch 65535[0] = input[0]\n",
+                   "units of vectors up to here");
+    expect_refused("segments 4000000\nrank 0\n loop\n flush\n flush\n end\n",
+                   "line 2: rank 0: 8000001 steps and units that they handle");
+    expect_refused("units 10000\nrank 0\n loop 10000\n copy output = input\n end\n",
+                   "steps and units that they handle");
+    expect_refused("rank 0\n reduce output = input[0+4000000000 stride 2]\n",
+                   "steps and units that they handle");
+}
+
+TEST(SizesInText, ABlockLargerThanItsVectorIsMalformed) {
+    const auto programs = parse_programs("units 2\nrank 0\n copy output[0+9] = input[0+9]\n");
+    ASSERT_TRUE(programs.ok()) << programs.failure().text;
+    const Verdict verdict = verify({.programs = *programs, .elements = 2, .element_bytes = 8});
+    EXPECT_FALSE(verdict.valid);
+    EXPECT_NE(verdict.error.find("names unit 8 of 2"), std::string::npos) << verdict.error;
+}
+
+TEST(SizesInText, MoreUnitsThanCanBeNumberedAreMalformed) {
+    Program program;
+    program.units = 0x80000000U;
+    EXPECT_NE(verify({.programs = {&program, 1}, .elements = 1, .element_bytes = 8})
+                  .error.find("can be verified"),
+              std::string::npos);
+}
+
+TEST(SizesInText, WhatGeneratorsWriteIsRead) {
+    struct Case {
+        const char* collective;
+        const char* spec;
+        Rank ranks;
+        std::uint32_t segments;
+    };
+    for (const Case& c :
+         {Case{"allgather", "ring", 300, 1}, Case{"alltoall", "direct", 100, 1},
+          Case{"broadcast", "binomial", 16, 4096}, Case{"allreduce", "halving-doubling", 512, 1}}) {
+        std::vector<Program> programs;
+        for (Rank rank = 0; rank < c.ranks; ++rank)
+            programs.push_back(
+                *collectives::generate(c.collective, *collectives::parse_spec(c.spec),
+                                       {.rank = rank,
+                                        .size = c.ranks,
+                                        .root = collectives::is_rooted(c.collective) ? 0 : kNoRank,
+                                        .segments = c.segments,
+                                        .elements = 1U << 20,
+                                        .element_bytes = 8}));
+        const auto read = parse_programs(to_text(programs));
+        EXPECT_TRUE(read.ok()) << c.spec << ": " << read.failure().text;
+    }
+}
+
+TEST(SizesInText, ALayoutOfTooManyRanksIsRefusedBeforeItIsLaidOut) {
+    // The layout alone would take 8 GiB; a sanitizer reserves far more than that for itself.
+    const std::string command =
+        fmt::format("{}'{}' show allreduce --algorithm a2 --ranks 2 --layout 2147483647,1 2>&1",
+                    test::kSanitized ? "" : "ulimit -v 4000000; ", WEFT_PROGRAM);
+    std::FILE* const output = popen(command.c_str(), "r");
+    ASSERT_NE(output, nullptr);
+    char line[200] = {};
+    EXPECT_NE(std::fgets(line, sizeof line, output), nullptr);
+    EXPECT_EQ(WEXITSTATUS(pclose(output)), 2);
+    EXPECT_STREQ(line, "weft: --layout 2147483647,1 has 2147483648 ranks, expected 2\n");
+}
+
+}  // namespace
+}  // namespace weft::plan
