@@ -126,6 +126,37 @@ static void teams(void) {
     REFUSED(weft_quiet(stale), "freed");
 }
 
+static int all_are(const unsigned char* bytes, size_t count, unsigned char value) {
+    for (size_t i = 0; i < count; ++i)
+        if (bytes[i] != value) return 0;
+    return 1;
+}
+
+/// The heaps of two members have their holes at different places: memory of a team lies where both
+/// have room, not where the one that is fuller has it.
+static void heaps_with_different_holes(void) {
+    enum { kBytes = 4096 };
+    if (size < 3) return;
+    weft_team *side = NULL, *across = NULL;
+    void *first = NULL, *second = NULL, *found = NULL;
+    DONE(weft_team_split(world, my_rank < 2 ? 0 : 1, my_rank, &side));
+    DONE(weft_team_split(world, my_rank == 1 || my_rank == 2 ? 0 : -1, my_rank, &across));
+    DONE(weft_alloc(side, kBytes, &first));
+    if (my_rank >= 2) {
+        DONE(weft_alloc(side, kBytes, &second));
+        DONE(weft_free(side, first));
+    }
+    unsigned char* mine = my_rank >= 2 ? second : first;
+    memset(mine, 0x5a, kBytes);
+    if (across != NULL) {
+        DONE(weft_alloc(across, kBytes, &found));
+        memset(found, 0xa5, kBytes);
+        CHECK(all_are(mine, kBytes, 0x5a));
+        DONE(weft_team_free(across));
+    }
+    DONE(weft_team_free(side));
+}
+
 static void refusals(void) {
     uint64_t here = 0, old = 5;
     int holds = 5;
@@ -161,6 +192,7 @@ int main(void) {
     signals();
     atomics();
     teams();
+    heaps_with_different_holes();
     refusals();
     // What was put last is there when the job ends, without a quiet.
     DONE(weft_put_nbi(world, board->data, board->data, 64, (my_rank + 1) % size));
