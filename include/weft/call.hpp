@@ -21,8 +21,11 @@ namespace weft {
 /// and longer than the runtime's calls that use it.
 class WEFT_API UserOp {
   public:
-    /// function: see UserFunction. element_bytes: size of one element. commutative: whether
-    /// operands may be swapped; if not, contributions are combined in rank order.
+    /// function: see UserFunction; it runs on the thread that drives the runtime, one that is in a
+    /// call of it or, under WEFT_PROGRESS=thread, the runtime's own, and must not use the runtime.
+    /// An exception that leaves it makes the call fail with Status::argument on this rank and on
+    /// those that wait for it. element_bytes: size of one element. commutative: whether operands
+    /// may be swapped; if not, contributions are combined in rank order.
     UserOp(UserFunction function, void* argument, std::size_t element_bytes, bool commutative);
 
   private:

@@ -9,11 +9,13 @@
 //
 // Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names
 //            the argument or the rank and what was expected. A call whose arguments are refused
-//            changes nothing. After any other failure of a collective the team is not usable.
+//            changes nothing. After any other failure of a collective the team can only be freed;
+//            other teams go on.
 // Handles    belong to the library. One that has been freed, or whose runtime has been finalized,
 //            is refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
 // Threads    One thread at a time drives a runtime and everything made from it. weft_last_error()
 //            is per thread; weft_op_create() and weft_op_free() may be called by any thread.
+//            Threads that call weft_init() at once take turns.
 // Progress   Data of others moves on during calls into the library only; a program that computes
 //            for long calls weft_progress() now and then.
 // Buffers    of any alignment, anywhere in memory, unless a function asks for symmetric memory.
@@ -174,7 +176,8 @@ WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, i
 WEFT_API weft_status weft_team_drop(weft_team* team);
 /// Ends a team made by a split, and frees the memory allocated on it, as weft_free() does.
 /// Collective over that team; its parent may be gone. No call of it may be in flight. The world
-/// stays.
+/// stays. A team that has failed is dropped instead, as by weft_team_drop(); one that fails now,
+/// too, with that status.
 WEFT_API weft_status weft_team_free(weft_team* team);
 
 // --- symmetric memory ----------------------------------------------------------------------------
@@ -359,7 +362,10 @@ WEFT_API weft_status weft_exscan(weft_team* team, const void* in, void* out, siz
 
 /// Makes an operation of the user's: for i < count, inout[i] = in[i] (op) inout[i], where `in`
 /// holds the contributions of lower ranks; elements are of the type that the collective is called
-/// with. fn runs on the thread that drives the runtime, and must not use it. commutative: whether
+/// with. fn runs on the thread that drives the runtime: one that is in a call of it or, under
+/// WEFT_PROGRESS=thread, the runtime's own. It must not use the runtime. A C++ exception that
+/// leaves fn makes the call fail with WEFT_ERR_ARGUMENT on this rank and on those that wait for it.
+/// commutative: whether
 /// operands may be swapped; if 0, contributions are combined in rank order. Not collective, of no
 /// runtime: usable by all of the process until weft_op_free().
 WEFT_API weft_status weft_op_create(void (*fn)(const void* in, void* inout, size_t count,

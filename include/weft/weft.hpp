@@ -6,13 +6,14 @@
 // collective: all members make them in the same order, with the same counts, types, operations and
 // roots. Ranks that disagree get an Error that names both sides.
 //
-// Threads: one thread at a time drives a runtime and everything made from it.
+// Threads: one thread at a time drives a runtime and everything made from it. Threads that make
+// runtimes at once take turns.
 // Progress: data of others moves on during calls into the library only; a program that computes for
 // long calls Runtime::progress() now and then.
 // Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A
 // call whose arguments are refused changes nothing; after any other Error of a collective the team
-// is not usable. Teams that have been freed, and all that belongs to a runtime that is gone, are
-// refused.
+// can only be freed, and other teams go on. Teams that have been freed, and all that belongs to a
+// runtime that is gone, are refused.
 // Ownership: the runtime owns teams and memory. Destructors never communicate, so a program that
 // stops in the middle does not hang: what an object of this interface owned is abandoned, and freed
 // once the other members have abandoned it, too, or with the runtime.
@@ -296,8 +297,14 @@ class WEFT_API Team {
     /// Collective: members that share memory with this one form a team, in the same order.
     [[nodiscard]] Team split_by_node();
     /// Collective: ends a team made by a split and release()s its memory. No started call of it may
-    /// be in flight. All copies of the handle are refused afterwards.
+    /// be in flight. All copies of the handle are refused afterwards. A team that has failed is
+    /// dropped instead; one that fails now, too, with that Error.
     void free();
+    /// This rank has no more use for a team made by a split. Not collective, never waits: calls in
+    /// flight go on, and their requests end as ever. The team and its memory are reclaimed by a
+    /// later split() of a team that has all its members, once all of them have dropped it, or with
+    /// the runtime. All copies of the handle are refused afterwards.
+    void drop();
 
     /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment:
     /// a power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
@@ -336,9 +343,8 @@ class WEFT_API Team {
     std::shared_ptr<detail::TeamLink> link_;
 };
 
-/// A team that ends with this object, which members abandon without waiting for each other: it is
-/// freed by a later split() of the team it came from, once all members have abandoned it, or with
-/// the runtime. Where that is too late, call free().
+/// A team that ends with this object, which drop()s it: members do not wait for each other. Where
+/// that is too late, call free().
 class WEFT_API OwnedTeam : public Team {
   public:
     /// Owns a team that split() or split_by_node() made. No copy of the handle may be used

@@ -139,9 +139,10 @@ extern "C" weft_status weft_team_free(weft_team* team) {
         const auto found = c_api::find_team(team);
         if (!found) return found.failure();
         if (team == found->context->world()) return fail(Status::argument, "the world team stays");
-        if (auto released = found->team->release(); !released) return released;
+        if (auto idle = found->team->check_idle(); !idle) return idle;
+        auto released = found->team->release();
         found->context->remove(team);
-        return Done{};
+        return released;
     });
 }
 

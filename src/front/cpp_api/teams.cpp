@@ -77,8 +77,16 @@ Team Team::split_by_node() {
 
 void Team::free() {
     if (team_of(link_).id() == 0) throw Error(Status::argument, "free: the world team stays");
-    succeed(team_of(link_).release());
+    run::Team& team = team_of(link_);
+    succeed(team.check_idle());
+    const auto released = team.release();
     detail::cut(*link_);
+    succeed(released);
+}
+
+void Team::drop() {
+    if (team_of(link_).id() == 0) throw Error(Status::argument, "drop: the world team stays");
+    abandon();
 }
 
 void* Team::allocate(std::size_t bytes, std::size_t alignment) {

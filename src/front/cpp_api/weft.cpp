@@ -65,8 +65,7 @@ std::string Runtime::notify() const {
     return state_->runtime->job().notify;
 }
 std::uint64_t Runtime::network_writes() const noexcept {
-    const link::FabricPort* port = state_->runtime->job().wire->port();
-    return port != nullptr ? port->writes() : 0;
+    return state_->runtime->network_writes();
 }
 
 }  // namespace weft

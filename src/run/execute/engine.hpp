@@ -89,19 +89,21 @@ class Engine {
         return op.ended();
     }
 
-    /// Whether no call of the team is in flight.
+    /// Whether no call of the team is in flight; of one that has failed: no transfer.
     [[nodiscard]] bool idle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
-        return team.cells->idle();
+        if (!team.failed) return team.cells->idle();
+        return std::ranges::none_of(
+            pool_, [&](const Operation& op) { return op.team == &team && op.pending != 0; });
     }
 
     /// Moves everything that can move; after it nothing moves until something arrives. True if
     /// anything did. The watchdog runs here too, so that callers that only poll learn of failures,
     /// disagreements and time-outs as those that wait do.
-    bool poll() {
+    bool poll(Caller caller = Caller::waits) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        const bool moved = poll_now();
+        const bool moved = poll_now(caller);
         if (!moved) external_.drive();
         return moved;
     }
@@ -116,7 +118,7 @@ class Engine {
     HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
-        if (poll_now()) return HelpOutcome::moved;
+        if (poll_now(Caller::passes_by)) return HelpOutcome::moved;
         return busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 
@@ -193,7 +195,9 @@ class Engine {
                 if (lane.at < lane.end) lines.push_back(describe(*op, lane));
             }
             // All steps are done; what was put last is still being read.
-            if (lines.size() == before) lines.push_back(describe_ending(*op));
+            if (lines.size() == before)
+                lines.push_back(
+                    describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
         }
         if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
         return lines;
@@ -223,14 +227,15 @@ class Engine {
 
     [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
 
-    bool poll_now() {
+    bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
         if (moved) {
             idle_ = {};
         } else if (watchdog_.is_due(++idle_.failures) &&
-                   !watchdog_.check(idle_, teams_, [&] { return describe_running(); })) {
+                   !watchdog_.check(
+                       idle_, teams_, [&] { return describe_running(); }, caller)) {
             fail_all(watchdog_.failure());
             gave_up_ = gave_up_ || watchdog_.blames_all();
         }
@@ -241,6 +246,8 @@ class Engine {
     /// where ranks outnumber processors that lets the others send what this one waits for.
     template <class Ended>
     void drive_until(Ended ended) {
+        if (ended()) return;
+        idle_ = {};  // time that passed before is no part of this wait
         while (!ended()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
@@ -320,6 +327,7 @@ class Engine {
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
             fail_team(*op.team, op.failure);
+            watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
         } else {
             op.team->cells->complete(op.epoch, op.program->synchronizing);
             if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
@@ -382,16 +390,26 @@ class Engine {
                        epoch,
                        team.cell_bank(epoch),
                        base::flag_word(tick, flag_hash(digest))};
-        const bool done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
-            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
-            if (watchdog_.wait(wait_state, teams_,
-                               [&] { return std::vector{waiting_lane(call, wait)}; }))
-                return true;
-            fail_all(watchdog_.failure());
-            return !team.failed;
-        });
+        bool done = false;
+        try {
+            done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
+                return wait_fused(wait_state, call, wait);
+            });
+        } catch (...) {
+            fail_team(team, failure_of_user(program));
+            watchdog_.spread_failure(team, epoch, {&program, digest});
+        }
         if (!done) failure_ = team.failure;
         return done;
+    }
+
+    bool wait_fused(WaitState& wait_state, const FusedCall& call, const FusedWait& wait) {
+        if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
+        if (watchdog_.wait(wait_state, teams_,
+                           [&] { return std::vector{waiting_lane(call, wait)}; }))
+            return true;
+        fail_all(watchdog_.failure());
+        return !call.team.failed;
     }
 
     // --- failures ------------------------------------------------------------------------------
@@ -423,35 +441,12 @@ class Engine {
     }
 
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
-        const BoundStep& step = op.program->steps[lane.at];
-        WaitingLane waiting{.team = op.team,
-                            .program = op.program,
-                            .epoch = op.epoch,
-                            .digest = op.digest,
-                            .step = lane.at,
-                            .peer = step.peer};
-        if (step.kind == plan::StepKind::wait) {
-            const auto awaited = stepper_.awaited(op, lane);
-            waiting.have = awaited.have;
-            waiting.want = awaited.want;
-        } else {
-            const bool puts = step.kind == plan::StepKind::put ||
-                              step.kind == plan::StepKind::signal ||
-                              step.kind == plan::StepKind::expose;
-            if (!puts) waiting.peer = -1;
-            waiting.waits_for_flush = true;
-        }
+        WaitingLane waiting = describe_step(op, lane.at);
+        if (waiting.waits_for_flush) return waiting;
+        const auto awaited = stepper_.awaited(op, lane);
+        waiting.have = awaited.have;
+        waiting.want = awaited.want;
         return waiting;
-    }
-
-    [[nodiscard]] static WaitingLane describe_ending(const Operation& op) {
-        return {.team = op.team,
-                .program = op.program,
-                .epoch = op.epoch,
-                .digest = op.digest,
-                .step = static_cast<std::uint32_t>(op.program->steps.size()),
-                .peer = -1,
-                .waits_for_flush = true};
     }
 
     // --- operations are recycled ---------------------------------------------------------------

@@ -34,7 +34,8 @@ struct Inquiry {
     std::uint64_t digest = 0;   ///< of the team's calls up to this one
     std::uint32_t checksum = 0;
     std::uint16_t call_hash = 0;
-    std::uint16_t hash_before = 0;  ///< of the call before; 0: no longer known
+    /// Of the call before; 0: no longer known. Of a verdict: the Status of who sees it.
+    std::uint16_t hash_before = 0;
     /// Elements that the two have for each other in a call whose counts only they know; else kAny.
     std::uint64_t sends = kAny;   ///< by the sender to the receiver
     std::uint64_t awaits = kAny;  ///< by the sender from the receiver

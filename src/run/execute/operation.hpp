@@ -67,4 +67,7 @@ struct Operation {
     [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }
 };
 
+/// In a handler: the failure of a call whose operation of the user threw.
+[[nodiscard]] base::Failure failure_of_user(const BoundProgram& program);
+
 }  // namespace weft::run

@@ -35,27 +35,16 @@ class Stepper {
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
-    /// Runs every lane as far as it goes. True if any step was done or the operation ended.
+    /// Runs every lane as far as it goes. True if any step was done or the operation ended. An
+    /// operation of the user that throws ends it as failed.
     bool advance(Operation& op) {
-        bool moved = false;
-        bool lanes_ended = true;
-        for (LaneState& lane : op.lanes) {
-            while (lane.at < lane.end) {
-                const Progress progress = step(op, lane);
-                if (progress == Progress::failed) {
-                    op.state = Operation::State::failed;
-                    return true;
-                }
-                if (progress == Progress::blocked) break;
-                moved = true;
-            }
-            lanes_ended = lanes_ended && lane.at == lane.end;
-        }
-        if (lanes_ended && op.pending == 0) {
-            op.state = Operation::State::complete;
+        try {
+            return advance_lanes(op);
+        } catch (...) {
+            op.failure = failure_of_user(*op.program);
+            op.state = Operation::State::failed;
             return true;
         }
-        return moved;
     }
 
     /// Lets node-mates get at the buffers that the program exposes. Where they write, the call uses
@@ -93,6 +82,28 @@ class Stepper {
     }
 
   private:
+    bool advance_lanes(Operation& op) {
+        bool moved = false;
+        bool lanes_ended = true;
+        for (LaneState& lane : op.lanes) {
+            while (lane.at < lane.end) {
+                const Progress progress = step(op, lane);
+                if (progress == Progress::failed) {
+                    op.state = Operation::State::failed;
+                    return true;
+                }
+                if (progress == Progress::blocked) break;
+                moved = true;
+            }
+            lanes_ended = lanes_ended && lane.at == lane.end;
+        }
+        if (lanes_ended && op.pending == 0) {
+            op.state = Operation::State::complete;
+            return true;
+        }
+        return moved;
+    }
+
     /// Returns where the vector starts by its alias.
     std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
         op.exposures.push_back(

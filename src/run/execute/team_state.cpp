@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <exception>
 
 #include "base/check.hpp"
 
@@ -22,6 +23,18 @@ TeamState::TeamState(TeamSetup made_from)
     WEFT_CHECK(std::has_single_bit(setup.shape.small_banks), setup.shape.small_banks);
     small = setup.small_window ? std::move(setup.small_window)
                                : std::make_unique<Window>(setup.shape.small_banks);
+}
+
+base::Failure failure_of_user(const BoundProgram& program) {
+    constexpr const char* kFormat = "{}: the user's operation threw: {}";
+    try {
+        throw;
+    } catch (const std::exception& problem) {
+        return base::fail(Status::argument, kFormat, program.description, problem.what());
+    } catch (...) {
+        return base::fail(Status::argument, kFormat, program.description,
+                          "something that is no std::exception");
+    }
 }
 
 PastCall TeamState::recall(Epoch epoch) const {

@@ -5,6 +5,23 @@
 
 namespace weft::run {
 
+WaitingLane describe_step(const Operation& op, std::uint32_t step) {
+    WaitingLane waiting{.team = op.team,
+                        .program = op.program,
+                        .epoch = op.epoch,
+                        .digest = op.digest,
+                        .step = step,
+                        .peer = -1,
+                        .waits_for_flush = true};
+    if (step == op.program->steps.size()) return waiting;
+    const BoundStep& at = op.program->steps[step];
+    waiting.waits_for_flush = at.kind != plan::StepKind::wait;
+    const bool puts = at.kind == plan::StepKind::put || at.kind == plan::StepKind::signal ||
+                      at.kind == plan::StepKind::expose;
+    if (puts || !waiting.waits_for_flush) waiting.peer = at.peer;
+    return waiting;
+}
+
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
     std::string text =
@@ -70,6 +87,17 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {
     inquiry.checksum = checksum_of(inquiry);
 }
 
+namespace {
+
+/// What the user called: a barrier that the bank rule inserted belongs to the call after it.
+const std::string& words_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
+    if (&program != team.setup.barrier) return program.description;
+    const BoundProgram* const next = team.recall(epoch + 1).program;
+    return next != nullptr ? next->description : program.description;
+}
+
+}  // namespace
+
 Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job_rank) {
     Inquiry inquiry;
     inquiry.rank = job_rank;
@@ -80,8 +108,9 @@ Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job
     inquiry.call_hash = call.program->call_hash;
     const BoundProgram* before = team.recall(epoch - 1).program;
     if (before != nullptr) inquiry.hash_before = before->call_hash;
-    set_text(inquiry, call.program->description,
-             before == nullptr ? std::string_view() : std::string_view(before->description));
+    set_text(inquiry, words_of(team, epoch, *call.program),
+             before == nullptr ? std::string_view()
+                               : std::string_view(words_of(team, epoch - 1, *before)));
     return inquiry;
 }
 

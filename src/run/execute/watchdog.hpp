@@ -29,6 +29,9 @@
 
 namespace weft::run {
 
+/// Whether who polls waits for what is in flight: only then can it take too long.
+enum class Caller : std::uint8_t { waits, passes_by };
+
 /// How long one wait has been going on.
 struct WaitState {
     unsigned failures = 0;  ///< polls in a row without effect
@@ -51,6 +54,9 @@ struct WaitingLane {
     std::string text;              ///< what a wait that is not a lane's waits for
 };
 
+/// A lane of the operation that waits at this step, without flags; past the last step: for earlier
+/// puts.
+[[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the
 /// job.
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
@@ -151,12 +157,13 @@ class Watchdog {
 
     /// What a wait does now and then: reads inquiries, sends some, reports. False as wait().
     template <class Lanes>
-    bool check(WaitState& wait_state, const Teams& teams, Lanes lanes) {
+    bool check(WaitState& wait_state, const Teams& teams, Lanes lanes,
+               Caller caller = Caller::waits) {
         const std::uint64_t now = base::monotonic_ns();
-        if (wait_state.started_ns == 0) {
+        if (wait_state.next_inquiry_ns == 0) wait_state.next_inquiry_ns = now + options_.inquiry_ns;
+        if (wait_state.started_ns == 0 || caller == Caller::passes_by) {
             wait_state.started_ns = now;
-            wait_state.next_inquiry_ns = now + options_.inquiry_ns;
-            wait_state.next_report_ns = now + options_.timeout_ns;
+            wait_state.next_report_ns = later(now, options_.timeout_ns);
         }
         if (status_request().pending.load(std::memory_order_relaxed) && !has_arrival(lanes()))
             answer_status_request(lanes);
@@ -172,13 +179,24 @@ class Watchdog {
             for (const WaitingLane& lane : lanes()) ask(lane);
         }
         if (options_.timeout_ns != 0 && now >= wait_state.next_report_ns) {
-            wait_state.next_report_ns = now + options_.timeout_ns;
+            wait_state.next_report_ns = later(now, options_.timeout_ns);
             return report(lanes(), now - wait_state.started_ns);
         }
         return true;
     }
 
+    /// Tells all ranks that may wait for this one that a call of the team has failed here.
+    void spread_failure(const TeamState& team, Epoch epoch, PastCall call) {
+        const Inquiry inquiry = make_inquiry(team, epoch, call, job_rank_);
+        spread_verdict(team.failure, inquiry, team, call.program);
+    }
+
   private:
+    /// A sum that does not wrap.
+    [[nodiscard]] static std::uint64_t later(std::uint64_t now_ns, std::uint64_t ns) {
+        return now_ns + std::min(ns, ~now_ns);
+    }
+
     bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns) {
         for (const WaitingLane& lane : lanes) report_line(to_text(lane, job_rank_));
         if (!options_.abort_on_timeout || lanes.empty()) return true;
@@ -217,14 +235,14 @@ class Watchdog {
                 return true;
             }
             const PastCall mine = team->recall(inquiry.epoch);
-            std::string text(text_of(inquiry));
+            base::Failure verdict{status_of(inquiry), std::string(text_of(inquiry))};
             if (inquiry.call_hash != Inquiry::kVerdict) {
-                text = compare(inquiry, *team, mine);
-                if (text.empty()) return true;
-                report_line(text);
+                verdict.text = compare(inquiry, *team, mine);
+                if (verdict.text.empty()) return true;
+                report_line(verdict.text);
             }
-            spread_verdict(text, inquiry, *team, mine.program);
-            return give_up({Status::argument, text}, team.get());
+            spread_verdict(verdict, inquiry, *team, mine.program);
+            return give_up(std::move(verdict), team.get());
         }
         return true;
     }
@@ -245,24 +263,37 @@ class Watchdog {
     void resend_verdict(Inquiry inquiry, const TeamState& team) {
         if (inquiry.call_hash == Inquiry::kVerdict) return;
         const Rank asker = inquiry.rank;
-        inquiry.rank = job_rank_;
-        inquiry.call_hash = Inquiry::kVerdict;
-        set_text(inquiry, team.failure.text);
+        if (!is_member(team, asker)) return;
+        make_verdict(inquiry, team.failure);
         send(inquiry, asker);
     }
 
+    [[nodiscard]] static bool is_member(const TeamState& team, Rank job_rank) {
+        return std::ranges::find(team.setup.job_ranks, job_rank) != team.setup.job_ranks.end();
+    }
+    /// Of a verdict: how the call failed. Ranks that disagree do so about arguments.
+    [[nodiscard]] static Status status_of(const Inquiry& inquiry) {
+        const bool known = inquiry.call_hash == Inquiry::kVerdict && inquiry.hash_before != 0 &&
+                           inquiry.hash_before <= static_cast<int>(Status::unsupported);
+        return known ? static_cast<Status>(inquiry.hash_before) : Status::argument;
+    }
+    void make_verdict(Inquiry& inquiry, const base::Failure& why) const {
+        inquiry.rank = job_rank_;
+        inquiry.call_hash = Inquiry::kVerdict;
+        inquiry.hash_before = static_cast<std::uint16_t>(why.status);
+        set_text(inquiry, why.text);
+    }
+
     /// Sends the verdict to all ranks that may wait for this one.
-    void spread_verdict(const std::string& text, Inquiry verdict, const TeamState& team,
+    void spread_verdict(const base::Failure& why, Inquiry verdict, const TeamState& team,
                         const BoundProgram* mine) {
         const Rank asker = verdict.rank;
-        verdict.rank = job_rank_;
-        verdict.call_hash = Inquiry::kVerdict;
-        set_text(verdict, text);
+        make_verdict(verdict, why);
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
         wait_until_sent(deadline);
         outgoing_ = verdict;  // the same for all: one may still be read while the next is posted
-        start_sending(asker, deadline);
+        if (asker != job_rank_ && is_member(team, asker)) start_sending(asker, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
             const Rank peer = team.setup.job_ranks[static_cast<std::size_t>(rank)];
             if (peer != asker) start_sending(peer, deadline);

@@ -214,7 +214,7 @@ class UserTiles {
         : operation_(operation), in_(first), inout_(second) {}
 
     /// target = operands[0] (op) ... for `count` elements that lie `at` bytes after each pointer.
-    void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) noexcept {
+    void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) {
         const std::size_t bytes = count * operation_.element_bytes;
         const std::byte* left = operands[0] + at;
         if (!aligned(left)) {
@@ -249,7 +249,7 @@ class UserTiles {
 };
 
 void reduce_many_by_user(const UserOperation& operation, Targets targets, Operands operands,
-                         std::size_t elements) noexcept {
+                         std::size_t elements) {
     const std::size_t size = operation.element_bytes;
     const auto reduce_tile = [&](UserTiles& tiles, std::size_t start, std::size_t count) {
         tiles.reduce(targets[0], operands, start * size, count);
@@ -329,8 +329,7 @@ std::string operations_of(Type type) {
     return names;
 }
 
-void reduce_many(const Reducer& reducer, Targets targets, Operands operands,
-                 std::size_t elements) noexcept {
+void reduce_many(const Reducer& reducer, Targets targets, Operands operands, std::size_t elements) {
     WEFT_CHECK(!operands.empty() && !targets.empty() && reducer.element_bytes != 0, operands.size(),
                targets.size(), reducer.element_bytes);
     const std::size_t bytes = elements * reducer.element_bytes;

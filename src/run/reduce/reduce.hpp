@@ -74,13 +74,14 @@ class ReduceTable {
 /// elements. At least one operand and one target. Any operands may be exactly one of the targets,
 /// else they do not overlap them; operands may be the same as each other, targets not. Any
 /// alignment: a user function only sees buffers aligned to the largest power of two (at most 16)
-/// that divides its element. Allocates only for user elements of more than 4 KiB.
+/// that divides its element. Allocates only for user elements of more than 4 KiB. Throws only what
+/// the user function throws; the targets are undefined then.
 void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
-                 std::span<const std::byte* const> operands, std::size_t elements) noexcept;
+                 std::span<const std::byte* const> operands, std::size_t elements);
 
 /// The same with one target.
 inline void reduce_many(const Reducer& reducer, std::byte* target,
-                        std::span<const std::byte* const> operands, std::size_t elements) noexcept {
+                        std::span<const std::byte* const> operands, std::size_t elements) {
     reduce_many(reducer, std::span<std::byte* const>(&target, 1), operands, elements);
 }
 

@@ -84,6 +84,26 @@ bool is_exact(const Call& call) {
     return !rounds || (call.op != Op::sum && call.op != Op::prod);
 }
 
+std::string_view name_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::inserted:
+            return "inserted barrier";
+        case Purpose::finalize:
+            return "finalize";
+        case Purpose::alloc:
+            return "alloc";
+        case Purpose::free:
+            return "free";
+        case Purpose::split:
+            return "split";
+        case Purpose::team_free:
+            return "team_free";
+        case Purpose::itself:
+            break;
+    }
+    return "";
+}
+
 std::string describe(const Call& call, std::string_view spec) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     std::string text(traits.name);

@@ -45,6 +45,12 @@ using collectives::traits_of;
 /// Whether the result is the same for any order of the operands.
 [[nodiscard]] bool is_exact(const Call& call);
 
+/// Why a call is made: by the user as it stands, or inside another call of the interface, which it
+/// then stands for.
+enum class Purpose : std::uint8_t { itself, inserted, finalize, alloc, free, split, team_free };
+/// The call of the interface that a hidden call stands for; empty for one that stands for itself.
+[[nodiscard]] std::string_view name_of(Purpose purpose);
+
 /// The call in words, without what only some ranks know.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
 /// 16 bits of everything that ranks must agree about.

@@ -187,6 +187,8 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
     const auto chosen = std::ranges::find_if(
         specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });
     WEFT_CHECK(chosen != specs.end(), choice->algorithm());
+    constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
+    if (known_.size() >= kKnownMax) known_.clear();
     return &(known_[asked] = ChosenAlgorithm{*chosen, choice->algorithm(), choice->reason});
 }
 

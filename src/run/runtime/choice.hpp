@@ -52,6 +52,7 @@ class Chooser {
   public:
     Chooser(plan::Machine machine, Rank size) : machine_(std::move(machine)), size_(size) {}
 
+    /// The result is valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
 
   private:

@@ -116,7 +116,7 @@ bool needs_direct(const PlanContext& context, const Call& call,
 
 base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& call,
                                      const ChosenAlgorithm& algorithm, BindOptions options,
-                                     PeerReads reads) {
+                                     Purpose purpose) {
     if (traits_of(call.collective).has_pairwise_counts())
         return bind_pairwise(context, call, algorithm, std::move(options));
     options.input_starts = scattered_starts(call.in_blocks);
@@ -127,7 +127,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");
-    if (reads == PeerReads::allowed &&
+    if (purpose != Purpose::team_free &&
         payload_bytes_max(*program, options.elements, options.element_bytes) <= base::kCellPayload)
         program = plan::localize(
             *program, [&](Rank peer) { return context.near[static_cast<std::size_t>(peer)]; });
@@ -145,7 +145,7 @@ base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, R
 }
 
 base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTable& kernels,
-                        const ChosenAlgorithm& algorithm, PeerReads reads) {
+                        const ChosenAlgorithm& algorithm) {
     const Call& call = plan.call.get();
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_counts()) {
@@ -160,10 +160,12 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
                         .element_bytes = element_bytes(call),
                         .description = describe(call, algorithm.text),
                         .shape = context.region};
+    if (plan.purpose != Purpose::itself) options.description = name_of(plan.purpose);
     options.call_hash = call_hash(options.description, options.element_bytes);
-    auto bound = bind_call(context, call, algorithm, std::move(options), reads);
+    auto bound = bind_call(context, call, algorithm, std::move(options), plan.purpose);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", algorithm.text));
     plan.program = *std::move(bound);
+    if (plan.purpose != Purpose::itself) plan.program.program.collective = name_of(plan.purpose);
     if (traits.has_pairwise_counts()) return {};  // the blocks say where its vectors start
     const plan::Contract& contract = collectives::contract(traits_of(traits.even).name);
     plan.input = extent_of(plan.program, contract.input_of(plan.program.program));
@@ -188,14 +190,30 @@ HeldCall::HeldCall(const Call& call) : call_(call) {
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                               const ReduceTable& kernels, const Call& call,
-                                              const ChosenAlgorithm& algorithm, PeerReads reads) {
+                                              const ChosenAlgorithm& algorithm, Purpose purpose) {
     Call without_memory = call;
     without_memory.in = without_memory.out = nullptr;
-    std::unique_ptr<Plan> plan(
-        new Plan{.call = HeldCall(without_memory), .algorithm = algorithm.text});
-    if (auto filled = fill(*plan, context, kernels, algorithm, reads); !filled)
+    std::unique_ptr<Plan> plan(new Plan{
+        .call = HeldCall(without_memory), .algorithm = algorithm.text, .purpose = purpose});
+    if (auto filled = fill(*plan, context, kernels, algorithm); !filled)
         return filled.failure().within(traits_of(call.collective).name);
     return plan;
+}
+
+std::size_t Plan::bytes() const {
+    const auto held = [](const auto& list) { return list.capacity() * sizeof *list.data(); };
+    const plan::Program& source = program.program;
+    std::size_t sum = sizeof *this + held(source.steps) + held(source.blocks) +
+                      held(source.slot_capacity) + held(source.unit_counts) + held(program.steps) +
+                      held(program.pieces) + held(program.pairs) + held(program.input_starts) +
+                      held(program.output_starts) + held(program.slot_starts) +
+                      held(program.description) + held(program.fused.stages);
+    for (const FusedStage& stage : program.fused.stages) sum += held(stage.operands);
+    const Call& of = call.get();
+    for (const Blocks* vector : {&of.in_blocks, &of.out_blocks})
+        sum += vector->counts.size_bytes() + vector->displacements.size_bytes();
+    if (blocks != nullptr) sum += sizeof *blocks + held(blocks->input) + held(blocks->output);
+    return sum;
 }
 
 bool Plan::accepts_blocks(const Registers& memory) const {

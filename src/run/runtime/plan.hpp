@@ -70,13 +70,16 @@ struct BlockMemory {
 struct Plan {
     HeldCall call;  ///< without memory
     std::string algorithm;
+    Purpose purpose = Purpose::itself;
     BoundProgram program;
     Reducer reducer;
     Extent input;  ///< what the caller's pointer points to, as bytes of the vector of the call
     Extent output;
     std::unique_ptr<const BlockMemory> blocks;  ///< of calls with counts
-    mutable Epoch used = -1;                    ///< of those: no later call has had it
+    mutable Epoch used = -1;                    ///< no later call of the team has had it
 
+    /// About how much memory it takes.
+    [[nodiscard]] std::size_t bytes() const;
     /// Whether it is a plan of this call.
     [[nodiscard]] bool serves(const Call& other) const {
         const Call& mine = call.get();
@@ -116,15 +119,13 @@ struct Plan {
     [[nodiscard]] bool accepts_blocks(const Registers& memory) const;
 };
 
-/// Whether ranks may read what near peers publish in place. In the last call of a team they may
-/// not: a peer's region may serve another team before a late reader has looked.
-enum class PeerReads : std::uint8_t { none, allowed };
-
-/// The plan of a call whose arguments have been checked.
+/// The plan of a call whose arguments have been checked. Ranks may read what near peers publish in
+/// place, but not in the last call of a team: a peer's region may serve another team before a late
+/// reader has looked.
 [[nodiscard]] base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,
                                                             const ReduceTable& kernels,
                                                             const Call& call,
                                                             const ChosenAlgorithm& algorithm,
-                                                            PeerReads reads);
+                                                            Purpose purpose);
 
 }  // namespace weft::run

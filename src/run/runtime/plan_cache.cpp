@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <vector>
 
 namespace weft::run {
 
@@ -24,14 +25,11 @@ std::size_t index_of(Collective collective) {
     return static_cast<std::size_t>(collective);
 }
 
-bool has_counts(const Plan& plan) {
-    return traits_of(plan.call.get().collective).has_counts();
-}
-
 }  // namespace
 
 bool PlanCache::InOrder::less(const Sought& a, const Sought& b) {
-    const std::strong_ordering order = compare_calls(a.call, b.call);
+    std::strong_ordering order = compare_calls(a.call, b.call);
+    if (order == 0) order = a.purpose <=> b.purpose;
     return order < 0 || (order == 0 && a.algorithm < b.algorithm);
 }
 
@@ -67,39 +65,39 @@ base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
     return &**forced;
 }
 
-base::Result<const Plan*> PlanCache::find(const Call& call) {
+base::Result<const Plan*> PlanCache::find(const Call& call, Purpose purpose) {
     const auto algorithm = choose(call);
     if (!algorithm) return algorithm.failure();
-    return keep(call, **algorithm);
+    const auto found = plans_.find(Sought{call, (*algorithm)->text, purpose});
+    if (found != plans_.end()) return found->get();
+    auto made = make_plan(context_, kernels_, call, **algorithm, purpose);
+    if (!made) return made.failure();
+    bytes_ += (*made)->bytes();
+    if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
+        context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
+                                       (*algorithm)->reason));
+    return plans_.insert(*std::move(made)).first->get();
 }
 
 base::Result<const Plan*> PlanCache::inserted_barrier() {
     const Call barrier = Call::barrier();
-    const auto algorithm = chooser_.choose(barrier);
-    if (!algorithm) return algorithm.failure();
-    return keep(barrier, **algorithm);
+    return own_plan(inserted_barrier_, Purpose::inserted, barrier, chooser_.choose(barrier));
 }
 
 base::Result<const Plan*> PlanCache::last_barrier() {
     const Call barrier = Call::barrier();
-    const auto algorithm = choose(barrier);
-    if (!algorithm) return algorithm.failure();
-    auto plan = make_plan(context_, kernels_, barrier, **algorithm, PeerReads::none);
-    if (!plan) return plan.failure();
-    last_barrier_ = *std::move(plan);
-    return last_barrier_.get();
+    return own_plan(last_barrier_, Purpose::team_free, barrier, choose(barrier));
 }
 
-base::Result<const Plan*> PlanCache::keep(const Call& call, const ChosenAlgorithm& algorithm) {
-    const auto found = plans_.find(Sought{call, algorithm.text});
-    if (found != plans_.end()) return found->get();
-    auto made = make_plan(context_, kernels_, call, algorithm, PeerReads::allowed);
-    if (!made) return made.failure();
-    if (has_counts(**made)) ++block_plans_;
-    if (context_.log != nullptr && context_.log->informs(context_.rank == 0))
-        context_.log->info(fmt::format("{}: {}: {}", context_.name, (*made)->program.description,
-                                       algorithm.reason));
-    return plans_.insert(*std::move(made)).first->get();
+base::Result<const Plan*> PlanCache::own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
+                                              const Call& call,
+                                              base::Result<const ChosenAlgorithm*> algorithm) {
+    if (held != nullptr) return held.get();
+    if (!algorithm) return algorithm.failure();
+    auto plan = make_plan(context_, kernels_, call, **algorithm, purpose);
+    if (!plan) return plan.failure();
+    held = *std::move(plan);
+    return held.get();
 }
 
 void PlanCache::trace(const Plan& plan) const {
@@ -108,9 +106,17 @@ void PlanCache::trace(const Plan& plan) const {
 }
 
 void PlanCache::retire(Epoch before) {
-    block_plans_ -= std::erase_if(
-        plans_, [&](const auto& plan) { return has_counts(*plan) && plan->used < before; });
-    block_plans_most_ = std::max(kBlockPlans, 2 * block_plans_);
+    std::vector<Epoch> uses;
+    for (const auto& plan : plans_) uses.push_back(plan->used);
+    const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
+    std::nth_element(uses.begin(), middle, uses.end());
+    const Epoch oldest_kept = uses.empty() ? before : std::min(before, *middle);
+    std::erase_if(plans_, [&](const auto& plan) {
+        if (plan->used >= oldest_kept) return false;
+        bytes_ -= plan->bytes();
+        return true;
+    });
+    bytes_most_ = std::max(kBytes, 2 * bytes_);
 }
 
 }  // namespace weft::run

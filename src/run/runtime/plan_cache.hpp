@@ -3,10 +3,11 @@
 //
 // Idea     A call that has no plan yet gets one: its arguments are checked, an algorithm is taken
 //          (forced, or chosen by predicted time), the plan is made (plan.hpp) and kept.
-// Holds    A plan lives as long as its team: outstanding calls, and ranks that inquire about old
-//          calls, may refer to it. Counts may be new in each call, so plans of calls with counts go
-//          when nothing refers to them any more. All decisions are made from arguments that all
-//          ranks know.
+// Holds    A plan stays as long as anything refers to it: calls that are not complete, and ranks
+//          that inquire about old calls. Counts, roots and users' operations may be new in each
+//          call, so of the other plans those that were not used for longest go when there are many:
+//          each rank by itself, for a plan that is made again is the same. All decisions are made
+//          from arguments that all ranks know.
 // Next     choice.hpp for the choice; team.hpp for the calls that find their plan without looking
 //          here.
 #pragma once
@@ -33,9 +34,10 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// The plan of a call; a failure names the argument that cannot be used. Those of calls with
-    /// counts live until retire() takes them.
-    [[nodiscard]] base::Result<const Plan*> find(const Call& call);
+    /// The plan of a call; a failure names the argument that cannot be used. It lives until
+    /// retire() takes it.
+    [[nodiscard]] base::Result<const Plan*> find(const Call& call,
+                                                 Purpose purpose = Purpose::itself);
 
     /// The barrier that the bank rule inserts: the library's choice, whatever is forced.
     [[nodiscard]] base::Result<const Plan*> inserted_barrier();
@@ -47,10 +49,11 @@ class PlanCache {
     /// ranks.
     base::Result<void> force(Collective collective, std::string_view spec);
 
-    /// Whether so many plans of calls with counts are kept that it is time to retire() some.
-    [[nodiscard]] bool crowded() const { return block_plans_ >= block_plans_most_; }
-    /// Drops plans of calls with counts that no call from epoch `before` on has had.
+    /// Whether plans take so much memory that it is time to retire() some.
+    [[nodiscard]] bool crowded() const { return bytes_ >= bytes_most_; }
+    /// Drops plans that no call from epoch `before` on has had, but not those that were used last.
     void retire(Epoch before);
+    [[nodiscard]] std::size_t size() const { return plans_.size(); }
 
     /// WEFT_LOG=trace: no call is taken for a warm one, so that each gets its line.
     [[nodiscard]] bool traces() const {
@@ -67,11 +70,14 @@ class PlanCache {
     struct Sought {
         const Call& call;
         std::string_view algorithm;
+        Purpose purpose;
     };
     struct InOrder {
         using is_transparent = void;
         using Held = std::unique_ptr<Plan>;
-        static Sought sought(const Held& plan) { return {plan->call.get(), plan->algorithm}; }
+        static Sought sought(const Held& plan) {
+            return {plan->call.get(), plan->algorithm, plan->purpose};
+        }
         static bool less(const Sought& a, const Sought& b);
         bool operator()(const Held& a, const Held& b) const { return less(sought(a), sought(b)); }
         bool operator()(const Held& a, const Sought& b) const { return less(sought(a), b); }
@@ -79,9 +85,12 @@ class PlanCache {
     };
     /// A forced algorithm; a failure is one of each call that it is forced on.
     using Forced = std::optional<base::Result<ChosenAlgorithm>>;
-    static constexpr std::size_t kBlockPlans = 64;  ///< are kept without asking
+    static constexpr std::size_t kBytes = std::size_t{2} << 20;  ///< are kept without asking
 
-    base::Result<const Plan*> keep(const Call& call, const ChosenAlgorithm& algorithm);
+    /// A plan for the team's whole life, made at the first call.
+    base::Result<const Plan*> own_plan(std::unique_ptr<Plan>& held, Purpose purpose,
+                                       const Call& call,
+                                       base::Result<const ChosenAlgorithm*> algorithm);
 
     PlanContext context_;
     Chooser chooser_;
@@ -89,9 +98,10 @@ class PlanCache {
     std::array<Forced, collectives::kCollectives.size()> environment_;  ///< by WEFT_<COLLECTIVE>
     std::array<Forced, collectives::kCollectives.size()> forced_;
     std::set<std::unique_ptr<Plan>, InOrder> plans_;
+    std::unique_ptr<Plan> inserted_barrier_;
     std::unique_ptr<Plan> last_barrier_;
-    std::size_t block_plans_ = 0;  ///< of calls with counts
-    std::size_t block_plans_most_ = kBlockPlans;
+    std::size_t bytes_ = 0;  ///< of all in plans_
+    std::size_t bytes_most_ = kBytes;
 };
 
 }  // namespace weft::run

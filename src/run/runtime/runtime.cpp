@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -56,6 +57,10 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     if (!settings) return refused(settings.failure());
     const auto kernels = select_isa(settings->reduce_isa);
     if (!kernels) return refused(kernels.failure());
+    // One at a time: PMIx and libfabric keep what they know for the process, and all ranks have to
+    // meet in the same order.
+    static std::mutex joining;
+    const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap));
     if (!job) return job.failure();
     return std::unique_ptr<Runtime>(new Runtime(std::move(*settings), std::move(*job), *kernels));
@@ -76,7 +81,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
     if (onesided_->service().has_origins())
         job_.wire->set_service(&RealOneSided::serve, &RealOneSided::on_immediate, onesided_.get());
     log_start(*this);
-    add_team(0, all_ranks(job_.bootstrap->size()), 1, 0);
+    add_team(0, all_ranks(job_.bootstrap->size()), 1);
     if (settings_.progress == base::ProgressMode::thread)
         progress_thread_ = std::make_unique<RealProgressThread>(*engine_);
 }
@@ -121,8 +126,7 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     return machine;
 }
 
-Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-                        std::uint64_t parent) {
+Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick) {
     const auto me = std::ranges::find(job_ranks, job_.bootstrap->rank());
     PlanContext context{.rank = static_cast<Rank>(me - job_ranks.begin()),
                         .size = static_cast<Rank>(job_ranks.size()),
@@ -137,8 +141,8 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
-    return *teams_.emplace_back(std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick,
-                                                       std::move(context), parent));
+    return *teams_.emplace_back(
+        std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick, std::move(context)));
 }
 
 void Runtime::remove_team(Team& team) {
@@ -153,32 +157,38 @@ void Runtime::remove_team(Team& team) {
 
 void Runtime::leave_team(Team& team) {
     team.leave();
-    ++left_teams_;
     end_left_teams();
 }
 
 /// Members add to a word of each other, so a rank that sees it count all of them knows that none
-/// reads or writes the region any more.
+/// reads or writes the region any more. Of a team that has failed, puts may be under way that no
+/// rank waits for: on a network they have landed if it keeps the order of what one rank puts to
+/// another, for the additions follow them; else the region stays out of use.
 void Runtime::end_left_teams() {
-    if (left_teams_ == 0) return;
-    const Turn::Hold hold = engine_->take_turn();
-    std::vector<Team*> gone;
+    std::vector<Team*> settled;
     for (const auto& team : teams_) {
-        if (!team->left() || !engine_->idle(team->state())) continue;
+        if (team->abandoned() && team->failed() && !team->left()) team->leave();
+        const bool lands = !team->failed() || team->nodes() == 1 || keeps_order();
+        if (team->left() && lands && engine_->idle(team->state())) settled.push_back(team.get());
+    }
+    if (settled.empty()) return;
+    Turn::Hold hold = engine_->take_turn();
+    std::erase_if(settled, [&](Team* team) {
         const std::uint64_t word = layout_.left_word(team->id());
         if (team->announce()) {
+            onesided_->fence();  // what was put into memory of the team lands before
             for (const Rank member : team->state().setup.job_ranks)
                 onesided_->put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
         }
         // Acquire: pairs with the members' atomic additions.
         std::atomic_ref<std::uint64_t> count(*reinterpret_cast<std::uint64_t*>(at(word)));
         if (count.load(std::memory_order_acquire) < static_cast<std::uint64_t>(team->size()))
-            continue;
+            return true;
         count.store(0, std::memory_order_relaxed);
-        gone.push_back(team.get());
-    }
-    left_teams_ -= gone.size();
-    for (Team* team : gone) remove_team(*team);
+        return false;
+    });
+    if (hold.owns_lock()) hold.unlock();  // to remove a team takes it, too
+    for (Team* team : settled) remove_team(*team);
 }
 
 base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exchange& exchange) {
@@ -208,17 +218,33 @@ base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exch
                           "teams at a time",
                           SegmentLayout::kTeams);
     const auto id = static_cast<std::uint32_t>(std::countr_zero(common.free_regions));
-    return &add_team(id, std::move(job_ranks), static_cast<base::Tick>(common.tick), 0);
+    return &add_team(id, std::move(job_ranks), static_cast<base::Tick>(common.tick));
 }
 
-std::vector<Team*> Runtime::abandoned_children(const Team& parent) const {
-    std::vector<Team*> children;
-    for (const auto& team : teams_) {
-        if (team->abandoned() && team->parent() == parent.serial() && engine_->idle(team->state()))
-            children.push_back(team.get());
+std::vector<Team*> Runtime::abandoned_within(const Team& team) const {
+    const std::vector<Rank>& ranks = team.state().setup.job_ranks;
+    const std::set<Rank> members(ranks.begin(), ranks.end());
+    std::vector<Team*> within;
+    for (const auto& held : teams_) {
+        if (held.get() == &team || !held->abandoned() || held->failed() ||
+            !engine_->idle(held->state()))
+            continue;
+        if (std::ranges::all_of(held->state().setup.job_ranks,
+                                [&](Rank rank) { return members.contains(rank); }))
+            within.push_back(held.get());
     }
-    std::ranges::sort(children, {}, &Team::id);
-    return children;
+    std::ranges::sort(within, {}, &Team::id);
+    return within;
+}
+
+bool Runtime::keeps_order() const {
+    return job_.wire->completion() == base::RemoteCompletion::ordered;
+}
+
+std::uint64_t Runtime::network_writes() const {
+    if (job_.wire == nullptr) return network_writes_;
+    const link::FabricPort* const port = job_.wire->port();
+    return port != nullptr ? port->writes() : 0;
 }
 
 base::Tick Runtime::tick_bound() const {
@@ -281,7 +307,7 @@ void Runtime::set_external(void (*function)(void* argument), void* argument) {
 }
 
 void Runtime::progress() {
-    if (!finalized_ && !external_.running()) engine_->poll();
+    if (!finalized_ && !external_.running()) engine_->poll(Caller::passes_by);
 }
 
 base::Result<void> Runtime::settle_onesided() {
@@ -296,7 +322,7 @@ base::Result<void> Runtime::finalize() {
     progress_thread_.reset();  // from here on this thread drives without a pause
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
-    if (outcome.ok()) outcome = world().call(Call::barrier());
+    if (outcome.ok()) outcome = world().call(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {
         if (job_.wire->failure() != nullptr) break;
@@ -313,6 +339,7 @@ base::Result<void> Runtime::finalize() {
     }
     engine_->close({Status::argument, "the runtime has been finalized"});
     log_end(*this, engine_->mapped_bytes());
+    network_writes_ = network_writes();
     job_.wire.reset();
     job_.sigterm_report->set_stage("finalize: leaving the job");
     auto left = job_.bootstrap->finalize();

@@ -49,8 +49,7 @@ class Runtime {
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
 
     /// A new team of these members (ranks of the job), already agreed about; see Team::split.
-    Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-                   std::uint64_t parent);
+    Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
     void remove_team(Team& team);
     /// Collective over the members of a new team alone, which need not have a team in common but
     /// the world. job_ranks: the members, this one among them, in the order of the team, the same
@@ -60,9 +59,9 @@ class Runtime {
     /// Not collective: this rank makes no more calls on the team, and says so to its members. Calls
     /// in flight go on. Its region is free here when all members have left it.
     void leave_team(Team& team);
-    /// Children of a team that are abandoned here and have no call in flight, by place in the
-    /// table.
-    [[nodiscard]] std::vector<Team*> abandoned_children(const Team& parent) const;
+    /// Teams all of whose members are members of this one, too, that are abandoned here and have no
+    /// call in flight, by place in the table.
+    [[nodiscard]] std::vector<Team*> abandoned_within(const Team& team) const;
     [[nodiscard]] std::uint64_t next_team_serial() { return ++team_serials_; }
     /// Regions that no team of this rank uses, as bits.
     [[nodiscard]] std::uint64_t free_regions() {
@@ -113,6 +112,8 @@ class Runtime {
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] bool finalized() const { return finalized_; }
+    /// Writes that this rank has made over the network so far.
+    [[nodiscard]] std::uint64_t network_writes() const;
     /// Collective over the job: waits for all ranks, drains, leaves the job.
     base::Result<void> finalize();
 
@@ -123,6 +124,7 @@ class Runtime {
     [[nodiscard]] EngineOptions engine_options();
     void abort_job(const std::string& why);
     void end_left_teams();
+    [[nodiscard]] bool keeps_order() const;  ///< of puts of one rank to another, on the network
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
     [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
 
@@ -139,9 +141,9 @@ class Runtime {
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
     std::uint64_t team_serials_ = 0;
-    std::size_t left_teams_ = 0;   ///< of teams_: left, and not yet gone
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
+    std::uint64_t network_writes_ = 0;  ///< up to finalize()
     unsigned calls_ = 0;
     std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: it drives the engine
 };

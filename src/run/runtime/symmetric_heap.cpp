@@ -25,9 +25,10 @@ class Ballot {
         }
     }
 
-    [[nodiscard]] base::Result<void> hold(Team& team) {
+    [[nodiscard]] base::Result<void> hold(Team& team, Purpose purpose) {
         return team.call(
-            Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max));
+            Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max),
+            purpose);
     }
     [[nodiscard]] std::uint64_t max(std::size_t i) const { return words_[i]; }
     [[nodiscard]] std::uint64_t min(std::size_t i) const { return ~words_[N + i]; }
@@ -49,7 +50,8 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
         enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
         Ballot<kCount> ballot({heap_.find(request, from), request.bytes, request.alignment,
                                first_abandoned(team, abandoned_from)});
-        if (auto held = ballot.hold(team); !held) return held.failure().within("alloc");
+        if (auto held = ballot.hold(team, Purpose::alloc); !held)
+            return held.failure().within("alloc");
         for (const auto& [number, what] : {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
             if (!ballot.agreed(number))
                 return base::fail(Status::argument,
@@ -84,7 +86,7 @@ base::Result<void> SymmetricHeap::free(Team& team, std::uint64_t offset) {
                           "free: the pointer is not the start of memory that was allocated on this "
                           "team and is still in use");
     Ballot<1> ballot({offset});
-    if (auto held = ballot.hold(team); !held) return held.failure().within("free");
+    if (auto held = ballot.hold(team, Purpose::free); !held) return held.failure().within("free");
     if (!ballot.agreed(0))
         return base::fail(Status::argument,
                           "free: members of the team pass different memory (heap offset {} here, "

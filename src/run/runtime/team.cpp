@@ -16,16 +16,15 @@ struct Team::SplitEntry {
     std::uint64_t key = 0;    ///< with its sign bit flipped, so that unsigned order is key order
     std::uint64_t free_regions = 0;
     std::uint64_t tick = 0;
-    std::uint64_t abandoned = 0;  ///< places of children that may be ended, as bits
+    std::uint64_t abandoned = 0;  ///< places of teams that may be ended, as bits
 };
 
 Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-           PlanContext context, std::uint64_t parent)
+           PlanContext context)
     : runtime_(runtime),
       engine_(runtime.engine()),
       plans_(context, runtime.kernels(), runtime.settings().algorithms),
       nodes_(context.nodes),
-      parent_(parent),
       serial_(runtime.next_team_serial()) {
     const auto barrier = plans_.inserted_barrier();
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
@@ -53,32 +52,56 @@ bool Team::run(const Plan& plan, Registers memory) {
     return false;
 }
 
+base::Result<void> Team::call(const Call& call, Purpose purpose) {
+    if (purpose == Purpose::itself) return run(call) ? base::Result<void>() : failure_;
+    const Plan* const plan = look_up(call, purpose);
+    if (plan == nullptr || !run(*plan, plan->registers(call))) return failure_;
+    return {};
+}
+
 const Plan* Team::find(const Call& call) {
     const auto collective = static_cast<std::size_t>(call.collective);
     const Plan* plan = collective < last_.size() ? last_[collective] : nullptr;
-    if (plan == nullptr || !plan->serves(call)) {
-        plan = look_up(call);
-        if (plan != nullptr) plans_.trace(*plan);
+    if (plan != nullptr && plan->serves(call)) return plan;
+    plan = look_up(call, Purpose::itself);
+    if (plan == nullptr) return nullptr;
+    plans_.trace(*plan);
+    if (!plans_.traces()) {
+        forget_last(call.collective);
+        last_[collective] = plan;
     }
-    // A barrier may be inserted before it.
-    if (plan != nullptr && plan->blocks != nullptr) plan->used = state_->cells->next() + 1;
     return plan;
 }
 
-const Plan* Team::look_up(const Call& call) {
-    // Calls with counts may have others each time: plans that nothing refers to any more make room.
-    if (plans_.crowded()) {
-        const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
-        plans_.retire(state_->forgotten_before());
-        last_ = {};
+const Plan* Team::look_up(const Call& call, Purpose purpose) {
+    if (state_->failed) [[unlikely]] {
+        failure_ = state_->failure;
+        return nullptr;
     }
-    const auto plan = plans_.find(as_seen(call, rank()));
+    if (plans_.crowded()) make_room();
+    const auto plan = plans_.find(as_seen(call, rank()), purpose);
     if (!plan) {
         failure_ = plan.failure();
         return nullptr;
     }
-    if (!plans_.traces()) last_[static_cast<std::size_t>(call.collective)] = *plan;
+    (*plan)->used = state_->cells->next() + 1;  // a barrier may be inserted before it
     return *plan;
+}
+
+/// The plan of the last call of a collective has been used up to here.
+void Team::forget_last(Collective collective) {
+    const Plan*& last = last_[static_cast<std::size_t>(collective)];
+    if (last != nullptr) last->used = state_->cells->next() + 1;
+    last = nullptr;
+}
+
+/// Calls may have other counts, roots and operations each time: plans that nothing refers to any
+/// more make room.
+void Team::make_room() {
+    const Turn::Hold hold = engine_.take_turn();  // a progress thread completes calls
+    for (const Plan* const last : last_)
+        if (last != nullptr) last->used = state_->cells->next() + 1;
+    plans_.retire(state_->forgotten_before());
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
@@ -92,7 +115,7 @@ base::Result<Operation*> Team::start(const Call& call) {
 }
 
 base::Result<std::unique_ptr<const HeldCall>> Team::prepare(const Call& call) {
-    const Plan* const plan = look_up(call);
+    const Plan* const plan = look_up(call, Purpose::itself);
     if (plan == nullptr) return failure_;
     const Registers memory = plan->registers(call);
     if (!plan->accepts(memory)) return plan->refusal(memory);
@@ -106,7 +129,8 @@ base::Result<std::vector<Team::SplitEntry>> Team::exchange(const SplitEntry& min
     // Each member fills in its own entry; the others are zero.
     const std::size_t words = members * sizeof(SplitEntry) / sizeof(std::uint64_t);
     if (auto done =
-            call(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor));
+            call(Call::allreduce(entries.data(), entries.data(), words, Type::uint64, Op::bor),
+                 Purpose::split);
         !done)
         return done.failure();
     return entries;
@@ -128,41 +152,40 @@ base::Result<void> Team::check_regions(const std::vector<SplitEntry>& entries) {
     return {};
 }
 
-/// The entries of a split. If anyone has abandoned a child, those that all their members have
-/// abandoned are ended first, and the entries say what is free then.
+Team::SplitEntry Team::own_entry(int color, int key) {
+    return {.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
+            .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
+            .free_regions = runtime_.free_regions(),
+            .tick = runtime_.tick_bound()};
+}
+
+/// The entries of a split. If anyone has abandoned a team that lies within this one, those that all
+/// their members have abandoned are ended first, and the entries say what is free then.
 base::Result<std::vector<Team::SplitEntry>> Team::gather_entries(int color, int key) {
-    SplitEntry mine{.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
-                    .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
-                    .free_regions = runtime_.free_regions(),
-                    .tick = runtime_.tick_bound()};
-    for (const Team* child : runtime_.abandoned_children(*this))
+    SplitEntry mine = own_entry(color, key);
+    for (const Team* child : runtime_.abandoned_within(*this))
         mine.abandoned |= std::uint64_t{1} << child->id();
     auto entries = exchange(mine);
     if (!entries) return entries;
     if (std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
         return entries;
     if (auto ended = end_abandoned(*entries); !ended) return ended.failure();
-    mine.abandoned = 0;
-    mine.free_regions = runtime_.free_regions();
-    mine.tick = runtime_.tick_bound();
-    return exchange(mine);
+    return exchange(own_entry(color, key));
 }
 
 /// In order of their places in the table, which is the same on all members: no circle of waits.
 base::Result<void> Team::end_abandoned(const std::vector<SplitEntry>& entries) {
-    for (Team* child : runtime_.abandoned_children(*this)) {
-        if (!all_abandoned(entries, *child)) continue;
+    const std::vector<Rank>& ranks = state_->setup.job_ranks;
+    for (Team* child : runtime_.abandoned_within(*this)) {
+        const bool everywhere =
+            std::ranges::all_of(child->state().setup.job_ranks, [&](Rank member) {
+                const auto at = std::ranges::find(ranks, member) - ranks.begin();
+                return (entries[static_cast<std::size_t>(at)].abandoned >> child->id() & 1) != 0;
+            });
+        if (!everywhere) continue;
         if (auto ended = child->release(); !ended) return ended;
     }
     return {};
-}
-
-bool Team::all_abandoned(const std::vector<SplitEntry>& entries, const Team& child) const {
-    const std::vector<Rank>& ranks = state_->setup.job_ranks;
-    return std::ranges::all_of(child.state().setup.job_ranks, [&](Rank member) {
-        const auto at = std::ranges::find(ranks, member) - ranks.begin();
-        return (entries[static_cast<std::size_t>(at)].abandoned >> child.id() & 1) != 0;
-    });
 }
 
 base::Result<Team*> Team::split(int color, int key) {
@@ -186,7 +209,7 @@ base::Result<Team*> Team::split(int color, int key) {
                              [&](Rank r) { return entries[static_cast<std::size_t>(r)].key; });
     for (Rank& r : ranks) r = state_->setup.job_ranks[static_cast<std::size_t>(r)];
     const auto id = static_cast<std::uint32_t>(std::countr_zero(free_everywhere));
-    return &runtime_.add_team(id, std::move(ranks), first_tick, serial_);
+    return &runtime_.add_team(id, std::move(ranks), first_tick);
 }
 
 /// A node is named by its first rank in the job: all its ranks know the same group.
@@ -223,19 +246,33 @@ std::byte* Team::on_member(const void* memory, Rank member) const {
     return runtime_.on_rank(memory, state_->setup.job_ranks[static_cast<std::size_t>(member)]);
 }
 
-base::Result<void> Team::release() {
-    if (!engine_.idle(*state_))
-        return base::fail(Status::argument, "team {}: released while calls are in flight", id());
-    // What this rank has put into memory of the team is there before any member gives that to
-    // another.
+base::Result<void> Team::check_idle() const {
+    if (failed() || engine_.idle(*state_)) return {};
+    return base::fail(Status::argument, "team {}: released while calls are in flight", id());
+}
+
+/// In this barrier every member waits in its own region, which stays its own until it is through.
+/// What this rank has put into memory of the team is there before any member gives that to another.
+base::Result<void> Team::meet_for_the_last_time() {
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
-    // In this barrier every member waits in its own region, which stays its own until it is
-    // through.
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
     if (!run(**barrier, {})) return failure_;
-    runtime_.remove_team(*this);  // *this is gone
     return {};
+}
+
+base::Result<void> Team::release() {
+    if (auto idle = check_idle(); !idle) return idle;
+    base::Result<void> ended;
+    if (!failed()) {
+        ended = meet_for_the_last_time();
+        if (ended) {
+            runtime_.remove_team(*this);  // *this is gone
+            return ended;
+        }
+    }
+    runtime_.leave_team(*this);  // *this may be gone
+    return ended;
 }
 
 }  // namespace weft::run

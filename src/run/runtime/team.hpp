@@ -35,7 +35,7 @@ using Exchange = std::function<bool(const void* mine, void* all, std::size_t byt
 class Team {
   public:
     Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick,
-         PlanContext context, std::uint64_t parent);
+         PlanContext context);
 
     [[nodiscard]] Rank rank() const { return state_->setup.rank; }
     [[nodiscard]] Rank size() const { return state_->size(); }
@@ -52,10 +52,8 @@ class Team {
     /// One blocking call. False: failure() says why.
     [[nodiscard]] bool run(const Call& call);
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    [[nodiscard]] base::Result<void> call(const Call& call) {
-        if (run(call)) return {};
-        return failure_;
-    }
+    /// The same, for calls of the interface that consist of others: ranks take it for that call.
+    [[nodiscard]] base::Result<void> call(const Call& call, Purpose purpose = Purpose::itself);
 
     /// Starts a call; never waits. The operation belongs to the caller until Runtime::release.
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
@@ -69,8 +67,9 @@ class Team {
     [[nodiscard]] base::Result<Team*> split(int color, int key);
     /// Collective: the members that share memory with this one form a team, in the same order.
     [[nodiscard]] base::Result<Team*> split_node();
-    /// Not collective: this rank has no more use for the team. A later split() of its parent ends
-    /// it once all its members have said so and none has a call in flight.
+    /// Not collective: this rank has no more use for the team; its calls in flight go on. A later
+    /// split() of a team that all its members are in ends it, once all of them have said so and
+    /// none has a call in flight.
     void abandon() { abandoned_ = true; }
     [[nodiscard]] bool abandoned() const { return abandoned_; }
     /// For Runtime::leave_team(): this rank has left the team.
@@ -78,15 +77,18 @@ class Team {
     [[nodiscard]] bool left() const { return left_; }
     /// Whether it is now that the other members are to be told so.
     [[nodiscard]] bool announce() { return !std::exchange(announced_, true); }
-    /// serial() of the team that this one was split from; 0 of the world.
-    [[nodiscard]] std::uint64_t parent() const { return parent_; }
+    [[nodiscard]] bool failed() const { return state_->failed; }
     /// The number of the next block that is allocated on the team.
     [[nodiscard]] std::uint64_t next_allocation() { return ++allocations_; }
     /// Of each team of this rank another one, past teams included; it differs between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
-    /// Collective: ends the team and frees its memory. No call may be in flight.
+    /// Collective: ends the team and frees its memory; no call may be in flight. A team that has
+    /// failed is left instead (Runtime::leave_team()), and so is one that fails now, with that
+    /// failure: in any case the team is not this rank's any more, unless check_idle() refuses.
     [[nodiscard]] base::Result<void> release();
+    /// Whether no call is in flight.
+    [[nodiscard]] base::Result<void> check_idle() const;
 
     /// Collective: memory at the same heap offset on all members; see SymmetricHeap.
     [[nodiscard]] base::Result<std::byte*> allocate(std::uint64_t bytes, std::uint64_t alignment);
@@ -98,7 +100,7 @@ class Team {
     [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
 
     base::Result<void> force(Collective collective, std::string_view spec) {
-        last_[static_cast<std::size_t>(collective)] = nullptr;
+        forget_last(collective);
         return plans_.force(collective, spec);
     }
     [[nodiscard]] const PlanCache& plans() const { return plans_; }
@@ -108,14 +110,16 @@ class Team {
 
     [[nodiscard]] base::Result<std::vector<SplitEntry>> exchange(const SplitEntry& mine);
     [[nodiscard]] base::Result<std::vector<SplitEntry>> gather_entries(int color, int key);
+    [[nodiscard]] SplitEntry own_entry(int color, int key);
     [[nodiscard]] base::Result<void> end_abandoned(const std::vector<SplitEntry>& entries);
-    [[nodiscard]] bool all_abandoned(const std::vector<SplitEntry>& entries,
-                                     const Team& child) const;
+    [[nodiscard]] base::Result<void> meet_for_the_last_time();
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
 
     /// The plan of the next call; nullptr: failure() says why.
     [[nodiscard]] const Plan* find(const Call& call);
-    [[nodiscard]] const Plan* look_up(const Call& call);
+    [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose);
+    void forget_last(Collective collective);
+    void make_room();
     [[nodiscard]] bool run(const Plan& plan, Registers memory);
 
     Runtime& runtime_;
@@ -125,7 +129,6 @@ class Team {
     base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;
-    std::uint64_t parent_;
     std::uint64_t serial_;
     std::uint64_t allocations_ = 0;
     bool abandoned_ = false;

@@ -134,7 +134,7 @@ TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
     Words counts{1, 1};
     const Call call{.collective = Collective::reduce_scatterv, .in_blocks = {.counts = counts}};
     for (Epoch epoch = 0; !cache.crowded(); ++epoch) {
-        ASSERT_LT(epoch, 1000);
+        ASSERT_LT(epoch, 5000);
         counts[1] = static_cast<std::size_t>(epoch);
         const auto plan = cache.find(call);
         ASSERT_TRUE(plan.ok()) << plan.failure().text;
@@ -147,6 +147,27 @@ TEST(PlansWithCounts, RetireWhenNoCallNeedsThem) {
     EXPECT_EQ(*cache.find(call), kept);
     cache.retire(1000);
     EXPECT_TRUE(cache.find(call).ok());
+}
+
+TEST(Plans, ThatWereNotUsedForLongestMakeRoom) {
+    PlanCache cache = cache_of(0, 2);
+    std::size_t count = 0;
+    const auto call = [](std::size_t elements) {
+        return Call::allreduce(nullptr, nullptr, elements, Type::int32, Op::sum);
+    };
+    for (; !cache.crowded(); ++count) {
+        const auto plan = cache.find(call(count));
+        ASSERT_TRUE(plan.ok()) << plan.failure().text;
+        (*plan)->used = static_cast<Epoch>(count);
+    }
+    const Plan* const latest = *cache.find(call(count - 1));
+    const std::size_t before = cache.size();
+    EXPECT_GT(before, 100U);
+    cache.retire(static_cast<Epoch>(count));
+    EXPECT_NEAR(static_cast<double>(cache.size()), static_cast<double>(before) / 2, 2);
+    EXPECT_EQ(*cache.find(call(count - 1)), latest) << "it is one of those that were used last";
+    cache.retire(0);
+    EXPECT_FALSE(cache.crowded()) << "if all are in use, more may be kept";
 }
 
 TEST(PlansWithCounts, OfTwoEndsSayTheSameOfTheCallToAll) {

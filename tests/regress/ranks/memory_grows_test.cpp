@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the plan of a call was kept for the life of its team, so each new count, root or
+// operation of the user took two KiB for good. Method: the resident memory after some thousands
+// of different calls, and after many more. On the code before, it grows by tens of megabytes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/regress/ranks/play.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+std::int64_t resident_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    std::int64_t pages = 0;
+    statm >> pages >> pages;
+    return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+void add(const void* in, void* inout, std::size_t count, void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
+}
+
+class Rounds {
+  public:
+    explicit Rounds(Team world) : world_(world), values_(200'000, 1) {}
+
+    void count(std::size_t round) {
+        world_.allreduce(values_.data(), values_.data(), 1 + round % values_.size(), Type::int32,
+                         Op::max);
+    }
+    void operation(std::size_t) {
+        const UserOp op(add, nullptr, sizeof(int), true);
+        int one = 1;
+        world_.allreduce(&one, &one, 1, op);
+        if (one != world_.size()) throw Error(Status::peer, "a sum is wrong");
+    }
+    void blocks(std::size_t round) {
+        const std::vector<std::size_t> counts(static_cast<std::size_t>(world_.size()),
+                                              round % 20'000);
+        std::vector<int> all(counts.size() * counts[0]);
+        world_.allgatherv(values_.data(), all.data(), {.counts = counts}, Type::int32);
+    }
+    void teams(std::size_t round) {
+        OwnedTeam outer(*world_.split(static_cast<int>(round % 2), 0));
+        OwnedTeam inner(*outer.split(0, 0));
+        inner.barrier();
+    }
+
+  private:
+    Team world_;
+    std::vector<int> values_;
+};
+
+/// WHAT ROUNDS: prints by how much the resident memory of rank 0 has grown in that many rounds.
+int play(const Words& words) {
+    Runtime runtime;
+    Rounds rounds(runtime.world());
+    const auto total = static_cast<std::size_t>(std::atoll(words[1].c_str()));
+    const std::size_t warm_up = std::min<std::size_t>(total / 2, 8000);
+    std::int64_t before = 0;
+    for (std::size_t round = 0; round < warm_up + total; ++round) {
+        if (round == warm_up) before = resident_bytes();
+        if (words[0] == "counts") rounds.count(round);
+        if (words[0] == "operations") rounds.operation(round);
+        if (words[0] == "blocks") rounds.blocks(round);
+        if (words[0] == "teams") rounds.teams(round);
+    }
+    const std::int64_t growth = resident_bytes() - before;
+    if (runtime.world().rank() == 0) fmt::print("{}", growth);
+    runtime.finalize();
+    return 0;
+}
+const Part kPart("memory_grows", play);
+
+TEST(Memory, StaysFlatHoweverCallsDiffer) {
+    for (const auto& [what, rounds] : {std::pair<const char*, const char*>{"counts", "16000"},
+                                       {"operations", "16000"},
+                                       {"blocks", "4000"},
+                                       {"teams", "1000"}}) {
+        const Outcome outcome = run_part({"-n", "2"}, "memory_grows", {what, rounds});
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        EXPECT_LT(std::atoll(outcome.output.c_str()), 1 << 20) << what;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
