@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// layer.hpp - what stands between a program and its MPI: who serves a collective call, and how.
+//
+// Idea     A blocking collective call on a communicator of two ranks or more finds or makes the
+//          communicator's team; a started one uses the team that is there. Calls that have a team
+//          and a meaning for weft are served, everything else goes to PMPI.
+// Why      Who serves must be the same on all ranks without asking. So it depends on the order of
+//          calls on the communicator, and on arguments that are the same on all ranks. A team is
+//          made by the members alone, with two calls of the host on the same communicator: in a
+//          blocking call, where all members come, and never in a started one, which must not wait.
+// Holds    Nothing is set up before the first blocking collective over all ranks of the world.
+//          Nothing of ours is left when MPI_Finalize returns: an attribute of MPI_COMM_SELF, whose
+//          end MPI announces first, ends the runtime. Teams end with attributes of communicators,
+//          without waiting. Under MPI_THREAD_MULTIPLE no thread keeps the runtime while it waits.
+// Next     prepared.hpp for what a call becomes; host.hpp for progress; calls.cpp for the entries.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "front/mpi/handle_map.hpp"
+#include "front/mpi/host.hpp"
+#include "front/mpi/prepared.hpp"
+#include "front/mpi/statistics.hpp"
+#include "weft/weft.h"
+
+namespace weft::mpi {
+
+/// What is known of a communicator.
+struct Communicator {
+    Place place{};
+    Why refused = Why::served;  ///< why the host serves all calls
+    weft_team* team = nullptr;
+    unsigned calls = 0;     ///< blocking ones that had no team
+    unsigned next_try = 1;  ///< the call at which a team is tried to be made again
+};
+
+class Layer {
+  public:
+    static Layer& get();
+
+    /// A blocking call. prepare(PreparedCall&): why it cannot be served. host(): the call of PMPI.
+    template <class Prepare, class Host>
+    int blocking(Kind kind, MPI_Comm comm, Prepare prepare, Host host) {
+        const Timer timer(statistics_);
+        std::size_t bytes = 0;
+        Why why = Why::off;
+        if (Communicator* const at = on(kind) ? find(comm) : nullptr) {
+            why = at->refused != Why::served ? at->refused : have_team(*at);
+            if (why == Why::served) {
+                PreparedCall call(kind, at->place);
+                why = prepared(call, prepare);
+                if (why == Why::served) {
+                    bytes = call.bytes();
+                    const int result = serve(*at, call);
+                    timer.count(statistics_, kind, why, bytes);
+                    return result;
+                }
+            }
+        }
+        const int result = host();
+        timer.count(statistics_, kind, why, bytes);
+        return result;
+    }
+
+    /// The same of a started call.
+    template <class Prepare, class Host>
+    int started(Kind kind, MPI_Comm comm, MPI_Request* request, Prepare prepare, Host host) {
+        const Timer timer(statistics_);
+        Why why = Why::off;
+        if (Communicator* const at = on(kind) ? find(comm) : nullptr) {
+            why = at->refused;
+            if (why == Why::served && (at->team == nullptr || request == nullptr))
+                why = Why::no_team;
+            if (why == Why::served && threaded_ && !kRequestsEndInProgress) why = Why::threads;
+            if (why == Why::served) {
+                auto call = std::make_unique<StartedCall>(kind, at->place);
+                why = prepared(call->call, prepare);
+                if (why == Why::served) {
+                    timer.count(statistics_, kind, why, call->call.bytes());
+                    return start(*at, std::move(call), request);
+                }
+            }
+        }
+        const int result = host();
+        timer.count(statistics_, kind, why, 0);
+        return result;
+    }
+
+    /// MPI was initialized for several threads at a time.
+    void expect_threads();
+    /// An attribute of ours was deleted: with its communicator, or with MPI.
+    void forget(MPI_Comm comm);
+    void end();
+    /// Moves what was started; the number of calls that have ended.
+    int progress();
+
+  private:
+    struct StartedCall {
+        StartedCall(Kind kind, const Place& place) : call(kind, place), comm(place.comm) {}
+        PreparedCall call;
+        MPI_Comm comm;
+        weft_request* request = nullptr;
+        MPI_Request hosts = MPI_REQUEST_NULL;  ///< what the program waits for
+        int* error = nullptr;  ///< the result of the host's request, and gone with that
+    };
+    using StartedCalls = std::list<std::unique_ptr<StartedCall>>;
+
+    /// The time of a call, if it is wanted.
+    class Timer {
+      public:
+        explicit Timer(const Statistics& statistics) {
+            if (statistics.wanted()) begun_ = std::chrono::steady_clock::now();
+        }
+        void count(Statistics& statistics, Kind kind, Why why, std::size_t bytes) const {
+            if (!statistics.wanted()) return;
+            const auto ns = std::chrono::steady_clock::now() - begun_;
+            statistics.count(kind, why, bytes, static_cast<std::uint64_t>(ns.count()));
+        }
+
+      private:
+        std::chrono::steady_clock::time_point begun_;
+    };
+
+    /// This thread is in weft, and no other one is.
+    class Turn {
+      public:
+        explicit Turn(Layer& layer);
+        Turn(Layer& layer, std::try_to_lock_t);
+        ~Turn();
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+        [[nodiscard]] bool taken() const { return taken_; }
+
+      private:
+        Layer& layer_;
+        bool taken_ = true;
+    };
+
+    Layer();
+    [[nodiscard]] bool on(Kind kind) const {
+        return (kinds_on_ >> static_cast<unsigned>(kind) & 1U) != 0;
+    }
+    [[nodiscard]] Communicator* find(MPI_Comm comm);
+    Communicator* learn(MPI_Comm comm);
+    [[nodiscard]] Why have_team(Communicator& at) {
+        return at.team != nullptr ? Why::served : try_team(at);
+    }
+    Why try_team(Communicator& at);
+    void make_team(Communicator& at);
+    template <class Prepare>
+    Why prepared(PreparedCall& call, Prepare& prepare) {
+        if (!threaded_) return prepare(call);
+        const std::lock_guard lock(tables_mutex_);
+        return prepare(call);
+    }
+    int serve(Communicator& at, PreparedCall& call);
+    weft_status run_shared(weft_team* team, const PreparedCall& call);
+    int start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request);
+    bool join();
+    void read_settings();
+
+    static int exchange(void* comm, const void* mine, void* all, std::size_t bytes);
+    static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
+
+    std::uint32_t kinds_on_ = 0;  ///< bits of Kind
+    bool threaded_ = false;
+    bool refused_ = false;   ///< the runtime could not start
+    bool creating_ = false;  ///< a thread makes a team
+    int comm_key_ = MPI_KEYVAL_INVALID;
+    int end_key_ = MPI_KEYVAL_INVALID;
+    int world_size_ = 0;
+    MPI_Comm own_ = MPI_COMM_NULL;  ///< of all ranks; carries nothing of the program's
+    weft_runtime* runtime_ = nullptr;
+    std::mutex join_mutex_;
+    std::recursive_mutex tables_mutex_;
+    std::mutex turn_mutex_;
+    HandleMap<MPI_Comm, Communicator> communicators_;
+    StartedCalls started_;
+    std::atomic<std::size_t> started_count_{0};
+    unsigned idle_looks_ = 0;
+    Statistics statistics_;
+};
+
+}  // namespace weft::mpi

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// conformance.cpp - each collective of MPI against its twin of PMPI, on random arguments.
+//
+// usage: conformance SEED CASES   (under a launcher, with the layer preloaded)
+//
+// Idea     All ranks draw the same cases: communicator, collective, form, type, operation, count,
+//          root, in place. What MPI leaves to each rank is drawn by each: layouts with the same
+//          signature, displacements. The call of MPI and that of PMPI get equal buffers; after
+//          them every byte of these must agree. Values are small whole numbers, so floating point
+//          is exact, whatever the order.
+// Holds    Three started calls on different communicators are in flight at a time, among messages,
+//          and end through each kind of wait and test in turn. Rank 0 ends with the number of
+//          cases. Faults of the hosts themselves are left out where they are named.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "twin_calls.hpp"
+
+namespace weft::test {
+namespace {
+
+int my_rank = 0;
+int wrong = 0;
+
+std::size_t below(Random& random, std::size_t limit) {
+    return random() % limit;
+}
+int small(Random& random, int limit) {
+    return static_cast<int>(below(random, static_cast<std::size_t>(limit)));
+}
+
+class Cases {
+  public:
+    explicit Cases(std::uint64_t seed)
+        : shared_(seed), local_(seed * 1000 + static_cast<std::uint64_t>(my_rank) + 1) {
+        for (MPI_Datatype base : {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT})
+            for (int units = 1; units <= 3; ++units) layouts_.emplace_back(base, units);
+        make_communicators();
+    }
+    void run(int cases);
+
+  private:
+    void make_communicators();
+    void free_communicators();
+    [[nodiscard]] std::size_t draw_count();
+    void draw(Case& c, MPI_Comm comm, bool starts);
+    void draw_reduction(Case& c);
+    void draw_movement(Case& c);
+    void draw_blocks(Case& c);
+    MPI_Datatype draw_type(const Layouts& layouts, int& count);
+    void place(std::vector<int>& places, const std::vector<int>& counts,
+               const std::vector<MPI_Datatype>& types, bool in_bytes, Buffers& buffers);
+    void check(Case& c) const;
+    void run_started(std::vector<Case>& batch);
+    void finish(std::vector<MPI_Request>& requests, int way);
+
+    Random shared_;
+    Random local_;
+    std::vector<Layouts> layouts_;
+    std::vector<Base> bases_ = reduction_types();
+    std::vector<MPI_Comm> comms_;
+};
+
+void Cases::make_communicators() {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    comms_ = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    comms_.push_back(made);
+    MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, -my_rank, &made);
+    comms_.push_back(made);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, (my_rank * 7 + 3) % size, &made);
+    comms_.push_back(made);
+    const int dims[2] = {size, 1};
+    const int periods[2] = {1, 0};
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &made);
+    comms_.push_back(made);
+    MPI_Group world = MPI_GROUP_NULL;
+    MPI_Group part = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    int first = 0;
+    MPI_Group_excl(world, size > 2 ? 1 : 0, &first, &part);
+    made = MPI_COMM_NULL;
+    if (size <= 2 || my_rank != 0) MPI_Comm_create_group(MPI_COMM_WORLD, part, 5, &made);
+    comms_.push_back(made);
+    MPI_Group_free(&part);
+    MPI_Group_free(&world);
+}
+
+/// In an order of each rank's own.
+void Cases::free_communicators() {
+    std::vector<MPI_Comm> order(comms_.begin() + 2, comms_.end());
+    std::shuffle(order.begin(), order.end(), local_);
+    for (MPI_Comm& comm : order)
+        if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+}
+
+std::size_t Cases::draw_count() {
+    const std::size_t kind = below(shared_, 20);
+    if (kind < 2) return 0;
+    if (kind < 10) return 1 + below(shared_, 4);
+    if (kind < 16) return 1 + below(shared_, 200);
+    if (kind < 19) return 1 + below(shared_, 3000);
+    return 1 + below(shared_, 20000);
+}
+
+/// One of the layouts, and how many of it make `count` groups of elements.
+MPI_Datatype Cases::draw_type(const Layouts& layouts, int& count) {
+    const std::size_t which = below(local_, layouts.types.size() + 1);
+    if (which < layouts.types.size()) return layouts.types[which];
+    count *= layouts.units;
+    return layouts.plain;
+}
+
+void Cases::draw_reduction(Case& c) {
+    const Base& base = bases_[below(shared_, bases_.size())];
+    const std::vector<MPI_Op> operations = operations_of(base);
+    c.op = operations[below(shared_, operations.size())];
+    c.out_type = base.type;
+    const auto count = draw_count();
+    c.out_count = static_cast<int>(count);
+    std::size_t elements = count;
+    if (c.call == kReduceScatterBlock) elements *= static_cast<std::size_t>(c.size);
+    if (c.call == kReduceScatter) {
+        elements = 0;
+        for (int r = 0; r < c.size; ++r) {
+            c.out_counts.push_back(small(shared_, c.out_count + 1));
+            elements += static_cast<std::size_t>(c.out_counts.back());
+        }
+    }
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(base.type, &lower, &extent);
+    c.stride = static_cast<std::size_t>(extent);
+    c.compared = base.bytes;
+    c.part = base.value == Value::complex ? base.bytes / 2 : 0;
+    const std::size_t bytes = elements * c.stride;
+    for (Buffers* buffers : {&c.in, &c.out}) {
+        buffers->fill(bytes + 64, local_);
+        for (std::size_t i = 0; i < elements; ++i)
+            base.write(buffers->bytes[0].data() + i * c.stride,
+                       small(local_, c.op == MPI_PROD ? 2 : 4));
+        buffers->bytes[1] = buffers->bytes[0];
+    }
+}
+
+void Cases::draw_movement(Case& c) {
+    const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
+    const int count = static_cast<int>(draw_count());
+    c.in_count = c.out_count = count;
+    c.in_type = draw_type(layouts, c.in_count);
+    c.out_type = draw_type(layouts, c.out_count);
+    if (c.call == kAlltoall && c.in_place) {  // MPI asks for equal type maps
+        c.out_type = layouts.plain;
+        c.out_count = count * layouts.units;
+    }
+    const auto room = [&](MPI_Datatype type, int one) {
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        MPI_Aint true_extent = 0;
+        MPI_Type_get_extent(type, &lower, &extent);
+        MPI_Type_get_true_extent(type, &lower, &true_extent);
+        const MPI_Aint blocks = c.call == kBcast ? 1 : c.size;
+        return static_cast<std::size_t>(extent * one * blocks + true_extent) + 64;
+    };
+    c.in.fill(room(c.in_type, c.in_count), local_);
+    c.out.fill(room(c.out_type, c.out_count), local_);
+}
+
+/// Blocks in an order of this rank's own, with gaps, around the start of the buffer.
+void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
+                  const std::vector<MPI_Datatype>& types, bool in_bytes, Buffers& buffers) {
+    std::vector<std::size_t> order(counts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), local_);
+    places.assign(counts.size(), 0);
+    MPI_Aint next = 0;  // in extents, or in bytes
+    MPI_Aint largest = 1;
+    for (const std::size_t rank : order) {
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        MPI_Type_get_extent(types[in_bytes ? rank : 0], &lower, &extent);
+        largest = std::max(largest, extent);
+        places[rank] = static_cast<int>(next);
+        next += counts[rank] * (in_bytes ? extent : 1) + small(local_, 3) * (in_bytes ? 8 : 1) +
+                (in_bytes ? 16 * 8 : 8);
+    }
+    const auto shift = static_cast<int>(in_bytes ? next / 2 / 8 * 8 : next / 2);
+    for (int& one : places) one -= shift;
+    const MPI_Aint unit = in_bytes ? 1 : largest;
+    buffers.fill(static_cast<std::size_t>((next + 16) * unit + 256), local_);
+    buffers.start = static_cast<std::size_t>(shift * unit);
+}
+
+void Cases::draw_blocks(Case& c) {
+    const Layouts& layouts = layouts_[below(shared_, layouts_.size())];
+    const auto ranks = static_cast<std::size_t>(c.size);
+    const auto most = static_cast<int>(std::min<std::size_t>(draw_count(), 2000));
+    // counts[from][to], in groups of elements; where only one side has blocks, one row
+    std::vector<std::vector<int>> counts(ranks, std::vector<int>(ranks));
+    for (auto& row : counts)
+        for (int& one : row) one = small(shared_, most + 1);
+    const auto me = static_cast<std::size_t>(c.rank);
+    const bool all = c.call == kAlltoallv || c.call == kAlltoallw;
+    if (all && c.in_place)  // what goes is what comes
+        for (std::size_t a = 0; a < ranks; ++a)
+            for (std::size_t b = 0; b < a; ++b) counts[a][b] = counts[b][a];
+    const auto row = [&](bool goes) {
+        std::vector<int> found;
+        for (std::size_t r = 0; r < ranks; ++r)
+            found.push_back(!all ? counts[0][r] : goes ? counts[me][r] : counts[r][me]);
+        return found;
+    };
+    const bool own = c.call == kAlltoallw;
+    bool plain = all && c.in_place;  // MPI asks for equal type maps
+#if defined(OPEN_MPI)
+    // Open MPI 4.1.4 takes the algorithm by the caller's own type, so that ranks may differ.
+    plain = plain || c.call == kAllgatherv;
+#endif
+    const auto any_type = [&](int& count) {
+        if (!plain) return draw_type(layouts, count);
+        count *= layouts.units;
+        return layouts.plain;
+    };
+    const auto side = [&](std::vector<int>& into, std::vector<int>& places,
+                          std::vector<MPI_Datatype>& types, MPI_Datatype& type, Buffers& buffers,
+                          bool goes) {
+        into = row(goes);
+        int unit = 1;
+        type = any_type(unit);
+        for (int& one : into) {
+            int factor = 1;
+            types.push_back(own ? any_type(factor) : type);
+            one *= own ? factor : unit;
+        }
+        place(places, into, types, own, buffers);
+    };
+    side(c.in_counts, c.in_places, c.in_types, c.in_type, c.in, true);
+    side(c.out_counts, c.out_places, c.out_types, c.out_type, c.out, false);
+    const auto one_block = [&](int& count, MPI_Datatype& type, Buffers& buffers) {
+        count = counts[0][me];
+        type = any_type(count);
+        buffers.start = 0;
+        buffers.fill(static_cast<std::size_t>(count + 4) * 64 + 64, local_);
+    };
+    if (c.call == kGatherv || c.call == kAllgatherv) one_block(c.in_count, c.in_type, c.in);
+    if (c.call == kScatterv) one_block(c.out_count, c.out_type, c.out);
+}
+
+void Cases::draw(Case& c, MPI_Comm comm, [[maybe_unused]] bool starts) {
+    c.comm = comm;
+    MPI_Comm_rank(comm, &c.rank);
+    MPI_Comm_size(comm, &c.size);
+    c.call = small(shared_, kCalls);
+    // One rank, which is the host's in any case: Open MPI 4.1.4 multiplies displacements in bytes
+    // by extents, MPICH 4.0.2 ignores those of allgatherv.
+    if (c.call >= kGatherv && c.size == 1) c.call = kAlltoall;
+#if defined(OPEN_MPI)
+    // Open MPI 4.1.4: the started call reads types that are not there.
+    if (c.call == kAlltoallw && starts) c.call = kAlltoallv;
+#endif
+    c.root = small(shared_, 1 << 20) % c.size;
+    c.in_place = below(shared_, 4) == 0;
+#if !defined(OPEN_MPI)
+    if (c.call == kReduce) c.in_place = false;  // MPICH 4.0.2: wrong
+#endif
+    if (c.call == kBarrier) return;
+    if (c.call >= kAllreduce && c.call <= kReduceScatter) return draw_reduction(c);
+    if (c.call >= kGatherv) return draw_blocks(c);
+    draw_movement(c);
+}
+
+/// Products of complex numbers may have a zero of either sign.
+bool both_zero(const Case& c, std::size_t at) {
+    const auto zero = [&](const std::vector<char>& bytes) {
+        const char* const from = bytes.data() + at / c.part * c.part;
+        double value = 0;
+        float narrow = 0;
+        if (c.part == sizeof narrow) std::memcpy(&narrow, from, sizeof narrow);
+        if (c.part == sizeof value) std::memcpy(&value, from, sizeof value);
+        return value + static_cast<double>(narrow) == 0;
+    };
+    return c.part != 0 && zero(c.out.bytes[0]) && zero(c.out.bytes[1]);
+}
+
+/// Every byte that MPI does not leave open.
+void Cases::check(Case& c) const {
+    const std::vector<char>& mine = c.out.bytes[0];
+    const std::vector<char>& hosts = c.out.bytes[1];
+    if (c.call == kExscan && c.rank == 0) return;
+    if (c.call == kReduce && c.rank != c.root) return;
+    std::size_t bytes = mine.size();
+    std::size_t from = 0;
+    if (c.call == kReduceScatterBlock || c.call == kReduceScatter) {
+        // In place, what lies behind the result is left open.
+        const int count = c.call == kReduceScatterBlock
+                              ? c.out_count
+                              : c.out_counts[static_cast<std::size_t>(c.rank)];
+        if (c.in_place) bytes = static_cast<std::size_t>(count) * c.stride;
+    }
+    for (; from < bytes; ++from) {
+        if (c.compared != 0 && c.compared < c.stride && from % c.stride >= c.compared) continue;
+        if (mine[from] != hosts[from] && !both_zero(c, from)) break;
+    }
+    if (from >= bytes && c.in.bytes[0] == c.in.bytes[1]) return;
+    if (++wrong > 5) return;
+    char type[MPI_MAX_OBJECT_NAME] = "";
+    int length = 0;
+    if (c.compared != 0) MPI_Type_get_name(c.out_type, type, &length);
+    std::fprintf(stderr,
+                 "rank %d: %s of %d ranks, rank %d, root %d%s, %d %s: byte %zu of %zu differs\n",
+                 my_rank, kNames[c.call], c.size, c.rank, c.root, c.in_place ? ", in place" : "",
+                 c.out_count, type, from, bytes);
+}
+
+void Cases::finish(std::vector<MPI_Request>& requests, int way) {
+    const int count = static_cast<int>(requests.size());
+    std::vector<int> indices(requests.size());
+    int done = 0;
+    int index = 0;
+    switch (way) {
+        case 0:
+            MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE);
+            break;
+        case 1:
+            for (int i = 0; i < count; ++i)
+                MPI_Waitany(count, requests.data(), &index, MPI_STATUS_IGNORE);
+            break;
+        case 2:
+            while (done != MPI_UNDEFINED)
+                MPI_Waitsome(count, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+            break;
+        case 3:
+            while (done == 0) MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE);
+            break;
+        case 4:
+            for (MPI_Request& request : requests) {
+                MPI_Status status;
+                for (done = 0; done == 0;) MPI_Request_get_status(request, &done, &status);
+                MPI_Wait(&request, &status);
+            }
+            break;
+        default:
+            for (MPI_Request& request : requests)
+                for (done = 0; done == 0;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+void Cases::run_started(std::vector<Case>& batch) {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const std::size_t bytes = below(shared_, 2) == 0 ? 8 : 300'000;  // eager, or by rendezvous
+    std::vector<char> sent(bytes, static_cast<char>(my_rank));
+    std::vector<char> received(bytes);
+    std::vector<MPI_Request> requests(2);
+    MPI_Irecv(received.data(), static_cast<int>(bytes), MPI_CHAR, (my_rank + 1) % size, 7,
+              MPI_COMM_WORLD, &requests[0]);
+    for (Case& c : batch) {
+        make_call(c, false, true);
+        requests.push_back(c.requests[0]);
+    }
+    MPI_Isend(sent.data(), static_cast<int>(bytes), MPI_CHAR, (my_rank + size - 1) % size, 7,
+              MPI_COMM_WORLD, &requests[1]);
+    finish(requests, small(local_, 6));
+    if (received.back() != static_cast<char>((my_rank + 1) % size)) ++wrong;
+    for (Case& c : batch) make_call(c, true, true);
+    for (Case& c : batch) PMPI_Wait(&c.requests[1], MPI_STATUS_IGNORE);
+}
+
+void Cases::run(int cases) {
+    for (int done = 0; done < cases;) {
+        const bool starts = below(shared_, 3) == 0;
+        std::vector<Case> batch(starts ? 3 : 1);
+        const std::size_t first = below(shared_, comms_.size());
+        std::vector<Case> mine;
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            MPI_Comm const comm = comms_[(first + 2 * i) % comms_.size()];
+            // A rank that is not in it must draw the same from the shared stream: so it takes self.
+            Random before = shared_;
+            draw(batch[i], comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, starts);
+            shared_ = before;
+            shared_.discard(1);
+        }
+        done += static_cast<int>(batch.size());
+        if (starts) {
+            run_started(batch);
+        } else {
+            make_call(batch[0], false, false);
+            make_call(batch[0], true, false);
+        }
+        for (Case& c : batch) check(c);
+        if (below(shared_, 200) == 0) {
+            free_communicators();
+            make_communicators();
+        }
+    }
+    free_communicators();
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main(int argc, char** argv) {
+    using namespace weft::test;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int cases = argc > 2 ? std::atoi(argv[2]) : 1000;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Op_create(compose, 0, &composition);
+    Cases(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1).run(cases);
+    MPI_Op_free(&composition);
+    int all_wrong = 0;
+    PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (my_rank == 0 && all_wrong == 0) std::printf("%d ranks: %d cases agree\n", size, cases);
+    MPI_Finalize();
+    return all_wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// entangled.cpp - programs in which a rank that waits in one runtime must serve the other one.
+//
+// usage: entangled WHAT ROUNDS   (3 ranks or more, with the layer preloaded)
+//
+// Fails    Each hangs where the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off), if
+//          the protocols are those that mpi_test.py asks for: messages that need their sender, and
+//          a broadcast that goes from rank to rank.
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kLarge = 1 << 20;
+
+int rank = 0;
+int size = 0;
+std::vector<char> buffer(kLarge);
+
+/// A message that needs its sender, who waits in a barrier.
+void rendezvous() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == 0) MPI_Isend(buffer.data(), kLarge, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
+    if (rank == 1)
+        MPI_Recv(buffer.data(), kLarge, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/// Rank 1 has to forward a broadcast while it waits in `between`, which ends when the others have
+/// got it.
+template <class Between>
+void forward(Between between) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::memset(buffer.data(), rank == 0 ? 5 : 0, kLarge);
+    MPI_Ibcast(buffer.data(), kLarge, MPI_CHAR, 0, MPI_COMM_WORLD, &request);
+    if (rank == 1) between();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (buffer.back() != 5) std::abort();
+    if (rank != 1) between();
+}
+void forward_in_receive() {
+    forward([] {
+        char word = 0;
+        if (rank == 1) MPI_Recv(&word, 1, MPI_CHAR, size - 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == size - 1) MPI_Send(&word, 1, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    });
+}
+void forward_in_split() {
+    forward([] {
+        MPI_Comm part = MPI_COMM_NULL;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+        MPI_Comm_free(&part);
+    });
+}
+/// The team of a new communicator is made by its members' first call on it.
+void forward_in_first_call() {
+    static MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &part);
+    forward([] { MPI_Barrier(part); });
+    MPI_Comm_free(&part);
+}
+
+/// Others reach the memory of a rank that waits in a barrier.
+void passive_target() {
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Win_create(buffer.data(), kLarge, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    std::vector<char> mine(kLarge / 2, 3);
+    if (rank != 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+        MPI_Put(mine.data(), kLarge / 2, MPI_CHAR, 0, 0, kLarge / 2, MPI_CHAR, window);
+        MPI_Win_unlock(0, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&window);
+}
+
+/// Communicators end in another order on each rank, with calls in flight.
+void free_in_any_order() {
+    std::vector<MPI_Comm> comms(3);
+    std::vector<MPI_Request> requests(3);
+    for (MPI_Comm& comm : comms) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Barrier(comm);
+    }
+    for (std::size_t i = 0; i < 3; ++i) MPI_Ibarrier(comms[i], &requests[i]);
+    for (std::size_t i = 0; i < 3; ++i)
+        MPI_Comm_free(&comms[(i + static_cast<std::size_t>(rank)) % 3]);
+    MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/// Threads make calls on communicators of their own, and do not wait for each other.
+void threads() {
+    MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
+    for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const auto work = [&](int which) {
+        for (int i = 0; i < 100; ++i) {
+            int mine = rank + i;
+            int sum = 0;
+            MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comms[which]);
+            if (sum != size * (size - 1) / 2 + size * i) std::abort();
+            if (i % 10 == rank) std::this_thread::yield();
+        }
+    };
+    std::thread other(work, rank % 2);
+    work(1 - rank % 2);
+    other.join();
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    int provided = 0;
+    const bool threaded = what == "threads";
+    MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < std::atoi(argv[2]); ++round) {
+        if (what == "rendezvous") rendezvous();
+        if (what == "receive") forward_in_receive();
+        if (what == "split") forward_in_split();
+        if (what == "first_call") forward_in_first_call();
+        if (what == "passive") passive_target();
+        if (what == "free") free_in_any_order();
+        if (threaded && provided == MPI_THREAD_MULTIPLE) threads();
+    }
+    if (rank == 0) std::printf("%s: all rounds are over\n", what.c_str());
+    MPI_Finalize();
+    return 0;
+}

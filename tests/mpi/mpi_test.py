@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpi_test.py - programs of MPI run under the layer as they do without it.
+
+usage: mpi_test.py openmpi|mpich FOLDER_OF_PROGRAMS [--long]
+
+Idea     The conformance program compares each call with its twin of PMPI; the statistics show that
+         calls were served. The entangled programs end with the mechanism, and hang without it: the
+         protocols are forced, so that no rank gets through without the other's help.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+MPI, BIN, LONG = sys.argv[1], Path(sys.argv[2]), "--long" in sys.argv[3:]
+LAYER = BIN / f"libweft-mpi-{MPI}.so"
+DEADLINE_S = 3000 if LONG else 60
+HANGS_S = 2
+ROUNDS = 1000 if LONG else {"openmpi": 20, "mpich": 3}[MPI]  # MPICH spins, on fewer processors than ranks
+SENDER_NEEDED = {"openmpi": {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
+                 "mpich": {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
+RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
+
+
+def command(ranks, program, settings):
+    """A launch with the layer; the settings reach the ranks, not the launcher."""
+    preload = {"LD_PRELOAD": str(LAYER), **settings}
+    if MPI == "openmpi":
+        given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
+        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *program]
+    given = [word for name, value in preload.items() for word in ("-genv", name, value)]
+    return ["mpiexec.mpich", "-np", str(ranks), *given, *program]
+
+
+def run(ranks, program, settings, deadline_s=DEADLINE_S):
+    """Status (None: it hung and was ended), standard output, standard error."""
+    words = [str(BIN / f"weft_{program[0]}_{MPI}"), *map(str, program[1:])]
+    started = subprocess.Popen(command(ranks, words, settings), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, err = started.communicate(timeout=deadline_s)
+        return started.returncode, out, err
+    except subprocess.TimeoutExpired:
+        started.terminate()  # the launcher ends its ranks
+        try:
+            started.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.communicate()
+        return None, "", ""
+
+
+@unittest.skipUnless(shutil.which(command(1, [], {})[0]), "no launcher of this MPI")
+class MpiTest(unittest.TestCase):
+    def test_every_call_agrees_with_its_twin(self):
+        cases = 20000 if LONG else 300
+        for ranks in (2, 3, 4, 5, 9) if LONG else (2, 4) if MPI == "openmpi" else (2,):
+            with self.subTest(ranks=ranks):
+                status, out, err = run(ranks, ["conformance", ranks, cases], {"WEFT_MPI_STATS": "1"})
+                self.assertEqual((status, out), (0, f"{ranks} ranks: {cases} cases agree\n"), err)
+                table = dict(re.findall(r"^weft: (\w+) +\d+ +(\d+)", err, re.MULTILINE))
+                self.assertEqual(len(table), 17, err)
+                self.assertTrue(all(int(served) > 0 for served in table.values()), err)
+
+    def check(self, what, settings, hangs):
+        status, out, err = run(3, ["entangled", what, ROUNDS], settings)
+        self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
+        if hangs:
+            apart = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+            self.assertIsNone(apart[0], f"{what} ends without the mechanism: {apart}")
+
+    def test_a_rank_in_a_barrier_answers_messages(self):
+        self.check("rendezvous", SENDER_NEEDED, True)
+
+    def test_a_rank_in_a_receive_forwards(self):
+        self.check("receive", RANK_TO_RANK, True)
+
+    def test_a_rank_in_a_split_forwards(self):
+        self.check("split", RANK_TO_RANK, True)
+
+    def test_a_rank_that_makes_a_team_forwards(self):
+        self.check("first_call", RANK_TO_RANK, True)
+
+    def test_a_rank_in_a_barrier_is_a_target(self):
+        self.check("passive", {}, False)
+
+    def test_communicators_end_in_any_order(self):
+        self.check("free", {}, False)
+
+    def test_threads_do_not_wait_for_each_other(self):
+        self.check("threads", {}, False)
+
+    def test_switched_off_everything_is_the_hosts(self):
+        status, out, err = run(2, ["conformance", 1, 50], {"WEFT_MPI": "off", "WEFT_MPI_STATS": "1"})
+        self.assertEqual((status, out), (0, "2 ranks: 50 cases agree\n"), err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// random_types.hpp - types and operations of MPI that the conformance program draws from.
+//
+// Holds    Faults of the hosts themselves are left out where they are named. Values are small whole
+//          numbers, so floating point is exact, whatever the order.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace weft::test {
+
+using Random = std::mt19937_64;
+
+// --- types ---------------------------------------------------------------------------------------
+
+enum class Value { integer, eight_bit, unsigned_integer, floating, complex, logical, byte, pair };
+
+struct Base {
+    MPI_Datatype type;
+    Value value;
+    std::size_t bytes;  ///< that count: without padding
+    void (*write)(void* at, int value);
+};
+
+template <class T>
+inline void write_as(void* at, int value) {
+    const T converted = static_cast<T>(value);
+    std::memcpy(at, &converted, sizeof converted);
+}
+template <class T>
+inline void write_pair(void* at, int value) {
+    struct {
+        T value;
+        int index;
+    } pair{static_cast<T>(value), value % 5};
+    std::memcpy(at, &pair, sizeof pair);
+}
+template <class T>
+inline void write_complex(void* at, int value) {
+    const T parts[2] = {static_cast<T>(value), static_cast<T>(value % 2)};
+    std::memcpy(at, parts, sizeof parts);
+}
+
+inline std::vector<Base> reduction_types() {
+    return {{MPI_INT, Value::integer, 4, write_as<int>},
+            {MPI_LONG, Value::integer, 8, write_as<long>},
+            {MPI_SHORT, Value::integer, 2, write_as<short>},
+            {MPI_SIGNED_CHAR, Value::eight_bit, 1, write_as<signed char>},
+            {MPI_UINT8_T, Value::eight_bit, 1, write_as<unsigned char>},
+            {MPI_UNSIGNED, Value::unsigned_integer, 4, write_as<unsigned>},
+            {MPI_UINT64_T, Value::unsigned_integer, 8, write_as<std::uint64_t>},
+            {MPI_FLOAT, Value::floating, 4, write_as<float>},
+            {MPI_DOUBLE, Value::floating, 8, write_as<double>},
+            {MPI_LONG_DOUBLE, Value::floating, 10, write_as<long double>},
+            {MPI_C_DOUBLE_COMPLEX, Value::complex, 16, write_complex<double>},
+            {MPI_C_FLOAT_COMPLEX, Value::complex, 8, write_complex<float>},
+            {MPI_C_BOOL, Value::logical, 1, write_as<bool>},
+            {MPI_BYTE, Value::byte, 1, write_as<unsigned char>},
+            {MPI_2INT, Value::pair, 8, write_pair<int>},
+            {MPI_FLOAT_INT, Value::pair, 8, write_pair<float>},
+            {MPI_DOUBLE_INT, Value::pair, 12, write_pair<double>}};
+}
+
+/// Does not commute: maps x -> a x + b, packed into 64 bits.
+inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
+    for (int i = 0; i < *count; ++i) {
+        std::uint64_t first = 0;
+        std::uint64_t second = 0;
+        std::memcpy(&first, static_cast<char*>(in) + 8 * i, 8);
+        std::memcpy(&second, static_cast<char*>(inout) + 8 * i, 8);
+        const auto a = static_cast<std::uint32_t>(first >> 32);
+        const auto b = static_cast<std::uint32_t>(first);
+        const auto c = static_cast<std::uint32_t>(second >> 32);
+        const auto d = static_cast<std::uint32_t>(second);
+        const std::uint64_t result = std::uint64_t{a * c} << 32 | (a * d + b);
+        std::memcpy(static_cast<char*>(inout) + 8 * i, &result, 8);
+    }
+}
+inline MPI_Op composition = MPI_OP_NULL;
+
+inline std::vector<MPI_Op> operations_of(const Base& base) {
+    std::vector<MPI_Op> found;
+    const auto add = [&](std::vector<MPI_Op> more) {
+        found.insert(found.end(), more.begin(), more.end());
+    };
+#if defined(OPEN_MPI)
+    const bool sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: wrong SUM of 8 bits
+    const bool orders = true;
+#else
+    const bool sums = true;
+    const bool orders = base.value != Value::unsigned_integer &&  // MPICH 4.0.2: as if signed
+                        base.value != Value::eight_bit;
+#endif
+    switch (base.value) {
+        case Value::integer:
+        case Value::eight_bit:
+        case Value::unsigned_integer:
+            add({MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR});
+            if (sums) add({MPI_SUM, MPI_PROD});
+            if (orders) add({MPI_MIN, MPI_MAX});
+            if (base.type == MPI_UINT64_T) add({composition, composition});
+            break;
+        case Value::floating:
+            add({MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX});
+            break;
+        case Value::complex:
+            add({MPI_SUM, MPI_PROD});
+            break;
+        case Value::logical:
+            add({MPI_LAND, MPI_LOR, MPI_LXOR});
+            break;
+        case Value::byte:
+            add({MPI_BAND, MPI_BOR, MPI_BXOR});
+            break;
+        case Value::pair:
+            add({MPI_MINLOC, MPI_MAXLOC});
+            break;
+    }
+    return found;
+}
+
+/// Layouts of `units` elements with the same signature; the first one is the plain type.
+struct Layouts {
+    MPI_Datatype plain;
+    int units;
+    std::vector<MPI_Datatype> types;  ///< of `units` elements each
+
+    Layouts(MPI_Datatype base, int units_of_one) : plain(base), units(units_of_one) {
+        MPI_Datatype made = MPI_DATATYPE_NULL;
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        MPI_Type_get_extent(base, &lower, &extent);
+        MPI_Type_contiguous(units, base, &made);
+        types.push_back(made);
+        MPI_Type_vector(units, 1, 2, base, &made);
+        types.push_back(made);
+        MPI_Datatype inner = made;
+        MPI_Type_create_resized(inner, 0, extent * (2 * units + 1), &made);
+        types.push_back(made);
+        std::vector<int> reversed(static_cast<std::size_t>(units));
+        for (int i = 0; i < units; ++i) reversed[static_cast<std::size_t>(i)] = units - 1 - i;
+        MPI_Type_create_indexed_block(units, 1, reversed.data(), base, &made);
+        types.push_back(made);
+        for (MPI_Datatype& type : types) MPI_Type_commit(&type);
+    }
+};
+
+// --- buffers -------------------------------------------------------------------------------------
+
+/// The same bytes twice: for MPI and for PMPI.
+struct Buffers {
+    std::vector<char> bytes[2];
+    std::size_t start = 0;  ///< displacements may be negative
+
+    void fill(std::size_t size, Random& random) {
+        bytes[0].resize(size);
+        for (char& byte : bytes[0]) byte = static_cast<char>(random());
+        bytes[1] = bytes[0];
+    }
+    [[nodiscard]] char* at(bool host) { return bytes[host ? 1 : 0].data() + start; }
+};
+
+}  // namespace weft::test
