@@ -31,11 +31,16 @@ enum class Purpose : std::uint8_t {
 class MappedWriter {
   public:
     MappedWriter(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer), rank_(request.rank), size_(request.size), root_(request.root) {}
+        : writer_(writer),
+          rank_(request.rank),
+          size_(request.size),
+          root_(request.root),
+          bytes_(request.elements * request.element_bytes) {}
 
     [[nodiscard]] Rank rank() const { return rank_; }
     [[nodiscard]] Rank size() const { return size_; }
     [[nodiscard]] Rank root() const { return root_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< of the vector
     [[nodiscard]] bool is_root() const { return rank_ == root_; }
     /// The number of this rank's block or slice.
     [[nodiscard]] std::uint32_t own() const { return static_cast<std::uint32_t>(rank_); }
@@ -123,6 +128,7 @@ class MappedWriter {
     Rank rank_;
     Rank size_;
     Rank root_;
+    std::uint64_t bytes_;
 };
 
 /// The entry of an algorithm whose programs `kWrite` writes. `blocks`: as in BlockCall.

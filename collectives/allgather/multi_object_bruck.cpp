@@ -5,23 +5,23 @@
 // Idea     The ranks of a node exchange their blocks. Then a node has those of S nodes, itself and
 //          the next ones; port j fetches what the node j*S further on has, all ports in one round,
 //          and hands it to its mates: then there are those of B*S nodes, B = ports + 1. The last
-//          round takes what is left.
+//          round takes what is left. Long blocks are not handed to mates but exposed, one by one:
+//          the own one in the input, those of other nodes where the port's output has them.
 // Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put
 //          right; Bruck et al. for one port.
 // Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one
 //          before.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
 // Memory   Slots for a block of each mate, and in each round, for each port, for what it fetches,
-//          twice.
+//          twice; once where blocks are exposed, and none of mates.
 // Good for Short blocks on many nodes of several ranks.
 // Holds    Synchronizing; bits are moved only. Blocks arrive where they belong: nothing is rotated
 //          in the end.
-// Next     ../node_position.hpp for ports; multi_object_ring.cpp for long blocks.
+// Next     ../node_position.hpp for ports; ../near_way.hpp; multi_object_ring.cpp for long blocks.
 #include <algorithm>
 
 #include "collectives/allgather/allgather.hpp"
-#include "collectives/blocks.hpp"
-#include "collectives/node_position.hpp"
+#include "collectives/near_way.hpp"
 
 namespace weft::collectives {
 
@@ -31,6 +31,24 @@ class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
         : writer_(writer), here_(request), others_(here_.others()), radix_(radix) {}
+
+    /// The number of an exposed block is its rank.
+    void write_exposed() {
+        const auto own = static_cast<std::uint32_t>(here_.rank);
+        const auto size = static_cast<std::uint32_t>(here_.layout.size());
+        const auto most = static_cast<std::uint32_t>(here_.layout.most());
+        Mates mates(writer_.builder(), here_, size);
+        mates.expose(own, writer_.input(own));
+        writer_->copy(writer_.output(own), writer_.input(own));
+        for (const Rank mate : others_) take_exposed(mate, mate);
+        std::uint32_t number = size + most;
+        for (std::int64_t have = 1; have < here_.nodes; have *= radix_)
+            exchange_exposed(have, number++, mates);
+        mates.tell_done();
+        writer_->flush();
+        mates.await_done();
+        reserve_exposed(size + most);
+    }
 
     void write() {
         const auto own = static_cast<std::uint32_t>(here_.rank);
@@ -61,14 +79,45 @@ class Writer {
                 static_cast<Rank>(std::clamp<std::int64_t>(here_.nodes - distance, 0, have))};
     }
 
+    void exchange_exposed(std::int64_t have, std::uint32_t number, Mates& mates) {
+        const NodeWindow mine = window(here_.node, here_.local, have);
+        if (here_.local < radix_ - 1 && mine.count > 0) {
+            fetch(have, number, mine);
+            for_each_rank(mine, [&](Rank rank) {
+                const auto block = static_cast<std::uint32_t>(rank);
+                mates.expose(block, writer_.output(block));
+            });
+        }
+        for (Rank port = 0; port + 1 < radix_; ++port) {
+            if (port == here_.local) continue;
+            for_each_rank(window(here_.node, port, have),
+                          [&](Rank rank) { take_exposed(here_.node_rank(port), rank); });
+        }
+    }
+    /// What the node has, to one; what another has, from it.
+    void fetch(std::int64_t have, std::uint32_t number, NodeWindow mine) {
+        const std::int64_t distance = (here_.local + 1) * have;
+        writer_->put(here_.partner(here_.node - distance), number,
+                     blocks({here_.node, mine.count}));
+        writer_->wait(here_.partner(here_.node + distance), number);
+        writer_->copy(blocks(mine), in_slot(number, mine));
+    }
+    void take_exposed(Rank from, Rank rank) {
+        const auto block = static_cast<std::uint32_t>(rank);
+        writer_->wait(from, block);
+        writer_->copy(writer_.output(block), at_mate(from, writer_.slot(block, block)));
+    }
+    template <class Visit>
+    void for_each_rank(NodeWindow nodes, Visit visit) const {
+        for_each_run(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+            for (std::uint32_t i = 0; i < count; ++i) visit(static_cast<Rank>(first + i));
+        });
+    }
+
     void exchange(std::int64_t have, std::uint32_t number) {
         const NodeWindow mine = window(here_.node, here_.local, have);
         if (here_.local < radix_ - 1 && mine.count > 0) {
-            const std::int64_t distance = (here_.local + 1) * have;
-            writer_->put(here_.partner(here_.node - distance), number,
-                         blocks({here_.node, mine.count}));
-            writer_->wait(here_.partner(here_.node + distance), number);
-            writer_->copy(blocks(mine), in_slot(number, mine));
+            fetch(have, number, mine);
             share(writer_.builder(), others_, shared(number, here_.local), blocks(mine));
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
@@ -114,11 +163,27 @@ class Writer {
         }
     }
 
+    /// Exposes and done signals need no room.
+    void reserve_exposed(std::uint32_t far) {
+        if (here_.layout.size() == 1) return;
+        for (std::uint32_t number = 0; number < far; ++number) writer_->reserve_capacity(number, 0);
+        for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
+            std::uint32_t largest = 0;
+            for (Rank port = 0; port + 1 < radix_; ++port)
+                largest =
+                    std::max(largest, ranks_at_most(here_.layout, window(0, port, have).count));
+            writer_->reserve_capacity(far++, largest);
+        }
+    }
+
     BlockWriter& writer_;
     NodePosition here_;
     std::vector<Rank> others_;
     Rank radix_;
 };
+
+constexpr Properties kProperties{
+    .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
 
 base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
@@ -127,9 +192,15 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
         spec, "radix",
         {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
     if (!radix) return radix.failure();
+    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
+    if (!near) return near.failure();
     return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 Writer(writer, request, static_cast<Rank>(*radix)).write();
+                             [&](BlockWriter& block_writer, const GenerateRequest&) {
+                                 Writer writer(block_writer, request, static_cast<Rank>(*radix));
+                                 if (*near == NearWay::mapped)
+                                     writer.write_exposed();
+                                 else
+                                     writer.write();
                              });
 }
 
@@ -146,12 +217,11 @@ Algorithm allgather_multi_object_bruck() {
               "how many times as many nodes' blocks each round, at most one more than the "
               "ranks of the smallest node",
               "2"},
-             {"segments", "1", kSegmentsHelp}},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = true,
-                       .for_nodes = true},
+             {"segments", "1", kSegmentsHelp},
+             kNearParameter},
+        .properties = kProperties,
         .generate = &generate_bruck,
+        .refine = &with_near_way<kProperties>,
     };
 }
 

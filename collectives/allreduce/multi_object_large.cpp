@@ -6,7 +6,9 @@
 //          the node every rank gives each port its part, and the port combines them. Then port l of
 //          all nodes combine among themselves: each puts block m to node m, which combines that
 //          block of all nodes. At last finished blocks go around the ring of nodes; a rank that
-//          gets one passes it to the others of its node at once.
+//          gets one passes it to the others of its node at once. Of long vectors parts and blocks
+//          are not handed to mates but exposed: a port combines its part straight out of the mates'
+//          inputs, and they copy finished blocks out of its output and slots.
 // Source   Huang et al., PiP-MColl, section III-B2. There the blocks are as many as nodes, and a
 //          port puts whole ones to every P-th node; here each port puts a P-th of every block, so
 //          that the numbers of nodes, ports and elements need not divide each other.
@@ -19,11 +21,12 @@
 // Holds    Rank order if nodes hold consecutive ranks. Every block is combined by one rank:
 //          bit-identical. Synchronizing: in pieces every rank has entered the piece before the last
 //          when a slot is written again. A block has one number wherever it goes (kShared), after
-//          those of node mates and nodes.
-// Next     ../node_position.hpp for ports; ../blocks.hpp for blocks.
+//          those of node mates and nodes. Exposed, a block is passed on before it is copied, and a
+//          port's second lane copies those of other ports while its ring goes on; in place, an
+//          input is overwritten when the port that combined it has exposed the outcome.
+// Next     ../node_position.hpp for ports; ../near_way.hpp; ../blocks.hpp for blocks.
 #include "collectives/allreduce/allreduce.hpp"
-#include "collectives/blocks.hpp"
-#include "collectives/node_position.hpp"
+#include "collectives/near_way.hpp"
 
 namespace weft::collectives {
 
@@ -39,16 +42,48 @@ class Writer {
           node_(static_cast<std::uint32_t>(here_.node)),
           most_(static_cast<std::uint32_t>(here_.layout.most())) {}
 
+    void write_exposed() {
+        const std::uint32_t numbers = number_of(ports() * nodes_);
+        Mates mates(writer_.builder(), here_, numbers);
+        for (Rank k = 1; k <= here_.ports; ++k)
+            if (const Rank port = (here_.local + k) % here_.ports; port != here_.local)
+                writer_->expose(here_.node_rank(port), static_cast<std::uint32_t>(here_.local),
+                                writer_.input(0, ports() * nodes_));
+        if (here_.is_port()) {
+            combine_part([&](Rank mate) {
+                plan::Block part = writer_.input(first_of(here_.local), nodes_);
+                part = at_mate(here_.node_rank(mate), part);
+                part.index = static_cast<std::uint32_t>(mate);
+                return part;
+            });
+            combine_block();
+            send_around_exposed(mates);
+            writer_->flush();
+            mates.await_done();
+            if (here_.ports > 1) {
+                writer_->wait(here_.rank, numbers + most_);
+                writer_.begin_lane();
+            }
+        }
+        take_exposed_parts(mates);
+        if (here_.is_port() && here_.ports > 1) writer_->signal(here_.rank, numbers + most_);
+        reserve(NearWay::mapped);
+        if (here_.layout.size() > 1) writer_->reserve_slots(numbers + most_ + 1);
+    }
+
     void write() {
         give_parts();
         if (here_.is_port()) {
-            combine_part();
+            combine_part([&](Rank mate) {
+                return writer_.slot(static_cast<std::uint32_t>(mate), first_of(here_.local),
+                                    nodes_);
+            });
             combine_block();
             send_around();
         }
         for (Rank port = 0; port < here_.ports; ++port)
             if (port != here_.local) take_part(port);
-        reserve();
+        reserve(NearWay::put);
     }
 
   private:
@@ -62,7 +97,9 @@ class Writer {
         }
     }
 
-    void combine_part() {
+    /// `part_of(mate)`: where that of a mate is.
+    template <class PartOf>
+    void combine_part(PartOf part_of) {
         const std::uint32_t first = first_of(here_.local);
         std::vector<plan::Block> operands;
         for (Rank mate = 0; mate < here_.count; ++mate) {
@@ -72,7 +109,7 @@ class Writer {
                 continue;
             }
             writer_->wait(here_.node_rank(mate), number);
-            operands.push_back(writer_.slot(number, first, nodes_));
+            operands.push_back(part_of(mate));
         }
         add(writer_.output(first, nodes_), operands);
     }
@@ -108,6 +145,37 @@ class Writer {
         }
     }
 
+    /// Likewise, but mates copy blocks from where they lie: the own one in the output, others in
+    /// slots.
+    void send_around_exposed(Mates& mates) {
+        const auto next = [&] { return here_.partner(std::int64_t{node_} + 1); };
+        const std::uint32_t finished = own(node_);
+        if (nodes_ > 1) writer_->put(next(), number_of(finished), writer_.output(finished));
+        mates.expose(number_of(finished), writer_.output(finished));
+        writer_->flush();  // of what the others' blocks replace
+        for (std::uint32_t k = 1; k < nodes_; ++k) {
+            const std::uint32_t block = own((node_ + nodes_ - k) % nodes_);
+            const plan::Block in_slot = writer_.slot(number_of(block), block);
+            writer_->wait(here_.partner(std::int64_t{node_} - 1), number_of(block));
+            if (k + 1 < nodes_) writer_->put(next(), number_of(block), in_slot);
+            mates.expose(number_of(block), in_slot);
+            writer_->copy(writer_.output(block), in_slot);
+        }
+    }
+    void take_exposed_parts(Mates& mates) {
+        for (Rank port = 0; port < here_.ports; ++port) {
+            if (port == here_.local) continue;
+            const Rank from = here_.node_rank(port);
+            for (std::uint32_t k = 0; k < nodes_; ++k) {
+                const std::uint32_t block = first_of(port) + (node_ + nodes_ - k) % nodes_;
+                const plan::Block there = at_mate(from, writer_.slot(number_of(block), block));
+                writer_->wait(from, number_of(block));
+                writer_->copy(writer_.output(block), there);
+            }
+            mates.tell_done(from);
+        }
+    }
+
     /// A port's finished blocks, the way it got them.
     void take_part(Rank port) {
         if (!here_.is_port() && port == 0) writer_->flush();  // the parts that were given
@@ -127,17 +195,18 @@ class Writer {
             writer_->reduce(target, operands);
     }
 
-    void reserve() {
+    void reserve(NearWay near) {
         if (here_.layout.size() == 1) return;
-        const auto ports = static_cast<std::uint32_t>(here_.ports);
+        const bool put = near == NearWay::put;
         for (std::uint32_t mate = 0; mate < most_; ++mate)
-            writer_->reserve_capacity(mate, most_ > 1 ? nodes_ : 0);
+            writer_->reserve_capacity(mate, most_ > 1 && put ? nodes_ : 0);
         for (std::uint32_t node = 0; node < nodes_; ++node)
             writer_->reserve_capacity(most_ + node, nodes_ > 1 ? 1 : 0);
-        for (std::uint32_t block = 0; block < ports * nodes_; ++block)
-            writer_->reserve_capacity(number_of(block), 1);
+        for (std::uint32_t block = 0; block < ports() * nodes_; ++block)
+            writer_->reserve_capacity(number_of(block), put || nodes_ > 1 ? 1 : 0);
     }
 
+    [[nodiscard]] std::uint32_t ports() const { return static_cast<std::uint32_t>(here_.ports); }
     [[nodiscard]] std::uint32_t first_of(Rank port) const {
         return static_cast<std::uint32_t>(port) * nodes_;
     }
@@ -156,6 +225,9 @@ class Writer {
     std::uint32_t most_;
 };
 
+constexpr Properties kProperties{
+    .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
+
 base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
@@ -163,11 +235,20 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
         return base::fail(Status::argument,
                           "allreduce multi-object-large keeps rank order where nodes hold "
                           "consecutive ranks, and the operation does not commute");
+    // Parts are what a port combines.
+    const base::Result<NearWay> near =
+        near_way(spec, request.elements * request.element_bytes /
+                           static_cast<std::uint64_t>(layout.least()));
+    if (!near) return near.failure();
     return program_by_blocks({.collective = "allreduce",
                               .blocks = static_cast<std::uint32_t>(layout.nodes() * layout.least()),
                               .synchronizing = true},
-                             spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 Writer(writer, request).write();
+                             spec, request, [&](BlockWriter& block_writer, const GenerateRequest&) {
+                                 Writer writer(block_writer, request);
+                                 if (*near == NearWay::mapped)
+                                     writer.write_exposed();
+                                 else
+                                     writer.write();
                              });
 }
 
@@ -179,12 +260,10 @@ Algorithm allreduce_multi_object_large() {
         .name = "multi-object-large",
         .summary = "every rank of a node combines and passes on its part over the network",
         .source = "Huang et al., PiP-MColl, section III-B2",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = true,
-                       .for_nodes = true},
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kNearParameter},
+        .properties = kProperties,
         .generate = &generate_large,
+        .refine = &with_near_way<kProperties>,
     };
 }
 

@@ -7,7 +7,8 @@
 //          in the same round, and the ranks of the node exchange what they received. Which nodes,
 //          says the census of an index space: two sums are kept, a over nodes 0..x and b over 0..y
 //          ahead of the own one, such that n indices remain, index 0 standing for a, the others for
-//          b; a round moves them onto c = ceil(n/B) indices.
+//          b; a round moves them onto c = ceil(n/B) indices. Long vectors are not handed to mates
+//          but exposed: these combine them from where they lie, in the input or in a port's slot.
 // Source   Huang et al., PiP-MColl, section III-A3, with as many processes as ports; the rounds are
 //          not theirs, whose remainders are lost from B*B+B+1 nodes on, but those of Bar-Noy,
 //          Kipnis and Schieber's census functions in any radix.
@@ -15,18 +16,18 @@
 //          for each, and one before.
 // Bytes    A port sends the vector once in each round.
 // Memory   A slot for each rank of the node, and in each round one and one more for each port; a
-//          vector of scratch where N is not a power of B.
+//          vector of scratch where N is not a power of B; one more where vectors are exposed, since
+//          an input may be the output and mates read it.
 // Good for Short vectors on many nodes of several ranks.
 // Holds    Synchronizing. Each node adds in its own rotation, so floating-point results differ
 //          between nodes; with no more than B nodes there is one round, which combines in the order
 //          of nodes: in rank order then, if nodes hold consecutive ranks. In pieces every rank has
 //          entered the piece before the last when a slot is written again.
-// Next     ../node_position.hpp for ports.
+// Next     ../node_position.hpp for ports; ../near_way.hpp.
 #include <algorithm>
 
 #include "collectives/allreduce/allreduce.hpp"
-#include "collectives/blocks.hpp"
-#include "collectives/node_position.hpp"
+#include "collectives/near_way.hpp"
 
 namespace weft::collectives {
 
@@ -58,8 +59,16 @@ std::vector<Round> census(Rank nodes, Rank radix) {
 
 class Exchange {
   public:
-    Exchange(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer), here_(request), others_(here_.others()) {}
+    /// Done signals have the numbers from `first_done` on: twice as many as ranks of a node.
+    Exchange(BlockWriter& writer, const GenerateRequest& request, NearWay near,
+             std::uint32_t first_done)
+        : writer_(writer),
+          here_(request),
+          others_(here_.others()),
+          near_(near),
+          inputs_(writer.builder(), here_, first_done),
+          slots_(writer.builder(), here_,
+                 first_done + static_cast<std::uint32_t>(here_.layout.most())) {}
 
     void write(const std::vector<Round>& rounds) {
         on_node();
@@ -70,22 +79,47 @@ class Exchange {
             number += 1 + static_cast<std::uint32_t>(here_.ports);
         }
         if (lead_.buffer != plan::Buffer::output) writer_->copy(writer_.output(0), lead_);
+        if (near_ == NearWay::put) return;
+        slots_.tell_done();
+        slots_.await_done();
     }
 
   private:
     void on_node() {
         lead_ = regular_ = writer_.input(0);
         if (here_.count == 1) return;
-        share(writer_.builder(), others_, static_cast<std::uint32_t>(here_.local), lead_);
+        hand(static_cast<std::uint32_t>(here_.local), lead_, inputs_);
         std::vector<plan::Block> operands;
         for (Rank mate = 0; mate < here_.count; ++mate) {
             const auto number = static_cast<std::uint32_t>(mate);
-            operands.push_back(mate == here_.local ? lead_ : writer_.slot(number, 0));
-            if (mate != here_.local) writer_->wait(here_.node_rank(mate), number, plan::kShared);
+            operands.push_back(mate == here_.local ? lead_ : handed(mate, number));
+            if (mate != here_.local) await(mate, number);
         }
         writer_->flush();
-        lead_ = regular_ = writer_.output(0);
+        if (near_ == NearWay::put) {
+            lead_ = regular_ = writer_.output(0);
+            return writer_->reduce(lead_, operands);
+        }
+        lead_ = regular_ = writer_.scratch(1, 0);
         writer_->reduce(lead_, operands);
+        inputs_.tell_done();
+        inputs_.await_done();
+    }
+
+    /// To all mates; theirs are where `handed` says, after await().
+    void hand(std::uint32_t number, plan::Block block, Mates& mates) {
+        if (near_ == NearWay::put)
+            share(writer_.builder(), others_, number, block);
+        else
+            mates.expose(number, block);
+    }
+    [[nodiscard]] plan::Block handed(Rank mate, std::uint32_t number) const {
+        const plan::Block slot = writer_.slot(number, 0);
+        return near_ == NearWay::put ? slot : at_mate(here_.node_rank(mate), slot);
+    }
+    void await(Rank mate, std::uint32_t number) {
+        const std::uint8_t flags = near_ == NearWay::put ? plan::kShared : 0;
+        writer_->wait(here_.node_rank(mate), number, flags);
     }
 
     /// Over the network, then on the node.
@@ -94,17 +128,17 @@ class Exchange {
             const Rank reach = round.reach[static_cast<std::size_t>(here_.local)];
             writer_->put(here_.partner(std::int64_t{here_.node} + reach), number, regular_);
             writer_->wait(here_.partner(std::int64_t{here_.node} - reach), number);
-            share(writer_.builder(), others_, shared(number, here_.local), writer_.slot(number, 0));
+            hand(shared(number, here_.local), writer_.slot(number, 0), slots_);
         }
         for (Rank port = 0; port < round.active(); ++port)
-            if (port != here_.local)
-                writer_->wait(here_.node_rank(port), shared(number, port), plan::kShared);
+            if (port != here_.local) await(port, shared(number, port));
         writer_->flush();
     }
 
     void combine(const Round& round, std::uint32_t number, bool only) {
         const auto received = [&](Rank port) {
-            return writer_.slot(port == here_.local ? number : shared(number, port), 0);
+            return port == here_.local ? writer_.slot(number, 0)
+                                       : handed(port, shared(number, port));
         };
         std::vector<plan::Block> lead;
         std::vector<plan::Block> all;
@@ -156,9 +190,14 @@ class Exchange {
     BlockWriter& writer_;
     NodePosition here_;
     std::vector<Rank> others_;
+    NearWay near_;
+    Mates inputs_;
+    Mates slots_;
     plan::Block lead_;
     plan::Block regular_;
 };
+
+constexpr Properties kProperties{.ordered = true, .synchronizing = true, .for_nodes = true};
 
 base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
@@ -174,14 +213,17 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
                           "consecutive ranks here, and the operation does not commute",
                           radix);
     const std::vector<Round> rounds = census(layout.nodes(), radix);
+    const auto near = near_way(spec, request.elements * request.element_bytes);
+    if (!near) return near.failure();
+    const auto most = static_cast<std::uint32_t>(layout.most());
+    const auto ports = static_cast<std::uint32_t>(layout.least());
+    const auto slots = most + static_cast<std::uint32_t>(rounds.size()) * (1 + ports);
     return program_by_blocks(
         {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
         [&](BlockWriter& writer, const GenerateRequest&) {
-            Exchange(writer, request).write(rounds);
+            Exchange(writer, request, *near, slots).write(rounds);
             if (request.size == 1) return;
-            const auto ports = static_cast<std::uint32_t>(layout.least());
-            writer->reserve_slots(static_cast<std::uint32_t>(layout.most()) +
-                                  static_cast<std::uint32_t>(rounds.size()) * (1 + ports));
+            writer->reserve_slots(*near == NearWay::put ? slots : slots + 2 * most);
             writer->reserve_slot_units(1);
         });
 }
@@ -203,10 +245,12 @@ Algorithm allreduce_multi_object_small() {
                         "nodes that become one in a round, at most one more than the ranks of the "
                         "smallest node",
                         "2"},
-                       {"segments", "1", kSegmentsHelp}},
-        .properties = {.ordered = true, .synchronizing = true, .for_nodes = true},
+                       {"segments", "1", kSegmentsHelp},
+                       kNearParameter},
+        .properties = kProperties,
         .generate = &generate_small,
         .variants = &small_variants,
+        .refine = &with_near_way<kProperties>,
     };
 }
 

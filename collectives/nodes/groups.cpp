@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/builder.hpp"
 
@@ -62,6 +63,8 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
         request.elements = find_collective(call.collective)->has_data() ? 1 : 0;
     }
     set_segments(spec, **algorithm);
+    // A part does not know which of its ranks share a node.
+    spec = with_near_puts(call.collective, std::move(spec));
     return generate(call.collective, spec, request);
 }
 

@@ -3,7 +3,7 @@
 //
 // Idea     flat: the root puts each rank's block to it, beginning with the next rank. binomial:
 //          ../subtree_blocks.hpp. multi-object: all ranks of a node pass blocks on to other nodes,
-//          ../node_tree.hpp.
+//          ../node_tree.hpp and, for long blocks, ../node_tree_exposed.hpp.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree,
 //          personalised).
 // Rounds   flat: 1. Messages: n - 1, all from the root.
@@ -13,7 +13,9 @@
 // Good for flat: long blocks, since nothing is forwarded; few ranks.
 // Holds    Not synchronizing. flat: the number of a credit is that of the rank, counted from the
 //          root.
+#include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/node_tree_exposed.hpp"
 #include "collectives/scatter/scatter.hpp"
 #include "collectives/subtree_blocks.hpp"
 
@@ -52,8 +54,19 @@ void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
     SubtreeBlocks(writer, request).scatter();
 }
 
-void write_multi_object(BlockWriter& writer, const GenerateRequest& request) {
-    NodeTreeBlocks(writer, request).scatter();
+constexpr Properties kMultiObject{.ordered = true, .bit_identical = true, .for_nodes = true};
+
+base::Result<plan::Program> generate_multi_object(const AlgorithmSpec& spec,
+                                                  const GenerateRequest& request) {
+    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
+    if (!near) return near.failure();
+    return program_by_blocks({.collective = "scatter"}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 if (*near == NearWay::mapped)
+                                     ExposedTreeBlocks(writer, request).scatter();
+                                 else
+                                     NodeTreeBlocks(writer, request).scatter();
+                             });
 }
 
 }  // namespace
@@ -88,9 +101,10 @@ Algorithm scatter_multi_object() {
         .name = "multi-object",
         .summary = "every rank of a node passes on the blocks of some other nodes",
         .source = "Huang et al., PiP-MColl, section III-A1",
-        .parameters = {{"segments", "1", kSegmentsHelp}},
-        .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
-        .generate = &generate_by<write_multi_object>,
+        .parameters = {{"segments", "1", kSegmentsHelp}, kNearParameter},
+        .properties = kMultiObject,
+        .generate = &generate_multi_object,
+        .refine = &with_near_way<kMultiObject>,
     };
 }
 

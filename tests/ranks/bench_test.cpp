@@ -148,6 +148,14 @@ TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
     EXPECT_TRUE(timed.contains("recursive-doubling"));
     EXPECT_TRUE(timed.contains("a4"));
     EXPECT_TRUE(timed.contains("a2,a2"));
+    EXPECT_TRUE(timed.contains("mapped"));
+}
+
+TEST(BenchChoiceTest, AllLeavesOutWhatRanksCannotDoHere) {
+    const Json object =
+        object_of({"-n", "2", "-x", "WEFT_DIRECT=stage"}, {"scatter", "--algorithm", "all"});
+    for (const Json& row : object["results"]) EXPECT_NE(row["algorithm"], "mapped");
+    EXPECT_GE(object["results"].size(), 2U);
 }
 
 TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {

@@ -66,10 +66,8 @@ struct Measured {
     std::vector<double> single_calls_us;
 };
 
-/// Calls that a histogram is made of, at most.
+// At most: calls that a histogram is made of; schedules in the notation that "all" stands for.
 constexpr std::uint64_t kSingleCallsMax = 10'000;
-
-/// Schedules in the notation that "all" stands for, at most.
 constexpr std::size_t kSchedulesMax = 16;
 
 /// The collective that a bench is of; nullptr if it is one of puts.
@@ -112,7 +110,6 @@ bool has_pairwise_counts(const BenchOptions& options) {
     return traits != nullptr && traits->has_pairwise_counts();
 }
 
-/// Whether there is an algorithm of this name.
 base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
     if (has_pairwise_counts(options)) {
         if (given == collectives::kPairwiseAlgorithm) return {};
@@ -220,9 +217,6 @@ std::vector<std::string> all_specs(const BenchOptions& options, Rank size) {
     if (has_pairwise_counts(options)) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(algorithms_of(options))) {
-        const auto algorithm =
-            collectives::find_algorithm(algorithms_of(options), *collectives::parse_spec(spec));
-        if ((*algorithm)->properties.direct) continue;
         if (check_fit(options, spec, size)) specs.push_back(std::move(spec));
     }
     for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
@@ -370,6 +364,18 @@ base::Result<BenchRow> measure_row(Team world, const BenchOptions& options, std:
     return row;
 }
 
+/// Nothing for what "all" stands for and all ranks refuse: to reach buffers that they cannot reach.
+std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptions& options,
+                                                    std::uint64_t bytes, const std::string& spec) {
+    try {
+        return measure_row(world, options, bytes, spec);
+    } catch (const Error& error) {
+        const bool given = std::ranges::count(options.algorithms, spec) > 0;
+        if (given || error.status() != Status::unsupported) throw;
+        return {};
+    }
+}
+
 /// All rows in turn; each is printed as it comes if there is a printer.
 base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions& options,
                                                  const BenchPrinter* printer) {
@@ -379,11 +385,12 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
     for (const std::uint64_t bytes : options.bytes) {
         for (const std::string& spec : specs) {
             progress.begin(spec, bytes);
-            auto row = measure_row(world, options, bytes, spec);
+            const auto row = try_measuring(world, options, bytes, spec);
             progress.clear();
-            if (!row) return row.failure();
-            if (printer != nullptr) printer->print(*row);
-            rows.push_back(*std::move(row));
+            if (!row) continue;
+            if (!*row) return row->failure();
+            if (printer != nullptr) printer->print(**row);
+            rows.push_back(**row);
         }
     }
     return rows;

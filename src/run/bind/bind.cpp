@@ -61,7 +61,9 @@ class Binder {
             if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
             if (step.kind == StepKind::reduce) check_shape(out);
         }
+        measure_scratch();
         if (bound_.exposes > 0) measure_touched();
+        bound_.scratch_in_output = scratch_for_output();
     }
 
     /// Of a program whose counts are between two: what each message is to carry goes into its
@@ -232,7 +234,9 @@ class Binder {
         if (exposed == nullptr) return;
         exposed->exposed = true;
         exposed->gaps = bound_.has_displacements(buffer);
-        if ((step.flags & plan::kWritten) != 0) exposed->access = base::Access::write;
+        // What this rank writes after it has exposed it, mates see at the alias alone.
+        const bool written = (step.flags & plan::kWritten) != 0 || buffer == Buffer::output;
+        if (written) exposed->access = base::Access::write;
     }
     void measure_touched() {
         for (const Piece& piece : bound_.pieces) {
@@ -241,14 +245,67 @@ class Binder {
             // Loops of such programs repeat as often as their message needs; what they cut is not
             // what is exposed.
             if (piece.moving && bound_.program.pairwise) continue;
-            const std::uint32_t last = piece.advance * (bound_.segments - 1);
-            for (const std::uint32_t shift : {0U, last}) {
-                const std::uint64_t begin = bound_.place(piece.buffer, piece.first + shift);
-                const std::uint64_t elements = partition_.size(piece.first + shift, piece.count);
-                buffer->add(begin * bound_.element_bytes,
-                            (begin + elements) * bound_.element_bytes);
-            }
+            add_touched(piece, *buffer);
         }
+    }
+    /// All of a vector, if loops do not repeat once for each segment.
+    void measure_scratch() {
+        const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
+            return step.kind == StepKind::loop && step.operands != 0;
+        });
+        for (const Piece& piece : bound_.pieces) {
+            if (piece.buffer != Buffer::scratch || piece.count == 0) continue;
+            if (!repeats)
+                add_touched(piece, bound_.touched_scratch);
+            else
+                bound_.touched_scratch.add(0, partition_.elements() * bound_.element_bytes);
+        }
+    }
+    /// What a piece is from the first segment to the last, which may be empty in an uneven vector.
+    void add_touched(const Piece& piece, TouchedBuffer& buffer) const {
+        const std::uint32_t last = piece.first + piece.advance * (bound_.segments - 1);
+        const std::uint64_t begin = bound_.place(piece.buffer, piece.first);
+        const std::uint64_t end =
+            bound_.place(piece.buffer, last) + partition_.size(last, piece.count);
+        buffer.add(begin * bound_.element_bytes, end * bound_.element_bytes);
+    }
+
+    /// A scratch vector that is copied to the output when all else is done may lie there from the
+    /// beginning, if nothing else touches the output and the input is elsewhere. The copy is one
+    /// onto itself then.
+    [[nodiscard]] std::uint32_t scratch_for_output() const {
+        const plan::Program& program = bound_.program;
+        if (program.lanes.size() != 1 || program.segments > 1) return BoundProgram::kNone;
+        if (bound_.has_displacements(Buffer::output)) return BoundProgram::kNone;
+        const plan::Step* last = nullptr;
+        for (const plan::Step& step : program.steps) {
+            if (step.kind == StepKind::loop) return BoundProgram::kNone;
+            const bool touches_output = names(step, Buffer::output);
+            if (last != nullptr && (touches_output || names(step, Buffer::scratch)))
+                return BoundProgram::kNone;
+            if (touches_output) last = &step;
+        }
+        if (last == nullptr || last->kind != StepKind::copy || last->source.count != 1 ||
+            last->target.count != 1)
+            return BoundProgram::kNone;
+        const Block& from = program.blocks[last->source.start];
+        Block to = program.blocks[last->target.start];
+        to.buffer = Buffer::scratch;
+        to.index = from.index;
+        const auto outside = [&](const Block& block) {
+            return block.buffer == Buffer::scratch && block.index == from.index &&
+                   (block.first < from.first || block.stride > 1 ||
+                    block.first + block.count > from.first + from.count);
+        };
+        if (to != from || std::ranges::any_of(program.blocks, outside)) return BoundProgram::kNone;
+        return from.index;
+    }
+    [[nodiscard]] bool names(const plan::Step& step, Buffer buffer) const {
+        for (const plan::BlockList list : {step.target, step.source}) {
+            const auto blocks = std::span(bound_.program.blocks).subspan(list.start, list.count);
+            if (std::ranges::find(blocks, buffer, &Block::buffer) != blocks.end()) return true;
+        }
+        return false;
     }
 
     BoundProgram& bound_;
@@ -421,6 +478,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     Binder binder(bound, partition);
     binder.add_steps();
     if (bound.program.pairwise) binder.add_pairs();
+    bound.scratch_bytes = bound.program.scratch * in_lines(bound.touched_scratch.bytes());
     if (binder.published_max() > base::kCellPayload)
         return base::fail(Status::unsupported,
                           "{} {} publishes {} bytes, a published cell holds {}",

@@ -98,13 +98,17 @@ struct BoundProgram {
     std::vector<std::uint64_t>
         slot_starts;                  ///< of slots of different sizes: where each starts, and
                                       ///< the end; empty: slot_bytes from each to the next
-    std::uint64_t scratch_bytes = 0;  ///< all scratch vectors together
+    std::uint64_t scratch_bytes = 0;  ///< all scratch vectors together, as far as steps touch them
+    TouchedBuffer touched_scratch;    ///< what they touch of any
+    /// The scratch vector that lies in the output, unless that is the input, too; none: kNone.
+    std::uint32_t scratch_in_output = kNone;
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;
     std::vector<Piece> pieces;
     std::uint32_t pieces_max = 0;  ///< longest list of one step
     std::uint32_t exposes = 0;     ///< expose steps
-    TouchedBuffer touched_input;   ///< both measured if there are expose steps
+    TouchedBuffer touched_input;
     TouchedBuffer touched_output;
     FusedProgram fused;             ///< empty if the steps do not have that form
     std::vector<PairCounts> pairs;  ///< of calls whose counts only the two ends of a message know

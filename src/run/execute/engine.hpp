@@ -363,6 +363,7 @@ class Engine {
             op.lanes.push_back({plan::begin_of(lane, op.program->segments)});
         if (op.scratch.size() < op.program->scratch_bytes)
             op.scratch.resize(op.program->scratch_bytes);
+        op.packed_used = 0;
         const std::size_t exposed = std::size_t{op.program->exposes} * op.program->segments;
         if (op.exposed.size() < exposed) op.exposed.resize(exposed);
         if (exposed != 0) stepper_.expose(op);

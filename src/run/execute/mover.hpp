@@ -73,6 +73,24 @@ class Mover {
         return reached;
     }
 
+    /// Copies a source that list_parts() does not reach to where it stays until the call ends; once
+    /// for a put, however often that is tried. False: the kernel refused.
+    [[nodiscard]] bool pack(Operation& op, LaneState& lane, PieceList list, std::size_t bytes) {
+        if (lane.packed != nullptr) return true;
+        if (op.packed_used == op.packed.size()) op.packed.emplace_back();
+        std::vector<std::byte>& room = op.packed[op.packed_used++];
+        if (room.size() < bytes) room.resize(bytes);
+        std::byte* to = room.data();
+        bool done = true;
+        walk(op, list, lane.segment, [&](const Memory& from) {
+            count(from, mapped_bytes_.read);
+            done = done && move({.data = to, .bytes = from.bytes}, from);
+            to += from.bytes;
+        });
+        lane.packed = room.data();
+        return done;
+    }
+
     /// The memory of a list of one piece.
     [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
         return piece_of(op, list, 0, segment);
@@ -300,7 +318,7 @@ class Mover {
             case plan::Buffer::output:
                 return op.registers.output;
             case plan::Buffer::scratch:
-                return op.scratch.data() + piece.index * scratch_stride(op);
+                return scratch(op, piece.index);
             case plan::Buffer::slot:
                 if (op.program->bulk && !piece.in_cell)
                     return op.team->own_region + slot_offset(op, piece.index, segment);
@@ -325,8 +343,13 @@ class Mover {
         return memory;
     }
 
-    [[nodiscard]] static std::uint64_t scratch_stride(const Operation& op) {
-        return op.program->scratch_bytes / op.program->program.scratch;
+    /// Where the vector would start: of it there is only what the program touches.
+    [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
+        const BoundProgram& program = *op.program;
+        if (index == program.scratch_in_output && op.registers.input != op.registers.output)
+            return op.registers.output;
+        const std::uint64_t stride = program.scratch_bytes / program.program.scratch;
+        return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
 
     Wire& wire_;

@@ -28,7 +28,8 @@ struct Registers {
 
 /// How far one lane has come.
 struct LaneState : plan::Cursor {
-    std::uint64_t resume = 0;  ///< belongs to the wire while a put is half posted
+    std::uint64_t resume = 0;           ///< belongs to the wire while a put is half posted
+    const std::byte* packed = nullptr;  ///< the source of the put that is tried, if it was copied
 };
 
 /// Bytes of node-mates' memory that steps have read and written in place, by way.
@@ -58,6 +59,9 @@ struct Operation {
     std::uint32_t pending = 0;      ///< transfers that still read their source
     std::vector<LaneState> lanes;
     std::vector<std::byte> scratch;  ///< kept between uses, so steady state does not allocate
+    /// Sources of puts that only the kernel reaches, copied here; kept likewise.
+    std::vector<std::vector<std::byte>> packed;
+    std::size_t packed_used = 0;
     /// The caller's buffers while node-mates may get at them; the registers point to their aliases.
     std::vector<base::Exposure> exposures;
     /// Payloads of exposes, by step and segment: puts read them as late as any other source.

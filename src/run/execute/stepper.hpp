@@ -198,13 +198,18 @@ class Stepper {
     Progress post(LaneState& lane, const base::Put& put) {
         if (wire_.try_put(put, lane.resume) == base::Post::again) return Progress::blocked;
         lane.resume = 0;
+        lane.packed = nullptr;
         return Progress::advanced;
     }
 
     Progress put(Operation& op, LaneState& lane, const BoundStep& step) {
         base::Put put = start_put(op, lane, step);
-        if (!mover_.list_parts(op, step.source, lane.segment, put.parts, put.bytes))
-            return unreachable(op, lane);
+        base::PutPart packed;
+        if (!mover_.list_parts(op, step.source, lane.segment, put.parts, put.bytes)) {
+            if (!mover_.pack(op, lane, step.source, put.bytes)) return unreachable(op, lane);
+            packed = {lane.packed, put.bytes};
+            put.parts = {&packed, 1};
+        }
         if (step.target.count != 0) return put_in_place(op, lane, step, put);
         if (op.program->bulk && !step.in_cell) {
             put.target =

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
@@ -38,15 +39,17 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
 }
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& spec, const CallClass& call,
-                             const plan::Layout& layout) {
-    const collectives::Properties properties = algorithm.properties_of(spec);
+                             const collectives::AlgorithmSpec& asked, const CallClass& call,
+                             const plan::Layout& layout, bool direct) {
+    const collectives::Properties properties = algorithm.properties_of(asked);
+    const collectives::AlgorithmSpec spec =
+        direct ? asked : collectives::with_near_puts(call.collective, asked);
     collectives::GenerateRequest request{
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
         .elements = call.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered};
-    plan::Candidate candidate{.algorithm = print(spec),
+    plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
                               .bit_identical = properties.bit_identical};
     const plan::Contract& contract = collectives::contract(call.collective);
@@ -111,7 +114,7 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
         const auto algorithm = collectives::find_algorithm(call.collective, spec);
         if (!algorithm) return algorithm.failure();
         if (serves((*algorithm)->properties, size, call, layout))
-            candidates.push_back(candidate_of(**algorithm, spec, call, layout));
+            candidates.push_back(candidate_of(**algorithm, spec, call, layout, machine.direct));
     }
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);

@@ -344,6 +344,9 @@ class Joiner {
         job_.node_ranks = group.ranks;
         job_.direct = group.ranks.size() > 1 &&
                       std::ranges::all_of(group.ranks, [&](Rank rank) { return copies[rank]; });
+        job_.direct_everywhere =
+            all_map_their_nodes(verdicts) &&
+            std::ranges::all_of(copies, [](auto& rank) { return rank.second; });
         for (const auto& [rank, address] : addresses) {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())
@@ -355,6 +358,16 @@ class Joiner {
             port_->set_peer(rank, address);
         }
         return {};
+    }
+
+    /// Whether every rank has mapped all that are on its node by their cards.
+    [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
+        std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
+        for (const int node : job_.node_of_rank) ++ranks[static_cast<std::size_t>(node)];
+        return std::ranges::all_of(verdicts, [&](const link::MapVerdict& verdict) {
+            const int node = job_.node_of_rank[static_cast<std::size_t>(verdict.rank)];
+            return verdict.mapped.size() == ranks[static_cast<std::size_t>(node)];
+        });
     }
 
     void make_wire() {

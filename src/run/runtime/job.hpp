@@ -29,9 +29,10 @@ struct Job {
     std::unique_ptr<link::Bootstrap> bootstrap;
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;
-    std::vector<Rank> node_ranks;   ///< ranks that share memory with this one, ascending
-    bool direct = false;            ///< all of these can copy each other's memory, and may
-    std::vector<int> node_of_rank;  ///< by rank: number of its node, by the cards of all
+    std::vector<Rank> node_ranks;    ///< ranks that share memory with this one, ascending
+    bool direct = false;             ///< all of these can copy each other's memory, and may
+    bool direct_everywhere = false;  ///< likewise on all nodes; the same on all ranks
+    std::vector<int> node_of_rank;   ///< by rank: number of its node, by the cards of all
     int nodes = 1;
     int host_ranks = 1;             ///< ranks on this host, whatever their virtual node
     int host_cpus = 1;              ///< processors that these ranks may use

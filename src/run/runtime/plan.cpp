@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
@@ -121,9 +122,13 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
         return bind_pairwise(context, call, algorithm, std::move(options));
     options.input_starts = scattered_starts(call.in_blocks);
     options.output_starts = scattered_starts(call.out_blocks);
-    auto program = program_of(context, call, algorithm.spec, options);
+    const bool direct = context.machine.direct;
+    const std::string_view even = traits_of(traits_of(call.collective).even).name;
+    auto program = program_of(
+        context, call, direct ? algorithm.spec : collectives::with_near_puts(even, algorithm.spec),
+        options);
     if (!program) return program.failure();
-    if (needs_direct(context, call, algorithm.spec) && !context.machine.direct)
+    if (needs_direct(context, call, algorithm.spec) && !direct)
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");

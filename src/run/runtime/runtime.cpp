@@ -120,7 +120,8 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     plan::Machine machine = machine_over(job_.provider);
     machine.host_ranks = job_.crowd_ranks;
     machine.host_processors = job_.crowd_processors;
-    machine.direct = job_.direct && job_ranks.size() <= kDirectRanksMax;
+    const bool direct = nodes_of(job_ranks) == 1 ? job_.direct : job_.direct_everywhere;
+    machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
     for (const Rank rank : job_ranks)
         machine.node_of.push_back(job_.node_of_rank[static_cast<std::size_t>(rank)]);
     return machine;

@@ -106,7 +106,9 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
         };
         // Broadcasts have one buffer: the root's copy within is none.
         EXPECT_EQ(moved("broadcast"), (Moved{(n - 1) * m, m, 0, 0}));
-        EXPECT_EQ(moved("allreduce"), (Moved{0, 0, n * m, n * m}));
+        const std::uint64_t long_m = n << 20;
+        EXPECT_EQ(moved_by(mapped_programs("allreduce", size, long_m), long_m),
+                  (Moved{0, 0, n * long_m, n * long_m}));
         EXPECT_EQ(moved("reduce"), (Moved{0, 0, n * m, m}));
         EXPECT_EQ(moved("reduce_scatter"), (Moved{0, 0, n * m, m}));
         EXPECT_EQ(moved("allgather"), (Moved{n * (n - 1) * block, n * block, 0, 0}));
@@ -114,6 +116,12 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
         EXPECT_EQ(moved("scatter"), (Moved{(n - 1) * block, block, 0, 0}));
         EXPECT_EQ(moved("alltoall"), (Moved{n * (n - 1) * block, n * block, 0, 0}));
     }
+}
+
+/// Each reads both inputs; the outcome lies in the output unless that is an input.
+TEST(MappedProof, TwoRanksReduceShortVectorsForThemselves) {
+    const std::uint64_t m = 1 << 10;
+    EXPECT_EQ(moved_by(mapped_programs("allreduce", 2, m), m), (Moved{0, 2 * m, 4 * m, 2 * m}));
 }
 
 TEST(MappedProof, BlocksOfDifferentSizesAreMovedOnce) {

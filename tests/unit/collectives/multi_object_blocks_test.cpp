@@ -123,5 +123,79 @@ TEST(MultiObject, RanksOfANodeCombineAChunkEach) {
     EXPECT_EQ(prove("allreduce", programs, 3).reduced_bytes_max, 2U * 8);
 }
 
+// --- long blocks -------------------------------------------------------------------------------
+
+struct Long {
+    const char* collective;
+    const char* spec;
+};
+constexpr Long kLong[] = {{"allgather", "multi-object-ring"},
+                          {"allgather", "multi-object-bruck"},
+                          {"allreduce", "multi-object-large"},
+                          {"allreduce", "multi-object-small"},
+                          {"scatter", "multi-object"}};
+
+std::vector<plan::Program> long_programs(const plan::Layout& layout, const Long& call,
+                                         const std::string& spec) {
+    const bool rooted = is_rooted(call.collective);
+    return programs_on(layout, call.collective, spec,
+                       {.root = rooted ? 1 : plan::kNoRank,
+                        .elements = static_cast<std::uint64_t>(layout.size()) * 65536});
+}
+
+std::size_t mapped_blocks(const plan::Program& program) {
+    return static_cast<std::size_t>(
+        std::ranges::count(program.blocks, plan::Buffer::mapped, &plan::Block::buffer));
+}
+
+TEST(MultiObject, LongBlocksAreReadByMatesAndNotPutToThem) {
+    const plan::Layout layouts[] = {{6, 3}, {7, 3}, {8, 4}, dealt_layout(7, 3)};
+    for (const Long& call : kLong) {
+        for (const plan::Layout& layout : layouts) {
+            SCOPED_TRACE(
+                fmt::format("{} {} on {} ranks", call.collective, call.spec, layout.size()));
+            std::size_t mapped = 0;
+            for (const plan::Program& program : long_programs(layout, call, call.spec)) {
+                mapped += mapped_blocks(program);
+                for (const plan::Step& step : program.steps) {
+                    if (step.kind == plan::StepKind::put) {
+                        EXPECT_FALSE(layout.near(step.peer, program.rank));
+                    }
+                }
+            }
+            EXPECT_GE(mapped, static_cast<std::size_t>(layout.nodes()));
+            const std::string puts = fmt::format("{}:near=put", call.spec);
+            for (const plan::Program& program : long_programs(layout, call, puts))
+                EXPECT_EQ(mapped_blocks(program), 0U);
+        }
+    }
+}
+
+TEST(MultiObject, AScatterCopiesALongBlockOnceWhereverItPasses) {
+    const plan::Layout layouts[] = {{18, 2}, {30, 3}, dealt_layout(7, 3)};
+    for (const plan::Layout& layout : layouts) {
+        std::uint64_t copied = 0;
+        for (const plan::Program& program : long_programs(layout, kLong[4], "multi-object")) {
+            EXPECT_EQ(program.scratch, 0U);
+            for (const plan::Step& step : program.steps)
+                if (step.kind == plan::StepKind::copy) copied += step.source.count;
+        }
+        EXPECT_EQ(copied, static_cast<std::uint64_t>(layout.size()));
+    }
+}
+
+TEST(MultiObject, ThePortsOfALongAllreduceCombineOutOfTheInputsOfTheirMates) {
+    const plan::Layout layout(6, 3);
+    for (const plan::Program& program : long_programs(layout, kLong[2], "multi-object-large")) {
+        const auto reduce =
+            std::ranges::find(program.steps, plan::StepKind::reduce, &plan::Step::kind);
+        ASSERT_NE(reduce, program.steps.end());
+        const auto operands =
+            std::span(program.blocks).subspan(reduce->source.start, reduce->source.count);
+        EXPECT_EQ(std::ranges::count(operands, plan::Buffer::mapped, &plan::Block::buffer), 2);
+        EXPECT_EQ(std::ranges::count(operands, plan::Buffer::input, &plan::Block::buffer), 1);
+    }
+}
+
 }  // namespace
 }  // namespace weft::collectives
