@@ -59,6 +59,48 @@ FabricConduct harden(FabricConduct conduct, base::Random& random) {
     return conduct;
 }
 
+FabricSetting counted_setting() {
+    FabricSetting setting{.conduct = kFaithless, .notify = all(link::Notify::immediate)};
+    setting.conduct.keeps_immediates = true;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+FabricSetting delivered_setting() {
+    FabricSetting setting{.conduct = kFaithless,
+                          .notify = all(link::Notify::delivery),
+                          .completion = base::RemoteCompletion::delivered};
+    setting.conduct.keeps_delivery = true;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+FabricSetting ordered_setting() {
+    FabricSetting setting{.conduct = kFaithless,
+                          .notify = all(link::Notify::ordered),
+                          .completion = base::RemoteCompletion::ordered,
+                          .whole_words = false};
+    setting.conduct.keeps_order = true;
+    return setting;
+}
+FabricSetting ordered_cells_setting() {
+    FabricSetting setting = ordered_setting();
+    setting.notify.small = link::Notify::cells;
+    setting.conduct.keeps_words = true;
+    return setting;
+}
+FabricSetting signals_setting() {
+    FabricSetting setting = ordered_setting();
+    setting.conduct.keeps_immediates = true;
+    setting.signals = true;
+    return setting;
+}
+FabricSetting counted_torn_setting() {
+    FabricSetting setting = counted_setting();
+    setting.conduct.keeps_words = false;
+    setting.whole_words = false;
+    setting.reads = false;
+    return setting;
+}
+
 VirtualFabric::VirtualFabric(VirtualFabricOptions options)
     : options_(std::move(options)),
       random_(base::Random(options_.seed).stream(11)),
@@ -68,14 +110,14 @@ VirtualFabric::VirtualFabric(VirtualFabricOptions options)
 std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     link::FabricFacts facts;
     facts.provider = "virtual";
-    facts.inject_bytes = options_.conduct.inject_bytes;
-    facts.message_bytes_max = options_.conduct.message_bytes_max;
-    facts.get_bytes_max = options_.conduct.message_bytes_max;
-    facts.notify = options_.notify;
-    facts.completion = options_.completion;
-    facts.whole_words = options_.whole_words;
-    facts.reads = options_.reads;
-    facts.signals = options_.signals;
+    facts.inject_bytes = options_.setting.conduct.inject_bytes;
+    facts.message_bytes_max = options_.setting.conduct.message_bytes_max;
+    facts.get_bytes_max = options_.setting.conduct.message_bytes_max;
+    facts.notify = options_.setting.notify;
+    facts.completion = options_.setting.completion;
+    facts.whole_words = options_.setting.whole_words;
+    facts.reads = options_.setting.reads;
+    facts.signals = options_.setting.signals;
     return std::make_unique<VirtualPort>(*this, rank, std::move(facts));
 }
 
@@ -102,7 +144,7 @@ bool VirtualFabric::take_moved() {
 }
 
 std::uint64_t VirtualFabric::due() {
-    const FabricConduct& conduct = options_.conduct;
+    const FabricConduct& conduct = options_.setting.conduct;
     const bool straggles = chance(conduct.straggler_percent);
     return clock_ +
            random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
@@ -111,7 +153,7 @@ std::uint64_t VirtualFabric::due() {
 /// Cuts a write anywhere if the fabric is a stream, else where the target's aligned words meet;
 /// within words only if they are not kept whole.
 std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put) {
-    const FabricConduct& conduct = options_.conduct;
+    const FabricConduct& conduct = options_.setting.conduct;
     std::vector<Chunk> chunks;
     std::size_t at = 0;
     if (put.bytes == 0) chunks.push_back({0, 0, due()});
@@ -136,7 +178,7 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
 }
 
 base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
-    const FabricConduct& conduct = options_.conduct;
+    const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
     WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
     WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
@@ -159,7 +201,7 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
 }
 
 base::Post VirtualFabric::try_get(Rank origin, const link::FabricGet& get) {
-    const FabricConduct& conduct = options_.conduct;
+    const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
     WEFT_CHECK(get.source + get.bytes <= options_.segment_bytes, get.source, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
@@ -199,13 +241,13 @@ void VirtualFabric::read_source(Write& write) {
 
 std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediates) {
     ++clock_;
-    if (chance(options_.conduct.idle_percent)) return 0;
+    if (chance(options_.setting.conduct.idle_percent)) return 0;
     land_some(rank);
     complete_some(rank);
     read_some(rank);
     auto& waiting = immediates_[static_cast<std::size_t>(rank)];
     std::size_t count = 0;
-    for (; options_.signals && !waiting.empty() && count < immediates.size(); ++count) {
+    for (; options_.setting.signals && !waiting.empty() && count < immediates.size(); ++count) {
         immediates[count] = waiting.front();
         waiting.pop_front();
         moved_ = true;
@@ -222,18 +264,19 @@ std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediat
 bool VirtualFabric::may_land(const std::vector<std::unique_ptr<Write>>& writes,
                              std::size_t at) const {
     const Write& write = *writes[at];
-    const bool fenced = write.put.kind == link::PutKind::fenced && options_.conduct.keeps_fences;
-    if (!fenced && !options_.conduct.keeps_order) return true;
-    return std::none_of(writes.begin(), writes.begin() + static_cast<std::ptrdiff_t>(at),
-                        [&](const auto& earlier) {
-                            if (earlier->origin != write.origin) return false;
-                            return (fenced && !earlier->complete) ||
-                                   (options_.conduct.keeps_order && !earlier->chunks.empty());
-                        });
+    const bool fenced =
+        write.put.kind == link::PutKind::fenced && options_.setting.conduct.keeps_fences;
+    if (!fenced && !options_.setting.conduct.keeps_order) return true;
+    return std::none_of(
+        writes.begin(), writes.begin() + static_cast<std::ptrdiff_t>(at), [&](const auto& earlier) {
+            if (earlier->origin != write.origin) return false;
+            return (fenced && !earlier->complete) ||
+                   (options_.setting.conduct.keeps_order && !earlier->chunks.empty());
+        });
 }
 
 void VirtualFabric::land_some(Rank rank) {
-    const FabricConduct& conduct = options_.conduct;
+    const FabricConduct& conduct = options_.setting.conduct;
     auto& writes = writes_[static_cast<std::size_t>(rank)];
     for (std::uint64_t tries = random_.below(conduct.events_max + 1); tries > 0; --tries) {
         if (writes.empty()) return;
@@ -259,7 +302,7 @@ void VirtualFabric::land(Write& write, std::size_t number) {
                     source + chunk.offset, chunk.bytes);
     write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
-        options_.conduct.keeps_immediates)
+        options_.setting.conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);
 }
 
@@ -267,7 +310,7 @@ void VirtualFabric::complete_some(Rank rank) {
     for (auto& writes : writes_) {
         for (const auto& write : writes) {
             if (write->origin != rank || write->complete || !chance(40)) continue;
-            if (is_delivered(write->put.kind) && options_.conduct.keeps_delivery &&
+            if (is_delivered(write->put.kind) && options_.setting.conduct.keeps_delivery &&
                 !write->chunks.empty())
                 continue;
             read_source(*write);

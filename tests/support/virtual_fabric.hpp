@@ -53,16 +53,30 @@ inline constexpr FabricConduct kFaithless{.keeps_order = false,
     return {notify, notify};
 }
 
-struct VirtualFabricOptions {
-    std::vector<std::byte*> segments;  ///< by rank
-    std::uint64_t segment_bytes = 0;
-    std::uint64_t seed = 1;
+/// A fabric, the strategy of puts with flags on it, and what one-sided calls rest on.
+struct FabricSetting {
     FabricConduct conduct;
     link::NotifyPlan notify;
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
     bool whole_words = true;
     bool reads = true;
     bool signals = false;
+};
+// Each keeps the one promise that it rests on.
+[[nodiscard]] FabricSetting counted_setting();
+[[nodiscard]] FabricSetting delivered_setting();
+[[nodiscard]] FabricSetting ordered_setting();
+/// Requests as tagged words over a stream.
+[[nodiscard]] FabricSetting ordered_cells_setting();
+/// Signals travel with their data.
+[[nodiscard]] FabricSetting signals_setting();
+[[nodiscard]] FabricSetting counted_torn_setting();
+
+struct VirtualFabricOptions {
+    std::vector<std::byte*> segments;  ///< by rank
+    std::uint64_t segment_bytes = 0;
+    std::uint64_t seed = 1;
+    FabricSetting setting;
 };
 
 class VirtualFabric {

@@ -32,7 +32,8 @@ VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, bo
     add_engines(std::move(watchdog), shared);
 }
 
-VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan)
+VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
+                       run::WatchdogOptions watchdog)
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
@@ -42,8 +43,7 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, lin
         VirtualFabricOptions{.segments = segments,
                              .segment_bytes = network_.segment_bytes(),
                              .seed = network_.seed(),
-                             .conduct = conduct,
-                             .notify = plan});
+                             .setting = setting});
     notify_watch_.emplace(segments, watch_);
     for (Rank rank = 0; rank < size(); ++rank) {
         std::vector<std::byte*> near = segments;
@@ -57,7 +57,7 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricConduct& conduct, lin
                               .cells_end = network_.segment_bytes()});
         wires_.emplace_back(network_, rank, std::move(wire), *notify_watch_);
     }
-    add_engines({}, false);
+    add_engines(std::move(watchdog), false);
 }
 
 void VirtualJob::add_engines(run::WatchdogOptions watchdog, bool shared) {
@@ -139,8 +139,12 @@ bool VirtualJob::step(const std::function<bool(Rank)>& turn) {
     if (random_.chance(1, 8)) return moved;
     moved = engine(rank).poll() || moved;
     watch_.look_at_published(rank);
-    moved = (fabric_ && fabric_->take_moved()) || moved;
-    return network_.take_moved() || moved;
+    return take_moved() || moved;
+}
+
+bool VirtualJob::take_moved() {
+    const bool in_fabric = fabric_ && fabric_->take_moved();
+    return network_.take_moved() || in_fabric;
 }
 
 std::string VirtualJob::describe() {

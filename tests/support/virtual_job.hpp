@@ -57,12 +57,14 @@ class VirtualJob {
     /// shared: progress threads may help the engines.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         bool shared = false);
-    /// The real wire on a fabric of that conduct, its notify strategies as planned.
-    VirtualJob(VirtualOptions options, const FabricConduct& conduct, link::NotifyPlan plan);
+    /// The real wire on a fabric.
+    VirtualJob(VirtualOptions options, const FabricSetting& setting,
+               run::WatchdogOptions watchdog = {});
 
     [[nodiscard]] Rank size() const { return network_.size(); }
     [[nodiscard]] VirtualNetwork& network() { return network_; }
     [[nodiscard]] VirtualEngine& engine(Rank rank) { return engines_[rank]; }
+    [[nodiscard]] VirtualWire& wire(Rank rank) { return wires_[static_cast<std::size_t>(rank)]; }
     [[nodiscard]] BankWatch& watch() { return watch_; }
     /// Watches flags over a fabric; nullptr without one.
     [[nodiscard]] const NotifyWatch* notify_watch() const {
@@ -82,6 +84,8 @@ class VirtualJob {
 
     /// A random rank's turn: `turn` may issue calls; then its engine polls. True if anything moved.
     bool step(const std::function<bool(Rank)>& turn);
+    /// Whether anything moved between ranks since the last call.
+    [[nodiscard]] bool take_moved();
     /// What all ranks wait for, one line each.
     [[nodiscard]] std::string describe();
 

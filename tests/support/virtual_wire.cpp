@@ -315,19 +315,28 @@ base::Post VirtualWire::put_real(const base::Put& put, std::uint64_t& resume) no
     return posted;
 }
 
+base::Post VirtualWire::put_faulty(base::Put put, std::uint64_t& resume) noexcept {
+    if (network_.faults().early_reuse) put.pending = &uncounted_;
+    const base::Post posted = real_ ? put_real(put, resume) : network_.try_put(rank_, put, resume);
+    return network_.faults().forgets_again ? base::Post::posted : posted;
+}
+
 void VirtualWire::progress() noexcept {
+    network_.pause(rank_);
     if (!real_) return network_.progress(rank_);
     real_->progress();
     watch_->look(rank_);
 }
 
 void VirtualWire::settle(std::uint64_t cell) noexcept {
-    if (!real_) return;
+    network_.pause(rank_);
+    if (!real_ || network_.faults().never_settles) return;
     real_->settle(cell);
     watch_->look(rank_);
 }
 
 void VirtualWire::relax(unsigned failures) noexcept {
+    network_.pause(rank_);
     if (network_.has_threads() && failures % 4 == 0) std::this_thread::yield();
 }
 

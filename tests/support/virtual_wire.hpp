@@ -57,11 +57,19 @@ struct VirtualProfile {
 /// Lands everything at once, refuses nothing.
 [[nodiscard]] VirtualProfile kind_profile();
 
+/// Faults of an engine, planted between it and its wire (negative controls).
+struct WireFaults {
+    bool early_reuse = false;    ///< sources are taken for reusable as soon as they are posted
+    bool forgets_again = false;  ///< what was refused is not repeated
+    bool never_settles = false;  ///< no flag is looked for where data arrives without immediates
+};
+
 struct VirtualOptions {
     std::uint64_t segment_bytes = 1 << 20;
     std::vector<int> node_of_rank;  ///< its size is the number of ranks
     std::uint64_t seed = 1;
     VirtualProfile profile;
+    WireFaults faults = {};
 };
 
 /// Something reaches a rank's memory: a piece of a put's data, or its flag.
@@ -92,6 +100,12 @@ class VirtualNetwork {
     }
     /// Called before each landing, with the network's lock held if there are threads.
     void observe(std::function<void(const Landing&)> observer) { observer_ = std::move(observer); }
+    /// Called on each call of a rank's wire, which may let other ranks run meanwhile.
+    void on_call(std::function<void(Rank)> pause) { pause_ = std::move(pause); }
+    void pause(Rank rank) const {
+        if (pause_) pause_(rank);
+    }
+    [[nodiscard]] const WireFaults& faults() const { return options_.faults; }
     /// Pieces, flags and completions that are under way.
     [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
     /// Whether any of them moved since the last call.
@@ -159,6 +173,7 @@ class VirtualNetwork {
     std::vector<std::vector<Event>> events_;  ///< by the rank whose progress calls handle them
     std::vector<std::optional<base::Failure>> failures_;
     std::function<void(const Landing&)> observer_;
+    std::function<void(Rank)> pause_;
     std::uint64_t clock_ = 0;
     std::size_t in_flight_ = 0;
     bool moved_ = false;
@@ -175,6 +190,9 @@ class VirtualWire {
         : network_(network), rank_(rank), real_(std::move(real)), watch_(&watch) {}
 
     base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
+        network_.pause(rank_);
+        if (network_.faults().early_reuse || network_.faults().forgets_again)
+            return put_faulty(put, resume);
         return real_ ? put_real(put, resume) : network_.try_put(rank_, put, resume);
     }
     std::byte* near(Rank rank) noexcept {
@@ -204,6 +222,8 @@ class VirtualWire {
     void settle(std::uint64_t cell) noexcept;  // the network raises every flag itself
     void relax(unsigned failures) noexcept;
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
+    /// nullptr on a network of its own.
+    [[nodiscard]] link::Wire* real() { return real_.get(); }
     /// What the real wire still has to do.
     [[nodiscard]] std::size_t in_flight() const { return real_ ? real_->in_flight() : 0; }
 
@@ -212,11 +232,13 @@ class VirtualWire {
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(reach.address));
     }
     base::Post put_real(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_faulty(base::Put put, std::uint64_t& resume) noexcept;
 
     VirtualNetwork& network_;
     Rank rank_;
     std::unique_ptr<link::Wire> real_;
     NotifyWatch* watch_ = nullptr;
+    std::uint32_t uncounted_ = 0;  ///< completions that no call waits for: a planted fault
 };
 
 }  // namespace weft::test

@@ -44,7 +44,7 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     std::iota(nodes.begin(), nodes.end(), 0);
     if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
-                   harden(pair.conduct, random), pair.plan);
+                   FabricSetting{.conduct = harden(pair.conduct, random), .notify = pair.plan});
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},

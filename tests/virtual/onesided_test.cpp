@@ -29,58 +29,23 @@ constexpr std::uint64_t kControlSeeds = 40;
 
 static_assert(run::Network<link::Wire>);
 
-/// A fabric, the strategy of requests on it, and what one-sided calls rest on.
-struct Setting {
-    FabricConduct conduct;
-    link::NotifyPlan notify;
-    RemoteCompletion completion = RemoteCompletion::counted;
-    bool whole_words = true;
-    bool reads = true;
-    bool signals = false;
-};
-
-Setting counted() {
-    Setting setting{.conduct = kFaithless, .notify = all(Notify::immediate)};
-    setting.conduct.keeps_immediates = true;
-    setting.conduct.keeps_words = true;
-    return setting;
+FabricSetting counted() {
+    return counted_setting();
 }
-Setting delivered() {
-    Setting setting{.conduct = kFaithless,
-                    .notify = all(Notify::delivery),
-                    .completion = RemoteCompletion::delivered};
-    setting.conduct.keeps_delivery = true;
-    setting.conduct.keeps_words = true;
-    return setting;
+FabricSetting delivered() {
+    return delivered_setting();
 }
-Setting ordered() {
-    Setting setting{.conduct = kFaithless,
-                    .notify = all(Notify::ordered),
-                    .completion = RemoteCompletion::ordered,
-                    .whole_words = false};
-    setting.conduct.keeps_order = true;
-    return setting;
+FabricSetting ordered() {
+    return ordered_setting();
 }
-/// Requests as tagged words over a stream.
-Setting ordered_cells() {
-    Setting setting = ordered();
-    setting.notify.small = Notify::cells;
-    setting.conduct.keeps_words = true;
-    return setting;
+FabricSetting ordered_cells() {
+    return ordered_cells_setting();
 }
-/// Signals travel with their data.
-Setting with_signals() {
-    Setting setting = ordered();
-    setting.conduct.keeps_immediates = true;
-    setting.signals = true;
-    return setting;
+FabricSetting with_signals() {
+    return signals_setting();
 }
-Setting counted_torn() {
-    Setting setting = counted();
-    setting.conduct.keeps_words = false;
-    setting.whole_words = false;
-    setting.reads = false;
-    return setting;
+FabricSetting counted_torn() {
+    return counted_torn_setting();
 }
 
 /// N ranks with their ends of the fabric. A rank that waits lets a random rank make progress.
@@ -106,7 +71,7 @@ class Ranks {
     };
     using Calls = run::OneSided<link::Wire, Drive>;
 
-    Ranks(const Setting& setting, std::vector<int> nodes, std::uint64_t seed)
+    Ranks(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
         : seed_(seed),
           random_(base::Random(seed).stream(21)),
           network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
@@ -150,16 +115,11 @@ class Ranks {
         for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
         return all;
     }
-    VirtualFabricOptions options(const Setting& setting) {
-        return {.segments = segments(),
-                .segment_bytes = kSegment,
-                .seed = seed_,
-                .conduct = harden(setting.conduct, random_),
-                .notify = setting.notify,
-                .completion = setting.completion,
-                .whole_words = setting.whole_words,
-                .reads = setting.reads,
-                .signals = setting.signals};
+    VirtualFabricOptions options(const FabricSetting& setting) {
+        VirtualFabricOptions made{
+            .segments = segments(), .segment_bytes = kSegment, .seed = seed_, .setting = setting};
+        made.setting.conduct = harden(setting.conduct, random_);
+        return made;
     }
 
     std::uint64_t seed_;
@@ -268,7 +228,7 @@ std::uint64_t seeds() {
     return (full_mode() ? 300 : 12) / (full_mode() ? 1 : kSlowdown / 4 + 1);
 }
 
-void expect_right(const Setting& setting, Way way) {
+void expect_right(const FabricSetting& setting, Way way) {
     for (std::uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
         Ranks ranks(setting, layout(seed), seed);
         EXPECT_EQ(Ring(ranks, way, 40).run(), "") << "seed " << seed;
@@ -279,7 +239,7 @@ void expect_right(const Setting& setting, Way way) {
     }
 }
 
-void expect_caught(const Setting& setting, Way way) {
+void expect_caught(const FabricSetting& setting, Way way) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
         Ranks ranks(setting, {0, 1}, seed);
         if (!Ring(ranks, way, 20).run().empty()) return;
@@ -290,17 +250,17 @@ void expect_caught(const Setting& setting, Way way) {
 // --- Order ---------------------------------------------------------------------------------------
 
 TEST(OneSided, FenceOrders) {
-    for (const Setting& setting :
+    for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), counted_torn()})
         expect_right(setting, Way::fence);
 }
 TEST(OneSided, QuietMeansLanded) {
-    for (const Setting& setting :
+    for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), counted_torn(), with_signals()})
         expect_right(setting, Way::quiet);
 }
 TEST(OneSided, SignalsComeAfterTheirData) {
-    for (const Setting& setting :
+    for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()})
         expect_right(setting, Way::signal);
 }
@@ -325,29 +285,29 @@ TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
     expect_caught(counted(), Way::nothing);
 }
 TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
-    Setting setting = delivered();
+    FabricSetting setting = delivered();
     // A blocking put waits for its delivery: only half the truth is needed for a flag to come
     // early.
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::nothing);
 }
 TEST(OneSidedControls, CompletionsBeforeLandingBreakQuiet) {
-    Setting setting = delivered();
+    FabricSetting setting = delivered();
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Way::quiet);
 }
 TEST(OneSidedControls, ImmediatesBeforeTheirDataBreakQuiet) {
-    Setting setting = delivered();  // requests arrive whole; only the counting is wrong
+    FabricSetting setting = delivered();  // requests arrive whole; only the counting is wrong
     setting.completion = RemoteCompletion::counted;
     expect_caught(setting, Way::quiet);
 }
 TEST(OneSidedControls, SignalsBeforeTheirDataAreCaught) {
-    Setting setting = with_signals();
+    FabricSetting setting = with_signals();
     setting.conduct.keeps_immediates = false;
     expect_caught(setting, Way::signal);
 }
 TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
-    Setting setting = ordered();
+    FabricSetting setting = ordered();
     setting.conduct.keeps_order = false;
     setting.conduct.keeps_words = true;
     setting.whole_words = true;
@@ -357,7 +317,7 @@ TEST(OneSidedControls, PutsThatOvertakeBreakTheFence) {
 // --- Atomic operations, gets ---------------------------------------------------------------------
 
 TEST(OneSided, AtomicOperationsOfNearAndFarRanksAddUp) {
-    for (const Setting& setting : {counted(), delivered(), ordered(), ordered_cells()}) {
+    for (const FabricSetting& setting : {counted(), delivered(), ordered(), ordered_cells()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             Ranks ranks(setting, layout(seed), seed);
             std::vector<std::uint64_t> sums(static_cast<std::size_t>(ranks.size()));
@@ -397,7 +357,8 @@ TEST(OneSided, CompareSwapStoresOnlyWhatWasExpected) {
 }
 
 TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
-    for (Setting setting : {counted(), delivered(), ordered(), counted_torn(), ordered_cells()}) {
+    for (FabricSetting setting :
+         {counted(), delivered(), ordered(), counted_torn(), ordered_cells()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             setting.reads = seed % 2 == 0;
             Ranks ranks(setting, layout(seed), seed);
@@ -424,7 +385,7 @@ TEST(OneSided, GetsSeeWhatWasPutBeforeAQuiet) {
 
 /// More than any pool holds, all in flight at once.
 TEST(OneSided, StormsOfWritesWithoutWaitsAllLand) {
-    for (const Setting& setting : {counted(), delivered(), ordered()}) {
+    for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
         Ranks ranks(setting, {0, 1, 2}, 3);
         std::vector<std::uint64_t> values(4000);
         std::iota(values.begin(), values.end(), 1);

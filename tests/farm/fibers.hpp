@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fibers.hpp - ranks of a virtual job as threads of control of one thread, which change hands only
+// where they say so.
+//
+// Idea     Each rank has a stack of its own (ucontext). It runs until it pauses, and goes on from
+//          there when it is picked again: so blocking calls, fused ones included, run as they are,
+//          and who runs when follows from a seed alone.
+// Holds    One thread. No exception leaves a body.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+
+namespace weft::farm {
+
+class Fibers {
+  public:
+    Fibers() = default;
+    Fibers(const Fibers&) = delete;
+    Fibers& operator=(const Fibers&) = delete;
+
+    void add(std::function<void()> body);
+    /// Runs one until it pauses or ends.
+    void run(std::size_t number);
+    /// Of the one that runs.
+    void pause();
+    [[nodiscard]] bool ended(std::size_t number) const { return fibers_[number].ended; }
+    [[nodiscard]] std::size_t size() const { return fibers_.size(); }
+    [[nodiscard]] bool running() const { return running_ != nullptr; }
+
+  private:
+    static constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+    struct Fiber {
+        std::function<void()> body;
+        std::unique_ptr<std::byte[]> stack;
+        ucontext_t context{};
+        bool ended = false;
+    };
+    static void enter(unsigned high, unsigned low);
+
+    std::deque<Fiber> fibers_;
+    Fiber* running_ = nullptr;
+    ucontext_t scheduler_{};
+};
+
+}  // namespace weft::farm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// remote.hpp - one-sided calls of a run, and what must be seen of them.
+//
+// Idea     Each origin has a block of words in each peer's heap to itself, so what must stand there
+//          after a quiet is known; a word is put again only after a fence. A signal announces words
+//          of its own, which a rank that sees the signal must see. Each addition to a counter
+//          draws a ticket; none is drawn twice.
+// Next     tests/virtual/onesided_test.cpp for each promise by itself.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "run/onesided/onesided.hpp"
+#include "tests/farm/world.hpp"
+
+namespace weft::farm {
+
+class Remote {
+  public:
+    explicit Remote(World& world);
+
+    void perform(const Act& act, std::size_t number);
+    /// Everything of this rank has landed, and is as it must be.
+    void quiet(Rank origin);
+    /// Signals that the rank can see by now.
+    void look(Rank rank);
+
+  private:
+    using Calls = run::OneSided<link::Wire, test::VirtualEngine>;
+    /// What one origin has put into one peer's heap.
+    struct Block {
+        std::vector<std::uint64_t> words;
+        std::vector<bool> fresh;  ///< put since the last fence
+        bool unsettled = false;   ///< something was put since the last quiet
+        std::uint64_t signals = 0;
+        std::uint64_t seen = 0;  ///< signals, at the peer
+    };
+
+    [[nodiscard]] Block& block(Rank origin, Rank peer) {
+        return blocks_[static_cast<std::size_t>(origin * size_ + peer)];
+    }
+    [[nodiscard]] std::uint64_t offset(Rank origin, std::uint32_t word) const;
+    [[nodiscard]] std::uint64_t word_at(Rank peer, std::uint64_t offset);
+    [[nodiscard]] std::uint64_t signalled(Rank origin, Rank peer, std::uint64_t round,
+                                          std::uint32_t word) const;
+    void put(const Act& act, std::size_t number);
+    void signal(const Act& act);
+    void get(const Act& act);
+    void add(const Act& act);
+    void fence(Rank origin);
+    bool good(bool done, Rank origin, const char* call);
+
+    World& world_;
+    Rank size_;
+    std::uint64_t heap_ = 0;
+    std::deque<Calls> calls_;
+    std::vector<Block> blocks_;
+    std::vector<std::vector<bool>> tickets_;  ///< by peer, that were drawn
+    /// By origin: a call of it has failed. What it put may be there or not, and the network may
+    /// still read from where it was put.
+    std::vector<bool> bereft_;
+    std::deque<std::vector<std::uint64_t>> sources_;
+};
+
+}  // namespace weft::farm

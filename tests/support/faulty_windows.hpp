@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// faulty_windows.hpp - bank rules that are wrong, each in one way, for negative controls.
+//
+// Next     run/execute/window.hpp for the rule that is right.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "run/execute/window.hpp"
+
+namespace weft::test {
+
+/// Room to remember far more calls than there are banks, so that only the rule is at fault.
+class WideWindow : public run::Window {
+  public:
+    explicit WideWindow(std::uint32_t banks) : Window(kWide) { reuse_ = banks / 2; }
+
+  protected:
+    static constexpr std::uint32_t kWide = 1024;
+};
+
+/// Asks for its barrier one call too late and starts that barrier whatever is complete.
+class LateWindow : public WideWindow {
+  public:
+    using WideWindow::WideWindow;
+    bool needs_barrier() const override {
+        if (last_synchronizing_ >= next_ - reuse_) return false;
+        barriers_.insert(next_);
+        return true;
+    }
+    bool may_start(run::Epoch epoch) const override {
+        if (barriers_.contains(epoch)) return first_incomplete_ > epoch - reuse_;
+        return WideWindow::may_start(epoch);
+    }
+
+  private:
+    mutable std::set<run::Epoch> barriers_;
+};
+
+/// Fewer than H calls outstanding, instead of all calls up to e-H complete.
+class CountingWindow : public WideWindow {
+  public:
+    using WideWindow::WideWindow;
+    bool may_start(run::Epoch epoch) const override {
+        const auto out_of_order = std::ranges::count(complete_, true);
+        return epoch - (first_incomplete_ + out_of_order) < reuse_ &&
+               last_synchronized_ >= epoch - reuse_;
+    }
+};
+
+}  // namespace weft::test
