@@ -184,7 +184,7 @@ class Parser {
         if (word == "collective" || word == "algorithm") {
             std::string& label = word == "collective" ? header.collective : header.algorithm;
             label = trimmed(line_.substr(keyword.column - 1 + word.size()));
-            return true;
+            return !label.starts_with('#') || expected("a name (what begins with # is a comment)");
         }
         if (word == "synchronizing" || word == "pairwise") {
             bool& said = word == "pairwise" ? header.pairwise : header.synchronizing;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: a label right after its word (`collective#x`) was read, and was a comment once it was
+// printed with a blank before it. Found by the fuzzer of program texts.
+#include <gtest/gtest.h>
+
+#include "plan/schedule/text.hpp"
+
+namespace weft::plan {
+namespace {
+
+TEST(LabelsInText, ANameThatWouldBeACommentIsRefused) {
+    for (const char* word : {"collective", "algorithm"}) {
+        const auto refused = parse_programs(std::string(word) + "#x\nrank 0\n");
+        ASSERT_FALSE(refused.ok());
+        EXPECT_NE(refused.failure().text.find("expected a name"), std::string::npos)
+            << refused.failure().text;
+    }
+}
+
+TEST(LabelsInText, ASignWithinANameStays) {
+    const auto programs = parse_programs("collective a#x\nrank 0\n");
+    ASSERT_TRUE(programs.ok()) << programs.failure().text;
+    EXPECT_EQ(programs->front().collective, "a#x");
+    EXPECT_EQ(*parse_programs(to_text(*programs)), *programs);
+}
+
+}  // namespace
+}  // namespace weft::plan
