@@ -36,6 +36,7 @@ struct ExplainArguments {
     int processors = 0;
     std::string provider;
     bool stage = false;
+    bool copy = false;
     bool json = false;
 };
 
@@ -89,6 +90,7 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     plan::Machine machine = run::machine_over(provider);
     machine.node_of = nodes_of(arguments.ranks, arguments.nodes);
     machine.direct = !arguments.stage;
+    if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
     machine.host_processors = arguments.processors > 0 ? arguments.processors : processors_here();
     return machine;
@@ -184,6 +186,8 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
     add_flag(*command, "--stage", arguments->stage,
              "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
+    add_flag(*command, "--copy", arguments->copy,
+             "the kernel copies between buffers of node-mates, as with WEFT_DIRECT=copy");
     add_json_flag(*command, arguments->json);
 }
 

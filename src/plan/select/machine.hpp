@@ -36,8 +36,9 @@ struct Machine {
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
-    bool direct = false;  ///< ranks of a node can read and write each other's buffers in place
-    Time mapped = 0;      ///< for each step that does, and
+    bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
+    bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
+    Time mapped = 0;         ///< for each step that does, and
     std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies
 
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
@@ -51,5 +52,16 @@ inline constexpr std::int64_t kReduceByteFs = 60'000;
 /// Copies from or to memory of a node-mate in place: finding it, and each byte. Measured likewise.
 inline constexpr Time kMapped = 300'000;
 inline constexpr std::int64_t kMappedByteFs = 35'000;
+/// Likewise, where the kernel copies from process to process.
+inline constexpr Time kKernelCopy = 600'000;
+inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
+
+/// The machine, if the kernel copies whatever ranks read and write of each other.
+[[nodiscard]] inline Machine with_kernel_copies(Machine machine) {
+    machine.by_kernel = true;
+    machine.mapped = kKernelCopy;
+    machine.mapped_byte_fs = kKernelCopyByteFs;
+    return machine;
+}
 
 }  // namespace weft::plan

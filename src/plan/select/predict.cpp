@@ -146,6 +146,10 @@ class Prediction {
         }
         Work work;
         for (const Program& program : programs) add_work(program, vector, work);
+        const bool in_place = std::ranges::any_of(programs, [](const Program& program) {
+            return std::ranges::find(program.steps, StepKind::expose, &Step::kind) !=
+                   program.steps.end();
+        });
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
             around.model = model(mixed_ ? machine_.near : put(), waits, computes);
@@ -166,7 +170,9 @@ class Prediction {
             if (!outcome) return outcome.failure();
             return outcome->makespan;
         };
-        return combined(makespan, work, size);
+        auto predicted = combined(makespan, work, size);
+        if (predicted) predicted->in_place = in_place;
+        return predicted;
     }
 
     void add_work(const Program& program, const VectorSize& vector, Work& work) const {
@@ -192,11 +198,13 @@ class Prediction {
     [[nodiscard]] base::Result<Predicted> continued() const {
         std::array<Time, 3> times{};
         std::uint64_t messages = 0;
+        bool in_place = false;
         for (std::size_t i = 0; i < times.size(); ++i) {
             const auto predicted = of_programs(kPredictedRanks >> (2 - i));
             if (!predicted) return predicted;
             times[i] = predicted->time;
             messages = predicted->messages;
+            in_place = predicted->in_place;
         }
         const Time before = std::max<Time>(1, times[1] - times[0]);
         const Time last = std::max<Time>(1, times[2] - times[1]);
@@ -207,7 +215,7 @@ class Prediction {
             const Wide part = step * std::min<std::int64_t>(held, size_ - held) / held;
             time = static_cast<Time>(std::min<Wide>(time + part, Wide{1} << 62));
         }
-        return Predicted{time, messages};
+        return Predicted{time, messages, in_place};
     }
 
     const Machine& machine_;

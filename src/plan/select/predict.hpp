@@ -42,6 +42,7 @@ inline constexpr Rank kPredictedMixedRanks = 256;
 struct Predicted {
     Time time = 0;
     std::uint64_t messages = 0;  ///< of all ranks, of the largest team that was looked at
+    bool in_place = false;       ///< ranks read or write memory of node-mates where it lies
 };
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
                                               const Candidate& candidate, const VectorSize& vector);

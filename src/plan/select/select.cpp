@@ -4,12 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "plan/simulate/model.hpp"
 
 namespace weft::plan {
 
 namespace {
+
+/// How ranks of a node come by each other's data, if there is a choice.
+std::string way_of(const Choice& choice, const Machine& machine) {
+    const auto candidates = std::span(choice.candidates);
+    const auto in_place = std::ranges::find(candidates, true, &RankedCandidate::in_place);
+    if (in_place == candidates.end()) return {};
+    const std::string_view reach = machine.by_kernel
+                                       ? "having the kernel copy between buffers of node-mates"
+                                       : "using buffers of node-mates where they lie";
+    if (candidates[choice.chosen].in_place) return fmt::format("; by {}", reach);
+    return fmt::format("; through put targets: {} would take {:.3f} us ({})", reach,
+                       nanoseconds(in_place->predicted) * 1e-3, in_place->algorithm);
+}
 
 std::string reason_of(const Choice& choice, const Machine& machine, const Needs& needs) {
     const RankedCandidate& chosen = choice.candidates[choice.chosen];
@@ -20,6 +34,7 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
+    text += way_of(choice, machine);
     if (machine.crowded())
         text += fmt::format("; {} ranks of a host share {} processors", machine.host_ranks,
                             machine.host_processors);
@@ -47,6 +62,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
         choice.candidates.push_back({.algorithm = candidate.algorithm,
                                      .predicted = predicted->time,
                                      .messages = predicted->messages,
+                                     .in_place = predicted->in_place,
                                      .ordered = candidate.ordered,
                                      .bit_identical = candidate.bit_identical,
                                      .fulfils = (candidate.ordered || !needs.ordered) &&

@@ -27,6 +27,7 @@ struct RankedCandidate {
     std::string algorithm;
     Time predicted = 0;
     std::uint64_t messages = 0;
+    bool in_place = false;  ///< ranks read or write memory of node-mates where it lies
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< what the call needs

@@ -122,6 +122,8 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     machine.host_processors = job_.crowd_processors;
     const bool direct = nodes_of(job_ranks) == 1 ? job_.direct : job_.direct_everywhere;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
+    if (settings_.direct == base::DirectChoice::copy)
+        machine = plan::with_kernel_copies(std::move(machine));
     for (const Rank rank : job_ranks)
         machine.node_of.push_back(job_.node_of_rank[static_cast<std::size_t>(rank)]);
     return machine;

@@ -195,6 +195,29 @@ TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
     EXPECT_EQ(chosen("barrier", machine_of(2, 1, 2), 2, 0), "dissemination");
 }
 
+/// The way to data of node-mates has its costs, and the reason names it.
+TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
+    Machine machine = machine_of(2, 1, 2);
+    const auto ranked = [](const Machine& on, std::uint64_t elements) {
+        return *run::rank_algorithms(
+            on, 2, {.collective = "broadcast", .elements = elements, .element_bytes = 8});
+    };
+    const auto says = [](const Choice& choice, std::string_view words) {
+        return choice.reason.find(words) != std::string::npos;
+    };
+    EXPECT_FALSE(says(ranked(machine, 1 << 17), "buffers of node-mates"));
+    machine.direct = true;
+    const Choice in_place = ranked(machine, 1 << 17);
+    EXPECT_EQ(in_place.algorithm(), "mapped");
+    EXPECT_TRUE(says(in_place, "by using buffers of node-mates where they lie")) << in_place.reason;
+    EXPECT_TRUE(says(ranked(machine, 1), "through put targets"));
+    const Choice copied = ranked(with_kernel_copies(machine), 1 << 17);
+    EXPECT_EQ(copied.algorithm(), "mapped");
+    EXPECT_TRUE(says(copied, "by having the kernel copy")) << copied.reason;
+    EXPECT_GT(copied.candidates[copied.chosen].predicted,
+              in_place.candidates[in_place.chosen].predicted);
+}
+
 TEST(Select, ALargeNumberOfRanksTakesNoLonger) {
     Machine machine = run::machine_over("");
     machine.node_of.resize(1'000'000);
