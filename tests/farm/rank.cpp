@@ -82,8 +82,10 @@ RankRun::Call& RankRun::new_call(std::size_t act, const LiveTeam& team, std::uin
     return call;
 }
 
-/// The same memory each time, once the last start of it has ended.
+/// The same memory each time, once the last start of it has ended. After a failure a mate may
+/// still read what this rank has lent it, so no memory is used again.
 RankRun::Call& RankRun::held_call(std::size_t act, const LiveTeam& team, std::uint32_t number) {
+    if (failed_) return new_call(act, team, number);
     Call*& held = held_[{&team, number}];
     if (held == nullptr) held = &new_call(act, team, number);
     if (held->op != nullptr) finish(*held);
@@ -163,6 +165,7 @@ void RankRun::judge(Call& call) {
 /// Right if a rank has died, or if ranks of the team disagree.
 void RankRun::failed(const Call& call, const base::Failure& failure) {
     world_.note_deed();
+    failed_ = true;
     const auto quarrels = [&](std::size_t act) {
         const Act& one = world_.scenario.acts[act];
         return one.kind == Kind::disagree && &world_.teams[one.team] == call.team;

@@ -82,6 +82,7 @@ class RankRun {
     Rank rank_;
     base::Random random_;
     std::uint32_t occupant_ = ~std::uint32_t{0};  ///< of the region that later teams share
+    bool failed_ = false;                         ///< a call has
     bool quarrelled_ = false;  ///< team 0 disagrees: no team is made or freed any more
     std::deque<Call> calls_;
     std::vector<Call*> open_;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first byte says what the rest is: a parameter file, or a value of an option.
+#include "lab/cost/parameters.hpp"
+
+#include "base/check.hpp"
+#include "base/units.hpp"
+#include "lab/simulate/duration.hpp"
+#include "lab/simulate/noise_distributions.hpp"
+#include "lab/simulate/topology.hpp"
+#include "tests/fuzz/targets.hpp"
+
+void weft::fuzz::parameters(std::string_view input) {
+    if (input.empty()) return;
+    const char kind = input.front();
+    const std::string_view text = input.substr(1);
+    if (kind == 't') {
+        const auto topology = lab::Topology::parse(text, 1000, 64);
+        if (topology) WEFT_CHECK(topology->latency(0, 63) >= 0, text);
+    } else if (kind == 'n') {
+        (void)lab::parse_noise(text, 1);
+    } else if (kind == 'd') {
+        const auto time = lab::parse_nanoseconds(text);
+        WEFT_CHECK(!time || *time >= 0, text);
+        (void)lab::parse_nanoseconds_per_byte(text);
+    } else if (kind == 's') {
+        const auto seconds = base::parse_seconds(text);
+        if (seconds)
+            WEFT_CHECK(*base::parse_seconds(base::format_seconds(*seconds)) == *seconds, text);
+    } else if (kind == 'b') {
+        const auto sizes = base::parse_bytes_list(text);
+        if (!sizes) return;
+        for (const std::uint64_t bytes : *sizes)
+            WEFT_CHECK(*base::parse_bytes(base::format_bytes(bytes)) == bytes, bytes);
+    } else {
+        (void)lab::parse_parameters("file", text);
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// targets.hpp - what is fuzzed: each function takes any bytes and must come back.
+//
+// Idea     A target reads its input as a user's file, or a peer's record, is read, and checks what
+//          can be checked of the outcome: that what is printed again reads the same. A crash, a
+//          failed check, an allocation beyond the limit or a run without end is a finding.
+// Next     run for libFuzzer; replay.cpp for the corpus in an ordinary build; what was found is in
+//          tests/regress.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace weft::fuzz {
+
+void notation(std::string_view input);
+void program(std::string_view input);
+void goal(std::string_view input);
+void parameters(std::string_view input);
+void matrix(std::string_view input);
+void layout(std::string_view input);
+void environment(std::string_view input);
+void card(std::string_view input);
+void records(std::string_view input);
+
+struct Target {
+    std::string_view name;
+    void (*read)(std::string_view input);
+};
+
+inline constexpr std::array kTargets{
+    Target{"notation", notation},       Target{"program", program}, Target{"goal", goal},
+    Target{"parameters", parameters},   Target{"matrix", matrix},   Target{"layout", layout},
+    Target{"environment", environment}, Target{"card", card},       Target{"records", records},
+};
+
+}  // namespace weft::fuzz
