@@ -3,8 +3,8 @@
 //
 // Idea     The vector has a slice for each rank. All expose input and output to all; each rank
 //          reduces its slice of all inputs and writes it to all outputs, in one pass. Two ranks
-//          whose caches hold the vectors reduce all of them, each for itself: what the one writes
-//          is not fetched by the other.
+//          with short vectors reduce all of them, each for itself: what the one writes is not
+//          fetched by the other.
 // Source   Huang et al., PiP-MColl, section III, chunked reduce; that results are pushed is ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals, 4 of two ranks with short vectors.
 // Bytes    Of m: n m are read and n m are written, a slice of each by each rank.
@@ -28,9 +28,9 @@ constexpr MappedCall kCall{
     .synchronizing = true,
 };
 
-/// Up to so many bytes two inputs and an output stay in the second-level cache of a processor, and
-/// it pays to reduce more in order to move less between two of them.
-constexpr std::uint64_t kForItselfBytes = 256 * 1024;
+/// Up to so many bytes it pays to read twice as much in order to write nothing into the other's
+/// cache.
+constexpr std::uint64_t kForItselfBytes = 64 * 1024;
 
 void write_for_itself(MappedWriter& writer) {
     const Rank other = 1 - writer.rank();
