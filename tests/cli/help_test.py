@@ -39,7 +39,7 @@ class Help(unittest.TestCase):
         cls.completion = cls.folder / "bash-completion/completions/weft"
 
     def test_all_commands_are_known(self):
-        listed = re.findall(r"^  (\w+) {2,}", weft("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+        listed = re.findall(r"^  ([\w-]+) {2,}", weft("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
         self.assertEqual(list(self.commands), listed)
         self.assertGreaterEqual(len(listed), 11)
         said = weft(status=2).stderr

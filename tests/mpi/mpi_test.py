@@ -95,6 +95,15 @@ class MpiTest(unittest.TestCase):
     def test_threads_do_not_wait_for_each_other(self):
         self.check("threads", {}, False)
 
+    def test_a_check_of_a_program_says_what_is_served(self):
+        program = BIN / f"weft_checked_{MPI}"
+        done = subprocess.run([BIN / "weft", "mpi-check", "-n", "2", program], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, rf"^MPI: {MPI}, 2 ranks")
+        self.assertIn("active: yes; 200 of 202 collective calls served", done.stdout)
+        self.assertRegex(done.stdout, r"weft: allreduce +202 +200 .* 2 type\n")
+
     def test_switched_off_everything_is_the_hosts(self):
         status, out, err = run(2, ["conformance", 1, 50], {"WEFT_MPI": "off", "WEFT_MPI_STATS": "1"})
         self.assertEqual((status, out), (0, "2 ranks: 50 cases agree\n"), err)

@@ -25,6 +25,7 @@ void add_goal_command(CLI::App& app, int& exit_status);
 void add_cost_command(CLI::App& app, int& exit_status);
 void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
+void add_mpi_check_command(CLI::App& app, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
 
 }  // namespace weft::front

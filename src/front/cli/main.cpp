@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     weft::front::add_cost_command(app, exit_status);
     weft::front::add_formula_command(app, exit_status);
     weft::front::add_explain_command(app, exit_status);
+    weft::front::add_mpi_check_command(app, exit_status);
     weft::front::add_help_command(app, exit_status);
     // Called before any command runs.
     app.parse_complete_callback([&app, &program = program] {

@@ -90,7 +90,7 @@ Layer& Layer::get() {
 
 Layer::Layer() {
     read_settings();
-    if (kinds_on_ == 0) return;
+    if (kinds_on_ == 0 && !statistics_.wanted()) return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_deleted, &comm_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, mpi_ends, &end_key_, nullptr);
     PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
@@ -375,6 +375,7 @@ int Layer::progress() {
             at = next;
         }
         started_count_.store(started_.size(), std::memory_order_relaxed);
+        if (started_.empty() && !threaded_) drop_ended_operations();
     }
     for (const auto& call : ended) {
         call->call.finish();

@@ -136,6 +136,7 @@ struct Operation {
 
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
+    std::vector<std::unique_ptr<UserCall>> ended;  ///< of freed operations; started calls may run
     HandleMap<MPI_Op, Operation> operations;
     int type_key = MPI_KEYVAL_INVALID;  ///< of the attribute that tells the end of a type
 
@@ -246,10 +247,13 @@ void forget_user_operation(MPI_Op op) {
     if (known == nullptr || known->builtin) return;
     for (auto& [type, made] : known->by_type) {
         if (made.ours != WEFT_OP_NONE) weft_op_free(&made.ours);
-        // Calls that were started may still use it.
-        [[maybe_unused]] const UserCall* const kept = made.call.release();
+        tables().ended.push_back(std::move(made.call));
     }
     tables().operations.remove(op);
+}
+
+void drop_ended_operations() {
+    tables().ended.clear();
 }
 
 }  // namespace weft::mpi

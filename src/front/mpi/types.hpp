@@ -39,5 +39,7 @@ struct TypeFacts {
 /// A program has made or freed an operation of its own, from C.
 void note_user_operation(MPI_Op op, MPI_User_function* function, bool commutative);
 void forget_user_operation(MPI_Op op);
+/// No started call is in flight: freed operations can go.
+void drop_ended_operations();
 
 }  // namespace weft::mpi
