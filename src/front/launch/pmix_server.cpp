@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "base/random.hpp"
+#include "front/launch/connection_gate.hpp"
 #include "front/launch/layout.hpp"
 
 namespace weft::front {
@@ -169,6 +170,7 @@ base::Result<PmixServer*> PmixServer::start(const PmixServerOptions& options) {
     }
     PmixServer* const server = owner.release();  // Kept by hosted_server from now on.
     prepare_settings(options.ranks);
+    keep_connection_gate();
 
     // The library keeps the address of this table for as long as the process lives.
     static pmix_server_module_t module = [] {

@@ -13,6 +13,7 @@
 
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
+#include "link/shared/os_handles.hpp"
 
 namespace weft::link {
 namespace {
@@ -111,8 +112,7 @@ std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t gene
 
 /// Makes the object, empty, and its window.
 bool AdoptedRange::open_object() noexcept {
-    object_ =
-        KeptFile(::memfd_create(ObjectName(generation_).text, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    object_ = KeptFile(open_memory_object(ObjectName(generation_).text));
     const std::uint64_t bytes = first_ + pages_.bytes() + kPageBytes;
     if (object_.number() < 0 || ::ftruncate(object_.number(), static_cast<off_t>(bytes)) != 0 ||
         ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -31,6 +32,16 @@ class Descriptor {
   private:
     int number_ = -1;
 };
+
+/// The number of a new memory object without a name in the file system, which can be sealed; -1 and
+/// errno if there can be none. It is not executable: systems may refuse all others
+/// (vm.memfd_noexec=2). Kernels before 6.3 do not know that and refuse the flag.
+[[nodiscard]] inline int open_memory_object(const char* name) noexcept {
+    constexpr unsigned kNoExecSeal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
+    constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    const int file = ::memfd_create(name, kFlags | kNoExecSeal);
+    return file < 0 && errno == EINVAL ? ::memfd_create(name, kFlags) : file;
+}
 
 /// Unmaps its range, with all that was mapped into it. Moves, does not copy.
 class AddressRange {

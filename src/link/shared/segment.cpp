@@ -93,7 +93,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
     auto nonce = base::system_entropy();
     if (!nonce) return nonce.failure();
 
-    Descriptor file(::memfd_create("weft-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    Descriptor file(open_memory_object("weft-segment"));
     if (!file.open()) return refused("memfd_create", bytes);
     if (::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0)
         return refused("ftruncate", bytes);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/launch/connection_gate.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "front/launch/file_descriptor.hpp"
+
+namespace weft::front {
+namespace {
+
+/// Sockets that are connecting, or that their process has closed, are shown with user 0.
+constexpr unsigned kEstablished = 1;  // TCP_ESTABLISHED of the kernel
+
+/// The ends of a connection as its other end has them. Addresses of version 4 only: the server
+/// listens on 127.0.0.1.
+struct Ends {
+    sockaddr_in there{};
+    sockaddr_in here{};
+};
+
+std::optional<Ends> ends_of(int connection) {
+    Ends ends;
+    socklen_t bytes = sizeof ends.there;
+    if (::getpeername(connection, reinterpret_cast<sockaddr*>(&ends.there), &bytes) != 0)
+        return std::nullopt;
+    bytes = sizeof ends.here;
+    if (::getsockname(connection, reinterpret_cast<sockaddr*>(&ends.here), &bytes) != 0)
+        return std::nullopt;
+    if (ends.there.sin_family != AF_INET) return std::nullopt;
+    return ends;
+}
+
+/// The kernel's record of one socket; nothing if it gives none.
+std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
+    const FileDescriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    if (!netlink.open()) return std::nullopt;
+    struct {
+        nlmsghdr head;
+        inet_diag_req_v2 body;
+    } request = {};
+    request.head.nlmsg_len = sizeof request;
+    request.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    request.head.nlmsg_flags = NLM_F_REQUEST;
+    request.body.sdiag_family = AF_INET;
+    request.body.sdiag_protocol = IPPROTO_TCP;
+    request.body.idiag_states = ~0U;
+    request.body.id.idiag_sport = ends.there.sin_port;
+    request.body.id.idiag_dport = ends.here.sin_port;
+    request.body.id.idiag_src[0] = ends.there.sin_addr.s_addr;
+    request.body.id.idiag_dst[0] = ends.here.sin_addr.s_addr;
+    request.body.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+    request.body.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    if (::send(netlink.number(), &request, sizeof request, 0) != sizeof request)
+        return std::nullopt;
+    alignas(nlmsghdr) char answer[4096];
+    const ssize_t bytes = ::recv(netlink.number(), answer, sizeof answer, MSG_DONTWAIT);
+    nlmsghdr head;
+    inet_diag_msg record;
+    if (bytes < static_cast<ssize_t>(NLMSG_LENGTH(sizeof record))) return std::nullopt;
+    std::memcpy(&head, answer, sizeof head);
+    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY) return std::nullopt;
+    std::memcpy(&record, answer + NLMSG_HDRLEN, sizeof record);
+    return record;
+}
+
+/// As an end stands in /proc/net/tcp: the address as a word of this machine, the port.
+std::string as_listed(const sockaddr_in& end) {
+    return fmt::format("{:08X}:{:04X}", end.sin_addr.s_addr, ntohs(end.sin_port));
+}
+
+OtherEnd look_up_in_proc(const Ends& ends) {
+    std::ifstream file("/proc/net/tcp");
+    if (!file) return {};
+    const std::string there = as_listed(ends.there);
+    const std::string here = as_listed(ends.here);
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string number;
+        std::string local;
+        std::string remote;
+        std::string state;
+        std::string ignored;
+        uid_t user = 0;
+        fields >> number >> local >> remote >> state >> ignored >> ignored >> ignored >> user;
+        if (local != there || remote != here || state != "01") continue;
+        return {.known = true, .user = user};
+    }
+    return {.known = true, .user = std::nullopt};
+}
+
+}  // namespace
+
+OtherEnd other_end_of(int connection) {
+    const auto ends = ends_of(connection);
+    if (!ends) return {};
+    const auto record = ask_kernel(*ends);
+    if (!record) return look_up_in_proc(*ends);
+    OtherEnd end{.known = true, .user = std::nullopt};
+    if (record->idiag_state == kEstablished && record->idiag_inode != 0)
+        end.user = record->idiag_uid;
+    return end;
+}
+
+bool admits(int connection) {
+    const OtherEnd end = other_end_of(connection);
+    if (!end.known) return true;
+    return end.user && (*end.user == ::geteuid() || *end.user == 0);
+}
+
+void keep_connection_gate() {}
+
+}  // namespace weft::front
+
+/// In place of the C library's, for all libraries of this program: the PMIx server is the only one
+/// that accepts connections. A connection that is refused looks as if it had never come.
+extern "C" __attribute__((visibility("default"))) int accept(int socket, sockaddr* address,
+                                                             socklen_t* bytes) {
+    const auto connection =
+        static_cast<int>(::syscall(SYS_accept4, socket, address, bytes, SOCK_CLOEXEC));
+    if (connection < 0 || weft::front::admits(connection)) return connection;
+    ::close(connection);
+    errno = EAGAIN;
+    return -1;
+}
