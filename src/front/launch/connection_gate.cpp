@@ -2,7 +2,6 @@
 #include "front/launch/connection_gate.hpp"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -13,9 +12,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 #include "front/launch/file_descriptor.hpp"
 
@@ -77,40 +73,16 @@ std::optional<inet_diag_msg> ask_kernel(const Ends& ends) {
     return record;
 }
 
-/// As an end stands in /proc/net/tcp: the address as a word of this machine, the port.
-std::string as_listed(const sockaddr_in& end) {
-    return fmt::format("{:08X}:{:04X}", end.sin_addr.s_addr, ntohs(end.sin_port));
-}
-
-OtherEnd look_up_in_proc(const Ends& ends) {
-    std::ifstream file("/proc/net/tcp");
-    if (!file) return {};
-    const std::string there = as_listed(ends.there);
-    const std::string here = as_listed(ends.here);
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream fields(line);
-        std::string number;
-        std::string local;
-        std::string remote;
-        std::string state;
-        std::string ignored;
-        uid_t user = 0;
-        fields >> number >> local >> remote >> state >> ignored >> ignored >> ignored >> user;
-        if (local != there || remote != here || state != "01") continue;
-        return {.known = true, .user = user};
-    }
-    return {.known = true, .user = std::nullopt};
-}
-
 }  // namespace
 
 OtherEnd other_end_of(int connection) {
     const auto ends = ends_of(connection);
     if (!ends) return {};
     const auto record = ask_kernel(*ends);
-    if (!record) return look_up_in_proc(*ends);
-    OtherEnd end{.known = true, .user = std::nullopt};
-    if (record->idiag_state == kEstablished && record->idiag_inode != 0)
+    // A kernel that answers this way at all knows the end that is here.
+    OtherEnd end{.known = record || ask_kernel({.there = ends->here, .here = ends->there}),
+                 .user = std::nullopt};
+    if (record && record->idiag_state == kEstablished && record->idiag_inode != 0)
         end.user = record->idiag_uid;
     return end;
 }

@@ -8,8 +8,8 @@
 // Why      The library reads the first message of a connection in a blocking way, on the thread
 //          that serves the ranks: a connection that stays silent would stop the whole job. It also
 //          parses what it reads before it knows the sender.
-// Holds    Where the kernel does not tell (neither sock_diag nor /proc/net), connections are let
-//          through: the name of the job is then what keeps others out.
+// Holds    Where the kernel does not tell (it has no sock_diag), connections are let through: the
+//          name of the job is then what keeps others out.
 #pragma once
 
 #include <sys/types.h>

@@ -40,12 +40,19 @@ constexpr auto kMessage = std::chrono::milliseconds(100);
 constexpr auto kLastMessage = std::chrono::seconds(1);
 
 /// Per rank: a connection, a process file and with labels two pipes; and some for everything else.
-void make_room_for_files(Rank ranks, bool label) {
-    const rlim_t needed = 128 + static_cast<rlim_t>(ranks) * (label ? 4 : 2);
+/// Fails where it is known that there are too few, because the PMIx library ends the process then.
+base::Result<void> make_room_for_files(Rank ranks, bool label) {
+    constexpr rlim_t kOwnMin = 16;
+    constexpr rlim_t kOwn = 128;
+    const rlim_t of_ranks = static_cast<rlim_t>(ranks) * (label ? 4 : 2);
     rlimit limit = {};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
-    limit.rlim_cur = std::min(limit.rlim_max, needed);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kOwn + of_ranks) return {};
+    limit.rlim_cur = std::min(limit.rlim_max, kOwn + of_ranks);
     ::setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= kOwnMin + of_ranks) return {};
+    return base::fail(Status::environment,
+                      "{} ranks need {} open files, and the limit is {} (ulimit -n)", ranks,
+                      kOwnMin + of_ranks, limit.rlim_cur);
 }
 
 /// A file that becomes readable when the process ends (the C library's own function for it cannot
@@ -83,7 +90,7 @@ base::Result<void> Job::start() {
     }
     auto name = random_job_name();
     if (!name) return name.failure();
-    make_room_for_files(options_.ranks, options_.label);
+    if (auto room = make_room_for_files(options_.ranks, options_.label); !room) return room;
     adopt_orphans();
     forget_outer_job();
     const SpawnOptions spawning = {.program = *program,
@@ -158,6 +165,8 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     process.pid = *pid;
     ++running_;
     process.ended = open_process_file(*pid);
+    if (!process.ended.open())
+        return base::fail(Status::environment, "cannot watch rank {}: {}", rank, ::strerror(errno));
     server_->set_process(rank, *pid);
     guardian_->watch(*pid);
     return add_to_watched(process.ended.number(), Source::rank, index);

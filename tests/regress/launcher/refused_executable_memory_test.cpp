@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: where the administrator refuses memory objects that may be executed (vm.memfd_noexec=2), no
 // rank could start. Method: the setting belongs to a PID namespace, so the job runs in one of its
-// own. On 296e588 it fails with "segment of ...: memfd_create: Permission denied".
+// own. 296e588 fails on Linux 6.3 to 6.5 ("memfd_create: Permission denied"); later kernels take
+// an object that says nothing about it for one that cannot be executed.
 #include <unistd.h>
 
 #include "tests/regress/launcher/launches.hpp"

@@ -18,7 +18,7 @@ TEST(SilentConnection, OfAnotherUserDoesNotStopTheJob) {
     const std::string program =
         "port=$(env | sed -n 's/^PMIX_SERVER_URI41=.*:\\([0-9]*\\)$/\\1/p'); test -n \"$port\" "
         "|| exit 77; if [ $PMIX_RANK = 0 ]; then setsid setpriv --reuid=65534 --regid=65534 "
-        "--clear-groups python3 -c 'import socket, sys, time; "
+        "--clear-groups /usr/bin/python3 -c 'import socket, sys, time; "
         "s = socket.create_connection((\"127.0.0.1\", int(sys.argv[1]))); time.sleep(20)' $port "
         ">/dev/null 2>&1 & fi; sleep 0.7; exec " CLIENT_PROGRAM " cards";
     const Outcome outcome =

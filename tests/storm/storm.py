@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kills real ranks at random and lets jobs run out of things; nothing may be left, and no job may outlive it for long.
+
+    tests/storm/storm.py --build build --kills 1000 [--launchers weft,mpirun,srun] [--seed S]
+    tests/storm/storm.py --build build --exhaustion
+
+Goal    Whatever happens to a rank or to the launcher, the job ends within 5 seconds, and no process, no file in /dev/shm and
+        no temporary folder is left. weft run names the rank; of other launchers it is counted how often they do.
+Method  Ranks that call everything there is (storm_rank.cpp), on one node and on virtual ones; a fault at a random moment,
+        from before the ranks join until well into their calls. Every process of a job carries a mark in its environment.
+Faults  kill, segv: those signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped and
+        another one killed. stop_cont: a rank is stopped, goes on, and the job must run on; then it is killed. launcher: the
+        launcher gets SIGKILL. term: the launcher gets SIGTERM.
+"""
+import argparse
+import collections
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+END_S = 5.0
+FAULTS = ["kill", "kill", "segv", "exit0", "exit5", "stop_kill", "stop_cont", "launcher", "term"]
+SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
+
+
+class Trouble(Exception):
+    """What a storm has found."""
+
+
+def environ_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def processes():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def shared_files():
+    return set(os.listdir("/dev/shm"))
+
+
+class Job:
+    """A job under some launcher, with a folder and a mark of its own."""
+
+    def __init__(self, command, settings=None):
+        self.folder = tempfile.mkdtemp(prefix="weft-storm.")
+        self.mark = f"STORM_MARK={os.path.basename(self.folder)}"
+        self.shared_before = shared_files()
+        environment = dict(os.environ, TMPDIR=self.folder, **(settings or {}))
+        name, value = self.mark.split("=")
+        environment[name] = value
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, cwd=self.folder, start_new_session=True)
+        self.output = b""
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        while chunk := os.read(self.process.stdout.fileno(), 65536):
+            self.output += chunk
+
+    def marked(self):
+        return [pid for pid in processes() if self.mark.encode() in environ_of(pid)]
+
+    def rank(self, number):
+        wanted = f"PMIX_RANK={number}".encode()
+        for pid in self.marked():
+            if wanted in environ_of(pid):
+                return pid
+        return None
+
+    def wait_for_rank(self, number, seconds=30):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            if (pid := self.rank(number)) is not None:
+                return pid
+            time.sleep(0.002)
+        raise Trouble(f"rank {number} never started: {self.text()}")
+
+    def text(self):
+        self.reader.join(0 if self.process.poll() is None else 1)
+        return self.output.decode(errors="replace")
+
+    def wait(self, seconds):
+        """Waits for the launcher and everything that came of it; the seconds that took."""
+        begun = time.monotonic()
+        while time.monotonic() < begun + seconds:
+            if self.process.poll() is not None and not self.marked():
+                return time.monotonic() - begun
+            time.sleep(0.01)
+        states = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.marked()]
+        raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
+
+    def leftovers(self, launcher="weft"):
+        """A foreign launcher that was killed leaves its own files; those are not ours."""
+        files = [str(path) for path in pathlib.Path(self.folder).rglob("*")]
+        files = [file for file in files if launcher == "weft" or "weft" in os.path.relpath(file, self.folder)]
+        return files + sorted(name for name in shared_files() - self.shared_before if self.is_ours(name))
+
+    @staticmethod
+    def is_ours(name):
+        """What networks and launchers of others leave meanwhile is not for us to judge."""
+        return "weft" in name or re.fullmatch(r"\d+:\d+:\d+.*", name) is not None
+
+    def clean_up(self):
+        for pid in self.marked():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        self.process.wait()
+        self.reader.join(1)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def command_of(launcher, build, ranks, nodes, program):
+    weft = os.path.join(build, "bin", "weft")
+    if launcher == "weft":
+        return [weft, "run", "-n", str(ranks)] + (["--nodes", str(nodes)] if nodes > 1 else []) + ["--"] + program
+    if launcher == "mpirun":
+        return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] + program
+    return ["srun", "--mpi=pmix", "--overcommit", "--kill-on-bad-exit=1", "-n", str(ranks)] + program
+
+
+def is_named(launcher, rank, text):
+    if launcher == "weft":
+        return re.search(rf"^weft run: rank {rank} (was killed|exited)", text, re.M) is not None
+    return re.search(rf"rank {rank}\b|,{rank}\]|task {rank}:", text) is not None
+
+
+def strike(job, fault, ranks, draw):
+    """Brings the fault about; the rank that is to be named, if any."""
+    victim = draw.randrange(ranks)
+    pid = job.wait_for_rank(victim)
+    if fault in SIGNALS:
+        os.kill(pid, SIGNALS[fault])
+        return victim
+    if fault == "launcher":
+        job.process.kill()
+        return None
+    if fault == "term":
+        job.process.terminate()
+        return None
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(draw.uniform(0.0, 0.4))
+    if fault == "stop_kill":
+        other = (victim + 1) % ranks
+        os.kill(job.wait_for_rank(other), signal.SIGKILL)
+        return other
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(0.1)
+    if job.process.poll() is not None:
+        raise Trouble("a rank that was stopped for a moment ended the job")
+    os.kill(pid, signal.SIGKILL)
+    return victim
+
+
+def one_kill(options, number, figures):
+    draw = random.Random(options.seed * 1_000_003 + number)
+    launcher = options.launchers[number % len(options.launchers)]
+    fault = draw.choice(FAULTS)
+    ranks = draw.choice([2, 3, 4])
+    nodes = draw.choice([1, 1, 2])
+    program = [os.path.join(options.build, "bin", "weft_storm_rank"), str(draw.randrange(1 << 30))]
+    settings = {"WEFT_NODES": str(nodes)} if launcher != "weft" and nodes > 1 else {}
+    if nodes > 1:
+        settings["WEFT_PROVIDER"] = draw.choice(["tcp;ofi_rxm", "net", "shm"])
+    job = Job(command_of(launcher, options.build, ranks, nodes, program), settings)
+    try:
+        time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
+        named = strike(job, fault, ranks, draw)
+        seconds = job.wait(options.end)
+        if named is not None and is_named(launcher, named, job.text()):
+            figures[launcher, "named"].append(1)
+        elif named is not None and launcher == "weft":
+            raise Trouble(f"rank {named} is not named")
+        elif named is not None:
+            figures[launcher, "named"].append(0)
+        if left := job.leftovers(launcher):
+            raise Trouble(f"left: {left}")
+        figures[launcher, fault].append(seconds)
+        return True
+    except (Trouble, ProcessLookupError) as trouble:
+        print(f"FAILED kill {number} (--seed {options.seed}): {launcher} {fault} -n {ranks} nodes {nodes} {settings}: "
+              f"{trouble}\n{job.text()}", flush=True)
+        return False
+    finally:
+        job.clean_up()
+
+
+def show(figures):
+    for (launcher, fault), seconds in sorted(figures.items()):
+        if fault == "named":
+            print(f"{launcher:7} named the rank in {sum(seconds)} of {len(seconds)} jobs")
+            continue
+        print(f"{launcher:7} {fault:10} {len(seconds):5} jobs ended after {sum(seconds) / len(seconds):.2f} s on average, "
+              f"{max(seconds):.2f} s at most")
+
+
+def storm(options):
+    figures = collections.defaultdict(list)
+    failed = 0
+    for number in range(options.first, options.first + options.kills):
+        failed += not one_kill(options, number, figures)
+    show(figures)
+    print(f"{options.kills} kills (--seed {options.seed}), {failed} failed")
+    return failed == 0
+
+
+def shortages(build):
+    """Name, shell text before the job, options, and whether the job must succeed nevertheless."""
+    small = "mount -t tmpfs -o size={} tmpfs {} && "
+    yield from ((f"{n} open files", f"ulimit -n {n};", "-n 4", None) for n in (8, 12, 16, 24, 32, 64))
+    yield from ((f"{kib} KiB of addresses", f"ulimit -v {kib};", "-n 2", None) for kib in (50_000, 300_000, 2_000_000))
+    yield "no locked memory", "ulimit -l 0;", "-n 2", True
+    yield "no file may grow", "ulimit -f 0;", "-n 2", None
+    yield "no room in /dev/shm", small.format("64k", "/dev/shm"), "-n 2", True
+    yield "no room in /dev/shm for the provider that needs it", small.format("64k", "/dev/shm"), \
+        "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
+    yield "a full disk", "mkdir -p $TMPDIR/d && " + small.format("4k", "$TMPDIR/d") + \
+        "dd if=/dev/zero of=$TMPDIR/d/full bs=4k count=2 2>/dev/null; TMPDIR=$TMPDIR/d", "-n 2", None
+    yield "no /proc", small.format("4k", "/proc"), "-n 2", None
+    yield "little room in /dev/shm for the provider that needs it", small.format("20m", "/dev/shm"), \
+        "-n 2 --nodes 2 -x WEFT_PROVIDER=shm", None
+    as_another = "chmod 777 $TMPDIR; setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc={}"
+    yield from ((f"{n} processes", as_another.format(n), "-n 4", None) for n in (1, 2, 4, 8, 16))
+
+
+def one_shortage(options, name, before, arguments, must_succeed):
+    weft = os.path.join(options.build, "bin", "weft")
+    rank = os.path.join(options.build, "bin", "weft_storm_rank")
+    script = f"{before} {weft} run --timeout 20 {arguments} -- {rank} 1 200"
+    job = Job(["unshare", "-m", "sh", "-c", script])
+    try:
+        seconds = job.wait(30)
+        status, text = job.process.returncode, job.text()
+        if status in (134, 139, -6, -11) or "terminate called" in text:
+            raise Trouble(f"it crashed with status {status}")
+        if status == 124:
+            raise Trouble("it hung until its timeout")
+        if status != 0 and (must_succeed or not text.strip()):
+            raise Trouble(f"status {status}" + ("" if text.strip() else " and no message"))
+        left = [file for file in job.leftovers() if not re.search(r"/d(/full)?$", file)]
+        if left:
+            raise Trouble(f"left: {left}")
+        print(f"{name}: status {status} after {seconds:.1f} s: {text.strip().splitlines()[-1][:100] if text else ''}")
+        return True
+    except Trouble as trouble:
+        print(f"FAILED {name}: {trouble}\n{job.text()}", flush=True)
+        return False
+    finally:
+        job.clean_up()
+
+
+def exhaustion(options):
+    if os.geteuid() != 0:
+        print("exhaustion: skipped, only root can take /dev/shm, /proc and processes away")
+        return True
+    return all([one_shortage(options, *shortage) for shortage in shortages(options.build)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", help="folder of the build, with bin/ below it")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first kill, to repeat one")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("--launchers", default="weft,mpirun,srun", help="those that are not installed are left out")
+    parser.add_argument("--end", type=float, default=END_S, help="seconds from a fault to the end of the job, at most")
+    parser.add_argument("--exhaustion", action="store_true")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    options.launchers = [each for each in options.launchers.split(",") if each == "weft" or shutil.which(each)]
+    good = True
+    if options.kills:
+        good = storm(options) and good
+    if options.exhaustion:
+        good = exhaustion(options) and good
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/strangers/fabric_intruder.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+
+namespace weft::test {
+namespace {
+
+constexpr const char* kProvider = "tcp;ofi_rxm";
+
+/// What is opened stays open: the process ends soon.
+struct Intruder {
+    bool open();
+    bool write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset);
+    fi_info* info = nullptr;
+    fid_fabric* fabric = nullptr;
+    fid_domain* domain = nullptr;
+    fid_av* addresses = nullptr;
+    fid_cq* completions = nullptr;
+    fid_ep* endpoint = nullptr;
+    std::array<char, 64> junk{};
+};
+
+bool Intruder::open() {
+    junk.fill('!');
+    fi_info* hints = fi_allocinfo();
+    hints->caps = FI_RMA;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_BASIC & 0;
+    hints->fabric_attr->prov_name = ::strdup(kProvider);
+    const int found = fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", nullptr, FI_SOURCE, hints, &info);
+    fi_freeinfo(hints);
+    if (found != 0 || fi_fabric(info->fabric_attr, &fabric, nullptr) != 0 ||
+        fi_domain(fabric, info, &domain, nullptr) != 0)
+        return false;
+    fi_av_attr av{};
+    av.type = FI_AV_TABLE;
+    fi_cq_attr cq{};
+    cq.format = FI_CQ_FORMAT_DATA;
+    cq.size = 256;
+    return fi_av_open(domain, &av, &addresses, nullptr) == 0 &&
+           fi_cq_open(domain, &cq, &completions, nullptr) == 0 &&
+           fi_endpoint(domain, info, &endpoint, nullptr) == 0 &&
+           fi_ep_bind(endpoint, &addresses->fid, 0) == 0 &&
+           fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV) == 0 &&
+           fi_enable(endpoint) == 0;
+}
+
+/// Whether the write was reported as delivered.
+bool Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset) {
+    fi_context2 context{};
+    iovec source{junk.data(), junk.size()};
+    fi_rma_iov target{offset, junk.size(), key};
+    fi_msg_rma message{};
+    message.msg_iov = &source;
+    message.iov_count = 1;
+    message.addr = peer;
+    message.rma_iov = &target;
+    message.rma_iov_count = 1;
+    message.context = &context;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(150);
+    bool posted = false;
+    while (std::chrono::steady_clock::now() < end) {
+        if (!posted) {
+            const ssize_t rc = fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE);
+            posted = rc == 0;
+            if (rc != 0 && rc != -FI_EAGAIN) return false;
+        }
+        fi_cq_data_entry done{};
+        const ssize_t count = fi_cq_read(completions, &done, 1);
+        if (count == 1) return true;
+        if (count == -FI_EAVAIL) {
+            fi_cq_err_entry error{};
+            fi_cq_readerr(completions, &error, 0);
+            return false;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+bool write_over_fabric(std::uint16_t port) {
+    Intruder intruder;
+    if (!intruder.open()) return false;
+    sockaddr_in there{};
+    there.sin_family = AF_INET;
+    there.sin_port = htons(port);
+    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    fi_addr_t peer = 0;
+    if (fi_av_insert(intruder.addresses, &there, 1, &peer, 0, nullptr) != 1) return false;
+    bool wrote = false;
+    for (std::uint64_t key = 0; key < 4; ++key) {
+        for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 20})
+            wrote = intruder.write(peer, key, offset) || wrote;
+    }
+    return wrote;
+}
+
+}  // namespace weft::test

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// strangers_test.cpp - what another user of the machine can do to a job:
+// nothing.
+//
+// Goal: with all that /proc, ss and the file system show, a process of another
+// user neither joins a job of `weft run`, nor writes to it, nor ends it, before
+// the ranks join and while they run. Method: ranks that check everything they
+// read; a stranger (setpriv) that knows every process and every port of the job
+// and tries what these open (stranger.cpp). Only root can become another user,
+// so elsewhere the test is skipped.
+#include <dirent.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/ranks/ranks_job.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* kStranger = "65534";
+
+/// The numbers of the sockets that these processes have open.
+std::set<std::string> sockets_of(const std::vector<pid_t>& processes) {
+    std::set<std::string> found;
+    for (const pid_t pid : processes) {
+        std::error_code error;
+        const std::string folder = fmt::format("/proc/{}/fd", pid);
+        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+            std::error_code gone;
+            const std::string link = std::filesystem::read_symlink(entry.path(), gone).string();
+            if (link.starts_with("socket:[")) found.insert(link.substr(8, link.size() - 9));
+        }
+    }
+    return found;
+}
+
+/// The TCP ports at which they listen.
+std::set<int> ports_of(const std::vector<pid_t>& processes) {
+    const std::set<std::string> sockets = sockets_of(processes);
+    std::set<int> ports;
+    std::ifstream file("/proc/net/tcp");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string words[10];
+        for (std::string& word : words) fields >> word;
+        const std::size_t colon = words[1].find(':');
+        if (words[3] != "0A" || !sockets.contains(words[9]) || colon == std::string::npos) continue;
+        ports.insert(std::stoi(words[1].substr(colon + 1), nullptr, 16));
+    }
+    return ports;
+}
+
+void expect_nothing_to_work(const RunningProgram& job) {
+    const std::vector<pid_t> processes = job.processes();
+    const std::set<int> ports = ports_of(processes);
+    ASSERT_GE(processes.size(), 4U);
+    ASSERT_FALSE(ports.empty());
+    // In a session of its own, as strangers are: SIGCONT is allowed within a session.
+    const Words command{"setsid",
+                        "--wait",
+                        "setpriv",
+                        fmt::format("--reuid={}", kStranger),
+                        fmt::format("--regid={}", kStranger),
+                        "--clear-groups",
+                        RANK_PROGRAMS "/weft_stranger",
+                        fmt::format("{}", fmt::join(processes, ",")),
+                        fmt::format("{}", fmt::join(ports, ","))};
+    const Outcome tried = RunningProgram(command, {}, 60).wait();
+    EXPECT_EQ(tried.status, 0) << tried.errors;
+    EXPECT_EQ(tried.output.find("BROKE"), std::string::npos) << tried.output;
+    EXPECT_NE(tried.output.find("tried "), std::string::npos) << tried.output;
+}
+
+/// A job that is attacked from before it joins, and again while it runs.
+void attack(const Words& options) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    if (RunningProgram({"setpriv", "--reuid=65534", RANK_PROGRAMS "/weft_stranger"})
+            .wait()
+            .status != 2)
+        GTEST_SKIP() << "another user cannot run programs of this folder";
+    RunningProgram job(weft_run(options, {rank_program("watched_job"), "4"}), {}, 60);
+    ASSERT_TRUE(job.wait_for_output("here\n"));
+    expect_nothing_to_work(job);
+    expect_nothing_to_work(job);
+    const Outcome outcome = job.wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_NE(outcome.output.find("untouched\n"), std::string::npos) << outcome.errors;
+    EXPECT_TRUE(job.nothing_left());
+}
+
+TEST(Strangers, CanDoNothingToAJobOnOneNode) {
+    attack({"-n", "2"});
+}
+
+TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
+    attack({"-n", "2", "--nodes", "2", "-x", "WEFT_PROVIDER=tcp;ofi_rxm"});
+}
+
+/// The stranger's way of joining is a good one: with the job's name, as its user, it works.
+TEST(Strangers, JoinIfTheyAreNoStrangers) {
+    RunningProgram job(weft_run({"-n", "2"}, {"sh", "-c", "echo $PMIX_NAMESPACE; exec sleep 30"}));
+    ASSERT_TRUE(job.wait_for_output("\n"));
+    const std::vector<pid_t> processes = job.processes();
+    std::string name;
+    for (const pid_t pid : processes) {
+        std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+        for (std::string each; std::getline(file, each, '\0');)
+            if (each.starts_with("PMIX_NAMESPACE=")) name = each.substr(15);
+    }
+    const Outcome joined =
+        RunningProgram({RANK_PROGRAMS "/weft_stranger", "0",
+                        fmt::format("{}", fmt::join(ports_of(processes), ",")), name})
+            .wait();
+    EXPECT_NE(joined.output.find("BROKE joining"), std::string::npos) << joined.output;
+    expect_end(job.wait(), 99, "aborted the job with status 99: a stranger ends this job");
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// watched_job.cpp - ranks that would notice if their memory or their calls were
+// touched from outside: every result is checked, and symmetric memory that no
+// rank writes must keep its bytes.
+//
+// Usage: watched_job SECONDS. Waits a little before it joins, so that start-up
+// is watched, too.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <thread>
+
+#include "weft/weft.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kWords = 1 << 16;
+constexpr std::uint64_t kPattern = 0x5757'5757'5757'5757;
+
+int run(double seconds) {
+    fmt::print("here\n");
+    std::fflush(stdout);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    weft::Runtime runtime;
+    weft::Team world = runtime.world();
+    const std::span quiet(
+        static_cast<std::uint64_t*>(world.allocate(kWords * sizeof(std::uint64_t))), kWords);
+    std::ranges::fill(quiet, kPattern);
+    world.barrier();
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    std::vector<double> in(1000);
+    std::vector<double> out(1000);
+    for (int i = 0;; ++i) {
+        std::ranges::fill(in, world.rank() + i);
+        world.allreduce(std::span<const double>(in), std::span<double>(out), weft::Op::sum);
+        const double size = world.size();
+        const double expected = size * (size - 1) / 2 + size * i;
+        if (std::ranges::any_of(out, [&](double each) { return each != expected; })) return 9;
+        const int over = Clock::now() > end ? 1 : 0;
+        if (world.allreduce(over, weft::Op::max) != 0) break;
+    }
+    if (std::ranges::any_of(quiet, [](std::uint64_t each) { return each != kPattern; })) return 8;
+    const bool first = world.rank() == 0;
+    runtime.finalize();
+    if (first) fmt::print("untouched\n");
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc > 1 ? std::atof(argv[1]) : 1);
+    } catch (const weft::Error& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 7;
+    }
+}
