@@ -17,10 +17,11 @@
 // - Small puts to a peer that has died do no harm, so they may be unsignaled
 //   (tests/providers/storm_test.cpp).
 // - No fence. Writes without a byte carry their immediate. No registration is demanded.
-// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX. fi_close removes it, and so
-//   does a signal handler of its own (it takes SIGTERM, SIGINT and the fatal ones). A process that
-//   is killed outright leaves it; "weft run" removes it then (src/front/launch/job.cpp), other
-//   launchers do not.
+// - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX if it is given no name.
+//   Peers map it when its name is entered in their address vector, and never open it again, so we
+//   remove it then. fi_close removes it, and so does a signal handler of its own (it takes SIGTERM,
+//   SIGINT and the fatal ones); a process that is killed outright leaves it. Where there is no room
+//   for it, the first access is a SIGBUS.
 // - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is
 //   opened).
 #include "providers/profiles.hpp"
@@ -41,6 +42,7 @@ const link::Profile& shm_profile() {
         .unsignaled_small_puts = true,
         .one_host = true,
         .ranks_max = 256,
+        .endpoint_file = {.prefix = "fi_shm://", .bytes = std::size_t{16} << 20},
         .cost =
             {.latency_ns = 130, .issue_ns = 80, .receive_ns = 50, .byte_fs = 64000, .turn_ns = 900},
     };

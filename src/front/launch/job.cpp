@@ -15,13 +15,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/environment.hpp"
+#include "base/shared_files.hpp"
 #include "front/launch/core_binding.hpp"
 #include "front/launch/job_environment.hpp"
 #include "front/launch/layout.hpp"
@@ -59,18 +58,6 @@ base::Result<void> make_room_for_files(Rank ranks, bool label) {
 /// be called from C++ in all versions).
 FileDescriptor open_process_file(pid_t pid) {
     return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
-/// Removes what a process that was stopped could not: files in shared memory that a library has
-/// named after it ("PID:..."), as networks between the processes of one host do.
-void remove_shared_files(pid_t pid) {
-    const std::string prefix = fmt::format("{}:", pid);
-    std::error_code ignored;
-    std::vector<std::filesystem::path> left;
-    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
-        if (entry.path().filename().string().rfind(prefix, 0) == 0) left.push_back(entry.path());
-    }
-    for (const auto& path : left) std::filesystem::remove(path, ignored);
 }
 
 }  // namespace
@@ -211,6 +198,7 @@ int Job::watch() {
         if (running_ == 0 && !std::exchange(descendants_ended, true))
             end_descendants(guardian_->pid());
     }
+    if (status_) base::remove_unused_shared_files();  // what killed ranks have left
     writers_[1]->wait_until_idle(kLastMessage);
     return status_.value_or(0);
 }
@@ -360,7 +348,6 @@ bool Job::reap(Rank rank) {
     children_changed_ = true;
     --running_;
     guardian_->forget(process.pid);
-    if (ending != 0) remove_shared_files(process.pid);
     report_end(rank, ending);
     return true;
 }

@@ -124,7 +124,7 @@ bool accepts_delivery(const fi_info& offer) {
 base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
                                 const Profile& profile, const FabricOptions& options) {
     if (choice.grant.internet_address) {
-        const SourceAddress source = source_address(options.address, options.one_host);
+        const SourceAddress source = source_address(options);
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);

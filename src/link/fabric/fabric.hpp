@@ -36,6 +36,7 @@ struct FabricMemory {
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best that fits
     std::string address;   ///< local address or host name to bind to; empty: see open_port()
+    std::string source;    ///< the local address to prefer if none is named; may be refused
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< of this process in the job
     Rank size = 1;         ///< ranks in the job
@@ -60,7 +61,9 @@ struct FabricFacts {
     /// Immediates have 64 bits, and poll() hands one over before anything that was put later to
     /// this rank, by the same peer, can be seen here.
     bool signals = false;
-    bool reads = true;             ///< try_get() works
+    bool reads = true;  ///< try_get() works
+    /// The endpoint is a file in shared memory: call forget_file() once all peers have set_peer().
+    bool endpoint_file = false;
     bool stages_sources = false;   ///< sources outside the registered memory are copied first
     std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
     std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
@@ -107,6 +110,10 @@ class FabricPort {
     /// is resolved at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
+    /// Removes the file that the endpoint is, if it is one: peers have mapped it. Until then a
+    /// process that is killed leaves it to the next one that opens such a port.
+    virtual void forget_file() noexcept {}
+
     /// Starts to connect to a peer and returns immediately; true when puts to it are accepted. Both
     /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`
     /// until then.
@@ -135,7 +142,8 @@ class FabricPort {
 
 /// Opens an endpoint and registers the memory. Environment failures name the provider, what it
 /// lacks, and what to set. Where endpoints have internet addresses and options.address is empty,
-/// the local address is a loopback one if options.one_host, else that of the default route.
+/// the local address is a loopback one if options.one_host, else options.source, else the best of
+/// host_addresses().
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

@@ -41,6 +41,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.completion = completion;
     facts.whole_words = found.profile.whole_words;
     facts.reads = found.profile.reads;
+    facts.endpoint_file = found.profile.endpoint_file.bytes != 0;
     facts.provider = found.info->fabric_attr->prov_name;
     facts.domain = found.info->domain_attr->name;
     facts.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
@@ -75,6 +76,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       grant_(found.grant),
       registers_sources_(registers_sources(found)),
       writes_empty_(found.profile.writes_empty),
+      endpoint_file_(found.profile.endpoint_file),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
       peers_(static_cast<std::size_t>(options.size)),
@@ -128,11 +130,40 @@ base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions
     if (code != 0) return refused("fi_ep_bind of the address vector", code);
     code = fi_ep_bind(endpoint_.get(), &completions_->fid, FI_TRANSMIT | FI_RECV);
     if (code != 0) return refused("fi_ep_bind of the completion queue", code);
-    code = fi_enable(endpoint_.get());
-    if (code != 0) return refused("fi_enable", code);
+    if (auto enabled = enable(); !enabled) return enabled;
     if (!grant_.consumes_receives) return {};
     const std::size_t arrivals = queue_attributes.size - options.puts_in_flight;
     return post_receives(std::min(arrivals, info.rx_attr->size));
+}
+
+base::Result<void> Port::enable() {
+    if (endpoint_file_.bytes != 0) return enable_with_file();
+    const int code = fi_enable(endpoint_.get());
+    if (code != 0) return refused("fi_enable", code);
+    return {};
+}
+
+/// The provider would name the file after this process, and meet a full folder with a SIGBUS.
+base::Result<void> Port::enable_with_file() {
+    const base::SharedFolder folder;
+    folder.remove_unused();
+    if (folder.room() < endpoint_file_.bytes) {
+        return base::fail(Status::memory,
+                          "/dev/shm has room for {} bytes, and an endpoint of provider \"{}\" "
+                          "takes {}: make it larger, or set WEFT_PROVIDER to another one",
+                          folder.room(), facts_.provider, endpoint_file_.bytes);
+    }
+    const auto file = base::SharedFile::random_name();
+    if (!file) return file.failure();
+    std::string name = std::string(endpoint_file_.prefix) + *file;
+    int code = fi_setname(&endpoint_->fid, name.data(), name.size() + 1);
+    if (code != 0) return refused("fi_setname", code);
+    code = fi_enable(endpoint_.get());
+    if (code != 0) return refused("fi_enable", code);
+    auto adopted = base::SharedFile::adopt(*file);
+    if (!adopted) return adopted.failure();
+    file_ = std::move(*adopted);
+    return {};
 }
 
 /// As many as immediates may wait to be polled; each is posted again as it is polled.

@@ -64,6 +64,7 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
     peer.address = FI_ADDR_UNSPEC;
     peer.warm = false;
     peer.known = true;
+    if (facts_.endpoint_file) static_cast<void>(resolve(peer, rank));  // maps the peer's file
 }
 
 bool Port::resolve(Peer& peer, Rank rank) noexcept {

@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_files.hpp"
 #include "link/fabric/card.hpp"
 #include "link/fabric/discover.hpp"
 #include "link/fabric/fabric.hpp"
@@ -56,6 +57,7 @@ class Port final : public FabricPort {
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
     [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
+    void forget_file() noexcept override { file_.remove(); }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
@@ -117,6 +119,8 @@ class Port final : public FabricPort {
          NotifyPlan notify, base::RemoteCompletion completion);
     [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
                                                    const FabricOptions& options);
+    base::Result<void> enable();
+    base::Result<void> enable_with_file();
     [[nodiscard]] base::Result<void> register_all();
     [[nodiscard]] base::Result<void> post_receives(std::size_t count);
     [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
@@ -153,6 +157,7 @@ class Port final : public FabricPort {
     Grant grant_;
     bool registers_sources_;        // large ones outside the segment, for their put
     bool writes_empty_;             // a put may carry its immediate and no byte
+    EndpointFile endpoint_file_;    // of the profile
     std::uint32_t unsignaled_max_;  // small puts to a peer between two signaled ones
     std::uint32_t in_flight_per_peer_max_;
     std::uint32_t in_flight_ = 0;
@@ -174,6 +179,7 @@ class Port final : public FabricPort {
     Fid<fid_domain> domain_;
     Fid<fid_av> addresses_;
     Fid<fid_cq> completions_;
+    base::SharedFile file_;  ///< that the endpoint is, if it is one
     Fid<fid_ep> endpoint_;
     Fid<fid_mr> region_;
     Fid<fid_mr> landing_region_;

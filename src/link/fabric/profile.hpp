@@ -40,6 +40,12 @@ struct ProfiledCost {
     std::int64_t turn_ns = 1000;     ///< of a rank that polls, where ranks share a processor
 };
 
+/// An endpoint that is a file in shared memory. Empty: it is none.
+struct EndpointFile {
+    std::string_view prefix = {};  ///< of the endpoint's name, before that of the file
+    std::size_t bytes = 0;         ///< of the file, at most
+};
+
 struct Profile {
     /// Which provider is this, as libfabric names it? Empty: any.
     std::string_view provider;
@@ -100,6 +106,8 @@ struct Profile {
     bool one_host = false;
     /// How many ranks can it address? 0: no known limit.
     std::size_t ranks_max = 0;
+    /// Is its endpoint a file in shared memory? Then we name, reserve and remove it.
+    EndpointFile endpoint_file = {};
 
     /// How long does a put take? By half a round trip of 8 bytes, the rate of puts and their
     /// bandwidth.

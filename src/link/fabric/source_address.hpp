@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "link/fabric/fabric.hpp"
+
 namespace weft::link {
 
 struct SourceAddress {
@@ -11,9 +13,8 @@ struct SourceAddress {
     bool forced = false;  ///< the user named it: failing to use it is an error
 };
 
-/// `named` if that is not empty; else a loopback address if all ranks are on this host; else the
-/// address that leads to the rest of the network (the first interface in the kernel's list often
-/// belongs to a container bridge and does not); else any that is up.
-[[nodiscard]] SourceAddress source_address(const std::string& named, bool one_host);
+/// The address that the user named; else a loopback address if all ranks are on this host; else the
+/// one to prefer; else the best of this host.
+[[nodiscard]] SourceAddress source_address(const FabricOptions& options);
 
 }  // namespace weft::link

@@ -19,6 +19,7 @@ constexpr std::size_t kDeferredEntries = 256;
 constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
 constexpr unsigned kSpinsPolling = 128;  ///< the same where each poll also polls a network
 constexpr unsigned kYields = 200'000;    ///< then sleep: this wait is a long one
+constexpr unsigned kYieldsOfQuota = 200;
 constexpr long kNapNs = 50'000;
 constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
 constexpr unsigned kWarmEvery = 16;        ///< polls
@@ -126,7 +127,7 @@ void Wire::warm_one() noexcept {
 void Wire::relax(unsigned failures) noexcept {
     if (options_.spin && spin_limit_.allows(failures)) {
         pause_briefly();
-    } else if (failures < kYields || !naps_) {
+    } else if (failures < (options_.limited_time ? kYieldsOfQuota : kYields) || !naps_) {
         sched_yield();
     } else {
         const timespec nap{0, kNapNs};

@@ -33,6 +33,8 @@ struct WireOptions {
     std::uint64_t segment_bytes = 0;
     std::uint64_t cells_end = 0;  ///< all cells of a segment lie below this offset
     bool spin = false;            ///< the ranks of this host fit its processors: wait by spinning
+    /// Processor time is limited (a quota): what a wait burns is missed later, so it soon sleeps.
+    bool limited_time = false;
 };
 
 class Wire {

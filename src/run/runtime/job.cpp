@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "run/runtime/placement.hpp"
+#include "run/runtime/surroundings.hpp"
 
 namespace weft::run {
 
@@ -28,7 +29,8 @@ struct Card {
     cpu_set_t cpus{};
     std::uint64_t version = kVersion;
     std::uint64_t probe = 0;  ///< address of a word that is the segment's nonce
-    std::string settings;     ///< those that all ranks must agree about
+    Surroundings around;
+    std::string settings;  ///< those that all ranks must agree about
 };
 
 void append(Bytes& out, const void* data, std::size_t bytes) {
@@ -42,13 +44,14 @@ Bytes to_bytes(const Card& card) {
     append(out, &card.cpus, sizeof card.cpus);
     append(out, &card.version, sizeof card.version);
     append(out, &card.probe, sizeof card.probe);
+    append(out, &card.around, sizeof card.around);
     append(out, card.settings.data(), card.settings.size());
     return out;
 }
 
 base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
-    constexpr std::size_t kFixed =
-        sizeof(link::SegmentCard) + sizeof(cpu_set_t) + 2 * sizeof(std::uint64_t);
+    constexpr std::size_t kFixed = sizeof(link::SegmentCard) + sizeof(cpu_set_t) +
+                                   2 * sizeof(std::uint64_t) + sizeof(Surroundings);
     if (bytes.size() < kFixed)
         return base::fail(Status::environment,
                           "the card of rank {} has {} bytes, expected {} or more: it runs another "
@@ -62,7 +65,12 @@ base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
     std::memcpy(&card.cpus, at, sizeof card.cpus);
     at += sizeof card.cpus;
     std::memcpy(&card.version, at, sizeof card.version);
-    std::memcpy(&card.probe, at + sizeof card.version, sizeof card.probe);
+    at += sizeof card.version;
+    std::memcpy(&card.probe, at, sizeof card.probe);
+    std::memcpy(&card.around, at + sizeof card.probe, sizeof card.around);
+    if (card.around.address_count > Surroundings::kAddressesMax)
+        return base::fail(Status::environment, "the card of rank {} has {} addresses, at most {}",
+                          rank, card.around.address_count, Surroundings::kAddressesMax);
     const auto* text = reinterpret_cast<const char*>(bytes.data() + kFixed);
     card.settings.assign(text, bytes.size() - kFixed);
     return card;
@@ -198,6 +206,7 @@ class Joiner {
         probe_ = segment_->card().nonce;
         Card mine{.segment = segment_->card(),
                   .probe = reinterpret_cast<std::uintptr_t>(&probe_),
+                  .around = look_around(),
                   .settings = agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
         if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
@@ -216,29 +225,42 @@ class Joiner {
     void count_host() {
         using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
         std::map<Place, int> nodes;
-        std::map<std::uint64_t, std::pair<int, cpu_set_t>> hosts;  // by running kernel
+        std::map<std::uint64_t, HostCount> hosts;  // by running kernel
         for (const Card& card : cards_) {
             const int number = static_cast<int>(nodes.size());
             job_.node_of_rank.push_back(
                 nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
                     .first->second);
-            auto& [ranks, cpus] = hosts[card.segment.boot];  // zeroed when it is new
-            ++ranks;
-            CPU_OR(&cpus, &cpus, &card.cpus);
+            hosts[card.segment.boot].add(card.cpus, card.around.quota);
         }
         job_.nodes = static_cast<int>(nodes.size());
         for (auto& [host, counted] : hosts) {
-            const int processors = std::max(1, CPU_COUNT(&counted.second));
-            if (std::int64_t{counted.first} * job_.crowd_processors <=
+            const int processors = counted.processors();
+            if (std::int64_t{counted.ranks} * job_.crowd_processors <=
                 std::int64_t{job_.crowd_ranks} * processors)
                 continue;
-            job_.crowd_ranks = counted.first;
+            job_.crowd_ranks = counted.ranks;
             job_.crowd_processors = processors;
         }
-        auto& [ranks, cpus] = hosts[cards_[static_cast<std::size_t>(me_)].segment.boot];
-        job_.host_ranks = ranks;
-        job_.host_cpus = std::max(1, CPU_COUNT(&cpus));
-        one_host_ = hosts.size() == 1;
+        const Card& mine = cards_[static_cast<std::size_t>(me_)];
+        const HostCount& own = hosts[mine.segment.boot];
+        job_.host_ranks = own.ranks;
+        job_.host_cpus = own.processors();
+        job_.limited_time = own.limited();
+        // Containers of one machine may have networks of their own: they meet like hosts.
+        one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const Card& card) {
+                        return card.around.network == mine.around.network;
+                    });
+    }
+
+    /// The address of this rank that leads to all others.
+    [[nodiscard]] std::string own_address() const {
+        std::vector<link::HostOnNetwork> ranks;
+        for (const Card& card : cards_) {
+            const auto& [network, quota, count, reserved, addresses] = card.around;
+            ranks.push_back({network, {addresses, addresses + count}});
+        }
+        return link::choose_address(ranks, static_cast<std::size_t>(me_));
     }
 
     /// Before ranks wait for each other often.
@@ -270,6 +292,7 @@ class Joiner {
         auto port = link::load_port({job_.node_map->base(me_), segment_->bytes()},
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
+                                     .source = own_address(),
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
@@ -357,6 +380,15 @@ class Joiner {
                                   job_.node_map->problems());
             port_->set_peer(rank, address);
         }
+        return forget_file();
+    }
+
+    /// Where endpoints are files: now that all ranks have mapped those of their peers, none is
+    /// left if a rank is killed.
+    base::Result<void> forget_file() {
+        if (!port_ || !port_->facts().endpoint_file) return {};
+        if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
+        port_->forget_file();
         return {};
     }
 
@@ -378,7 +410,8 @@ class Joiner {
             link::WireOptions{.rank = me_,
                               .segment_bytes = segment_->bytes(),
                               .cells_end = cells_end_,
-                              .spin = job_.host_ranks <= job_.host_cpus});
+                              .spin = job_.host_ranks <= job_.host_cpus,
+                              .limited_time = job_.limited_time});
         if (job_.direct) job_.wire->set_direct(direct_memory());
     }
 

@@ -35,7 +35,8 @@ struct Job {
     std::vector<int> node_of_rank;   ///< by rank: number of its node, by the cards of all
     int nodes = 1;
     int host_ranks = 1;             ///< ranks on this host, whatever their virtual node
-    int host_cpus = 1;              ///< processors that these ranks may use
+    int host_cpus = 1;              ///< processors that these ranks may use, quotas counted in
+    bool limited_time = false;      ///< quotas give these ranks less than the processors they see
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
     std::string notify = "none";    ///< how far ranks learn of puts, in words; likewise
     /// Ranks and processors of the host where most ranks share one; the same on all ranks.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shared_files.hpp - files in /dev/shm that end with the processes that use them.
+//
+// Idea     Some networks between processes of one host keep each endpoint in a named file there. We
+//          choose the name, at random; every user of the file holds a lock of it (flock), and a
+//          file of ours whose lock is free belongs to a process that was killed, and is removed.
+// Why      A number of a process proves nothing: containers with process numbers of their own may
+//          share /dev/shm. A lock belongs to the file, wherever its holder runs.
+// Holds    Making a file and removing unused ones exclude each other by a lock of the folder, so a
+//          file that is new and not yet locked is never taken for an unused one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace weft::base {
+
+/// The folder while this process makes or removes files in it. Other users may hold its lock, too;
+/// then this one goes on after a while, and removes nothing.
+class SharedFolder {
+  public:
+    SharedFolder();
+    ~SharedFolder();
+    SharedFolder(const SharedFolder&) = delete;
+    SharedFolder& operator=(const SharedFolder&) = delete;
+
+    /// Removes this user's files that no process has locked.
+    void remove_unused() const;
+    /// Bytes that files may still grow by.
+    [[nodiscard]] std::uint64_t room() const;
+
+  private:
+    int folder_ = -1;
+    bool locked_ = false;
+};
+
+/// A file in the folder that this process keeps in use; removed at the latest when it goes.
+class SharedFile {
+  public:
+    SharedFile() = default;
+    SharedFile(SharedFile&& other) noexcept;
+    SharedFile& operator=(SharedFile&& other) noexcept;
+    ~SharedFile() { remove(); }
+
+    /// A name that no file has yet.
+    [[nodiscard]] static Result<std::string> random_name();
+    /// Takes over a file that was just made under a random name, while the folder is held. All its
+    /// bytes are reserved, so that no access to it fails later (SIGBUS).
+    [[nodiscard]] static Result<SharedFile> adopt(const std::string& name);
+
+    /// Removes the name: what has the file open or mapped keeps it.
+    void remove() noexcept;
+    [[nodiscard]] bool exists() const { return !name_.empty(); }
+
+  private:
+    std::string name_;
+    int file_ = -1;
+};
+
+/// SharedFolder().remove_unused()
+void remove_unused_shared_files();
+
+}  // namespace weft::base

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/fabric/host_addresses.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/random.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr int kNetworkCookie = 71;  // SO_NETNS_COOKIE, which older headers lack
+
+std::uint32_t number_of(const sockaddr* address) {
+    sockaddr_in found{};
+    std::memcpy(&found, address, sizeof found);
+    return ntohl(found.sin_addr.s_addr);
+}
+
+/// The local address of the default route, or 0. Connecting a datagram socket
+/// sends nothing: the kernel only looks up the route. The destination is an
+/// address set aside for documentation (TEST-NET-1).
+std::uint32_t routed_address() {
+    const int socket_fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (socket_fd < 0) return 0;
+    sockaddr_in far{};
+    far.sin_family = AF_INET;
+    far.sin_port = htons(9);
+    far.sin_addr.s_addr = htonl(0xC0000201);
+    sockaddr_in near{};
+    socklen_t near_bytes = sizeof near;
+    const bool known =
+        ::connect(socket_fd, reinterpret_cast<const sockaddr*>(&far), sizeof far) == 0 &&
+        ::getsockname(socket_fd, reinterpret_cast<sockaddr*>(&near), &near_bytes) == 0;
+    ::close(socket_fd);
+    return known ? ntohl(near.sin_addr.s_addr) : 0;
+}
+
+bool has(const char* interface, const char* property) {
+    struct stat ignored;
+    const std::string path = std::string("/sys/class/net/") + interface + '/' + property;
+    return ::stat(path.c_str(), &ignored) == 0;
+}
+
+/// The lower, the better.
+int rank_of(const char* interface, bool routed) {
+    if (routed) return 0;
+    if (has(interface, "device")) return 1;
+    return has(interface, "bridge") || has(interface, "tun_flags") ? 3 : 2;
+}
+
+}  // namespace
+
+std::vector<HostAddress> host_addresses() {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) return {};
+    const std::uint32_t routed = routed_address();
+    std::vector<std::pair<int, HostAddress>> found;
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+        if ((entry->ifa_flags & IFF_RUNNING) == 0 || (entry->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
+        HostAddress address{number_of(entry->ifa_addr), 32};
+        if (entry->ifa_netmask != nullptr)
+            address.prefix_bits =
+                static_cast<std::uint32_t>(std::popcount(number_of(entry->ifa_netmask)));
+        found.emplace_back(rank_of(entry->ifa_name, address.address == routed), address);
+    }
+    ::freeifaddrs(list);
+    std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
+    std::vector<HostAddress> addresses;
+    for (const auto& [rank, address] : found) addresses.push_back(address);
+    return addresses;
+}
+
+std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me) {
+    const HostOnNetwork& mine = ranks[me];
+    const auto others_have = [&](auto&& condition) {
+        return [&ranks, &mine, condition](const HostAddress& own, bool all) {
+            const auto holds = [&](const HostOnNetwork& rank) {
+                if (rank.network == mine.network) return all;
+                return std::ranges::any_of(rank.addresses, [&](const HostAddress& theirs) {
+                    return condition(own, theirs);
+                });
+            };
+            return all ? std::ranges::all_of(ranks, holds) : std::ranges::any_of(ranks, holds);
+        };
+    };
+    const auto equal = others_have([](const HostAddress& own, const HostAddress& theirs) {
+        return own.address == theirs.address;
+    });
+    const auto connected = others_have(
+        [](const HostAddress& own, const HostAddress& theirs) { return own.same_network(theirs); });
+    const HostAddress* best = nullptr;
+    for (const HostAddress& own : mine.addresses) {
+        if (equal(own, false)) continue;
+        if (connected(own, true)) return to_text(own);
+        if (best == nullptr) best = &own;
+    }
+    if (best == nullptr && !mine.addresses.empty()) best = &mine.addresses.front();
+    return best == nullptr ? std::string{} : to_text(*best);
+}
+
+std::uint64_t network_identity() {
+    struct stat status;
+    if (::stat("/proc/self/ns/net", &status) == 0)
+        return base::mix(status.st_dev) + base::mix(status.st_ino + 1);
+    const int socket_fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    std::uint64_t cookie = 0;
+    socklen_t bytes = sizeof cookie;
+    const bool known =
+        socket_fd >= 0 && ::getsockopt(socket_fd, SOL_SOCKET, kNetworkCookie, &cookie, &bytes) == 0;
+    if (socket_fd >= 0) ::close(socket_fd);
+    return known ? base::mix(cookie + 2) : 0;
+}
+
+std::string to_text(const HostAddress& address) {
+    const in_addr number{htonl(address.address)};
+    std::array<char, INET_ADDRSTRLEN> text{};
+    return inet_ntop(AF_INET, &number, text.data(), text.size()) != nullptr ? text.data() : "";
+}
+
+}  // namespace weft::link

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: on hosts without a default route the first interface of the kernel's list was taken, which
+// is the bridge of a container engine, with the same address on every host: ranks connected to
+// themselves. Method: what hosts publish, as values. 296e588 had no such function: it took the
+// first address.
+#include <gtest/gtest.h>
+
+#include "link/fabric/host_addresses.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+    return a << 24 | b << 16 | c << 8 | d;
+}
+
+const HostAddress kBridge{ip(172, 17, 0, 1), 16};
+
+TEST(SharedBridge, IsNotChosen) {
+    const std::vector<HostOnNetwork> ranks{{1, {kBridge, {ip(10, 0, 0, 1), 24}}},
+                                           {1, {kBridge, {ip(10, 0, 0, 1), 24}}},
+                                           {2, {kBridge, {ip(10, 0, 0, 2), 24}}}};
+    EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
+    EXPECT_EQ(choose_address(ranks, 1), "10.0.0.1") << "ranks of one host share their address";
+    EXPECT_EQ(choose_address(ranks, 2), "10.0.0.2");
+}
+
+TEST(SharedBridge, NetworkOfAllHostsIsPreferred) {
+    const std::vector<HostOnNetwork> ranks{{1, {{ip(192, 168, 1, 5), 24}, {ip(10, 0, 0, 1), 8}}},
+                                           {2, {{ip(192, 168, 7, 5), 24}, {ip(10, 9, 0, 2), 8}}}};
+    EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1");
+    EXPECT_EQ(choose_address(ranks, 1), "10.9.0.2");
+}
+
+TEST(SharedBridge, WithoutACommonNetworkTheBestAddressIsTaken) {
+    const std::vector<HostOnNetwork> ranks{{1, {{ip(10, 1, 0, 1), 16}, {ip(10, 5, 0, 1), 16}}},
+                                           {2, {{ip(10, 2, 0, 1), 16}, {ip(10, 6, 0, 1), 16}}}};
+    EXPECT_EQ(choose_address(ranks, 0), "10.1.0.1");
+    EXPECT_EQ(choose_address(ranks, 1), "10.2.0.1");
+    EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {}}, {2, {}}}, 0), "");
+    EXPECT_EQ(choose_address(std::vector<HostOnNetwork>{{1, {kBridge}}, {2, {kBridge}}}, 0),
+              "172.17.0.1")
+        << "better than none";
+}
+
+TEST(SharedBridge, AnyPrefixIsTaken) {
+    for (const std::uint32_t bits : {0U, 1U, 31U, 32U, 33U, 4'000'000'000U}) {
+        const std::vector<HostOnNetwork> ranks{{1, {{ip(10, 0, 0, 1), bits}}},
+                                               {2, {{ip(10, 0, 0, 2), bits}}}};
+        EXPECT_EQ(choose_address(ranks, 0), "10.0.0.1") << bits;
+    }
+}
+
+}  // namespace
+}  // namespace weft::link
