@@ -104,6 +104,16 @@ class Job:
         raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
 
     def leftovers(self, launcher="weft"):
+        """What is there for good: other jobs of ours may run, and their files go as they come."""
+        left = self.files(launcher)
+        for _ in range(30):
+            if not left:
+                break
+            time.sleep(0.1)
+            left = [file for file in left if file in self.files(launcher)]
+        return left
+
+    def files(self, launcher):
         """A foreign launcher that was killed leaves its own files; those are not ours."""
         files = [str(path) for path in pathlib.Path(self.folder).rglob("*")]
         files = [file for file in files if launcher == "weft" or "weft" in os.path.relpath(file, self.folder)]

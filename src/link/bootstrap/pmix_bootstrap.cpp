@@ -9,6 +9,8 @@
 #include "link/bootstrap/pmix_bootstrap.hpp"
 
 #include <pmix.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,6 +55,27 @@ base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
 /// A rank that learns of another one's end from a fence gives the launcher this long to end it
 /// before it fails by itself: so the launcher sees first the rank that is the cause.
 constexpr auto kLinger = std::chrono::seconds(1);
+
+/// How long a rank whose launcher has gone may take to end at SIGTERM.
+constexpr auto kLastWords = std::chrono::seconds(2);
+
+/// Without its launcher a job cannot end in order, and no one would end ranks that wait for each
+/// other. The launcher of this project ends them by itself; others leave them running.
+void end_without_launcher(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[],
+                          std::size_t, pmix_info_t[], std::size_t,
+                          pmix_event_notification_cbfunc_fn_t done, void* argument) {
+    if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, argument);
+    std::thread([] {
+        ::kill(::getpid(), SIGTERM);
+        std::this_thread::sleep_for(kLastWords);
+        ::kill(::getpid(), SIGKILL);
+    }).detach();
+}
+
+void watch_launcher() {
+    pmix_status_t lost[] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_LOST_CONNECTION_TO_SERVER};
+    PMIx_Register_event_handler(lost, 2, nullptr, 0, end_without_launcher, nullptr, nullptr);
+}
 
 /// Hosts give numbers in different types.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
@@ -154,6 +177,7 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
                           job->rank(), ranks, (*size).type);
     }
     job->size_ = static_cast<Rank>(ranks);
+    watch_launcher();
     return std::unique_ptr<Bootstrap>(std::move(job));
 }
 

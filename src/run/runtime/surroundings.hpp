@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // surroundings.hpp - what a rank finds around it: its network, its addresses, its processor time.
 //
-// Idea     Published on the card of a rank, so that all ranks judge alike which of them share a
-//          network, and how many processors the ranks of a host have.
+// Idea     Published on the card of a rank, so that all ranks decide by the same facts which of
+//          them share a network, and how many processors the ranks of a host have.
 #pragma once
 
 #include <sched.h>
