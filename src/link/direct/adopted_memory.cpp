@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "link/direct/object_name.hpp"
-#include "link/direct/process_facts.hpp"
 
 namespace weft::link {
 namespace {
@@ -37,9 +36,7 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     if (mode == DirectMode::copy) return "not wanted";
     if (!query.available()) return "the kernel does not say what is mapped at an address";
     if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return "pages are not of 4 KiB";
-    rlimit file_size{};
-    if (::getrlimit(RLIMIT_FSIZE, &file_size) != 0 || file_size.rlim_cur != RLIM_INFINITY)
-        return "the size of files is limited";
+    if (!may_write_large_files()) return "the size of files is limited";
     if (mode == DirectMode::automatic && !has_library_allocator())
         return "malloc or mmap is not the C library's";
     return {};
@@ -70,9 +67,8 @@ AdoptedMemory::AdoptedMemory(DirectMode mode, AdoptionLimits limits)
 AdoptedMemory::~AdoptedMemory() {
     const std::scoped_lock guard(lock());
     // What a device may write stays where it is, as shared memory that no mate knows any more.
-    const bool pinned = held_memory().pinned_bytes != 0;
     for (Slot& slot : slots_)
-        if (slot.range && !pinned) give_back(slot);
+        if (slot.range) give_back(slot);
     if (enlisted_) delist();
 }
 
@@ -103,12 +99,28 @@ bool AdoptedMemory::expose(base::Exposure& exposure) noexcept {
 
 void AdoptedMemory::conceal(const base::Exposure& exposure) noexcept {
     const std::scoped_lock guard(lock());
+    Slot* const slot = slot_of(exposure);
+    if (slot == nullptr) return;
+    slot->range->conceal(exposure);
+    if (slot->range->is_private()) release(*slot);
+}
+
+void AdoptedMemory::withdraw(const base::Exposure& exposure) noexcept {
+    const std::scoped_lock guard(lock());
+    Slot* const slot = slot_of(exposure);
+    if (slot == nullptr) return;
+    slot->range->conceal(exposure);
+    if (slot->range->is_private())
+        release(*slot);
+    else
+        give_back(*slot);
+}
+
+AdoptedMemory::Slot* AdoptedMemory::slot_of(const base::Exposure& exposure) noexcept {
     const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
         return one.range && one.range->generation() == exposure.reach.generation;
     });
-    if (slot == slots_.end()) return;
-    slot->range->conceal(exposure);
-    if (slot->range->is_private()) release(*slot);
+    return slot == slots_.end() ? nullptr : &*slot;
 }
 
 /// Does the buffer, which comes again without being adopted, owe what that costs?
@@ -181,8 +193,11 @@ std::optional<Refusal> AdoptedMemory::refusal(Pages pages) noexcept {
     if (may_be_advised(pages.begin, pages.end) && has_lasting_advice(pages.begin, pages.end))
         return Refusal::advised;
     if (pages.bytes() > limits_.bytes_max) return Refusal::limit;
-    const HeldMemory held = held_memory();
-    if (held.locked_bytes != 0 || held.pinned_bytes != 0 || has_device_open()) return Refusal::held;
+    const auto held = status_.held_memory();
+    if (!held || held->locked_bytes != 0 || held->pinned_bytes != 0 || has_device_open())
+        return Refusal::held;
+    if (is_placed(pages)) return Refusal::placed;
+    if (!may_write_large_files()) return Refusal::system;
     return std::nullopt;
 }
 
@@ -207,6 +222,21 @@ bool AdoptedMemory::is_private_memory(Pages pages) noexcept {
     return true;
 }
 
+/// Would other memory nodes serve these pages if they were written anew?
+bool AdoptedMemory::is_placed(Pages pages) noexcept {
+    Mapping mapping;
+    for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end)
+        if (!query_.ask(at, mapping) || has_own_policy(at)) return true;
+    return lies_elsewhere(pages.begin, pages.end);
+}
+
+/// Has the kernel pinned memory of this process for a device or io_uring? Where that cannot be
+/// asked, what was true before holds: memory is not adopted unless nothing is pinned.
+bool AdoptedMemory::is_pinned() noexcept {
+    if (const auto held = status_.held_memory()) pinned_ = held->pinned_bytes != 0;
+    return pinned_;
+}
+
 /// A free slot, such that the bytes fit beside those adopted; gives back what was used longest ago.
 AdoptedMemory::Slot* AdoptedMemory::make_room(std::uint64_t bytes) noexcept {
     while (true) {
@@ -221,18 +251,23 @@ AdoptedMemory::Slot* AdoptedMemory::make_room(std::uint64_t bytes) noexcept {
                 oldest = &slot;
         if (oldest == nullptr) return nullptr;
         give_back(*oldest);
+        if (oldest->range) return nullptr;
     }
 }
 
-/// Makes the range private memory again; as locked as it was.
+/// Makes the range private memory again; as locked as it was. Not while devices may write it.
 void AdoptedMemory::give_back(Slot& slot) noexcept {
-    const std::uint64_t locked_bytes = held_memory().locked_bytes;
+    const auto held = status_.held_memory();
+    if (held) pinned_ = held->pinned_bytes != 0;
+    if (pinned_) return;
+    const std::uint64_t locked_bytes = held ? held->locked_bytes : 0;
     const Pages pages = slot.range->pages();
     if (slot.range->exposed())
         slot.range->make_private(query_);
     else
         slot.range->give_back(query_);
-    if (locked_bytes != 0 && held_memory().locked_bytes < locked_bytes)
+    const auto now = status_.held_memory();
+    if (locked_bytes != 0 && now && now->locked_bytes < locked_bytes)
         ::mlock(reinterpret_cast<const void*>(pages.begin), pages.bytes());
     ++counters_.given_back;
     release(slot);
@@ -263,7 +298,7 @@ void AdoptedMemory::before_fork() noexcept {
     const bool any = std::any_of(slots_.begin(), slots_.end(),
                                  [](const Slot& slot) { return slot.range.has_value(); });
     if (!any) return;
-    const bool pinned = held_memory().pinned_bytes != 0;
+    const bool pinned = is_pinned();
     for (Slot& slot : slots_) {
         if (!slot.range || slot.range->is_private()) continue;
         if (pinned) {

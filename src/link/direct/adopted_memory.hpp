@@ -9,6 +9,7 @@
 // Holds    What private memory promises (docs/direct-memory.md names each promise), or a buffer is
 //          not adopted. At most ranges_max ranges and bytes_max bytes: the one used longest ago is
 //          given back. Ranges that went away with their memory are found while buffers come.
+//          What devices may write (pinned pages) stays where it is.
 //          A known buffer costs one question to the kernel and no allocation.
 // Next     process_events.hpp for fork and madvise.
 #pragma once
@@ -24,6 +25,7 @@
 #include "link/direct/address_query.hpp"
 #include "link/direct/adopted_range.hpp"
 #include "link/direct/process_events.hpp"
+#include "link/direct/process_facts.hpp"
 #include "link/direct/seen_buffers.hpp"
 
 namespace weft::link {
@@ -40,11 +42,12 @@ enum class Refusal : std::uint8_t {
     kind,     ///< not private memory of the process that it may write, in pages of 4 KiB
     held,     ///< memory is locked or pinned, or a device that may access memory is open
     advised,  ///< the program asked for something with madvise() that adoption would undo
+    placed,   ///< it has a memory policy, or lies on another memory node than new pages would
     exposed,  ///< part of it belongs to a range that mates use now
     limit,    ///< too many bytes are adopted, and none can be given back
-    system,   ///< no memory or no descriptor
+    system,   ///< no memory, no descriptor, no address, or the size of files is limited
 };
-inline constexpr int kRefusals = 6;
+inline constexpr int kRefusals = 7;
 
 struct AdoptionLimits {
     std::size_t ranges_max = 256;  ///< lower if the process may open few files
@@ -74,6 +77,8 @@ class AdoptedMemory : public ProcessEvents {
     [[nodiscard]] bool expose(base::Exposure& exposure) noexcept;
     /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;
+    /// The same for a call that failed: mates may go on reading and writing, but not this memory.
+    void withdraw(const base::Exposure& exposure) noexcept;
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
     void before_fork() noexcept override;
@@ -93,6 +98,9 @@ class AdoptedMemory : public ProcessEvents {
     [[nodiscard]] Slot* adopt(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] std::optional<Refusal> refusal(Pages pages) noexcept;
     [[nodiscard]] bool is_private_memory(Pages pages) noexcept;
+    [[nodiscard]] bool is_placed(Pages pages) noexcept;
+    [[nodiscard]] bool is_pinned() noexcept;
+    [[nodiscard]] Slot* slot_of(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Slot* make_room(std::uint64_t bytes) noexcept;
     void give_back(Slot& slot) noexcept;
     void release(Slot& slot) noexcept;
@@ -101,6 +109,8 @@ class AdoptedMemory : public ProcessEvents {
     DirectMode mode_;
     AdoptionLimits limits_;
     AddressQuery query_;
+    StatusFile status_;
+    bool pinned_ = false;  ///< some memory was when that was last known
     std::string_view off_;
     bool enlisted_;  ///< for forks and advice; not where nothing is ever adopted
     SeenBuffers seen_;

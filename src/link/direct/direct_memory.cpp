@@ -81,6 +81,10 @@ void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
 }
 
+void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
+    if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
+}
+
 std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
     const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
     if (reach.way == base::Way::segment)

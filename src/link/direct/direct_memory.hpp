@@ -58,6 +58,10 @@ class DirectMemory {
                                         base::Access access) noexcept;
     /// Ends an exposure, when no mate uses it any more: what mates wrote is at `data` then.
     void conceal(const base::Exposure& exposure) noexcept;
+    /// The same for a call that failed, which mates may still be in: memory that was adopted
+    /// becomes private, so what they write from now on is not seen. Of other memory they are not
+    /// kept away.
+    void withdraw(const base::Exposure& exposure) noexcept;
 
     /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only
     /// read() and write() reach it. The pointer holds until the mate conceals the block, and no

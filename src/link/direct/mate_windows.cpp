@@ -11,8 +11,10 @@
 #include <cstdio>
 
 #include "base/random.hpp"
+#include "link/direct/address_query.hpp"
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
+#include "link/direct/seen_buffers.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
@@ -72,6 +74,17 @@ int MateWindows::take_window() noexcept {
     return index;
 }
 
+/// Has the kernel copied as much as it costs to map the object? Until then what is mapped stays.
+bool MateWindows::is_due(const base::Reach& reach) noexcept {
+    debt_ns_ += kCopiedUseNs + reach.object_bytes / kCopiedNsPerBytes;
+    if (debt_ns_ < kWindowNs + reach.object_bytes / kPageBytes * kWindowPageNs) {
+        ++counters_.passed_over;
+        return false;
+    }
+    debt_ns_ = 0;
+    return true;
+}
+
 std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noexcept {
     int& first = chains_[chain_of(mate, reach.object)];
     int index = first;
@@ -81,10 +94,12 @@ std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noe
         index = window.next;
     }
     const bool is_new = index < 0;
+    if (is_new && used_ == kKept && !is_due(reach)) return nullptr;
     if (is_new) index = take_window();
     Window& window = windows_[static_cast<std::size_t>(index)];
     window.last_use = ++uses_;
-    if (!is_new && window.generation == reach.generation) return window.range.start();
+    if (!is_new && window.generation == reach.generation)
+        return window.range.bytes() == reach.object_bytes ? window.range.start() : nullptr;
 
     if (is_new) {
         // Taking it may have changed the chain, so `first` is read only now.

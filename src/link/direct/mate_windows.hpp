@@ -5,7 +5,9 @@
 //          its file descriptor there. A new generation under that descriptor means that the old
 //          object is gone. Objects that could not be mapped are remembered as well: they are not
 //          tried twice.
-// Holds    Never more than kKept objects; the one that was used longest ago makes room. No
+// Holds    Never more than kKept objects; the one that was used longest ago makes room. If more
+//          come in turn, that would be just the one that comes next: so a full set lets the kernel
+//          copy until that has cost as much as mapping (ski rental, as in seen_buffers.hpp). No
 //          allocation after construction.
 // Why      Mapping costs 50 us, finding a window some ns. What a process opens through /proc must
 //          be what it looks for: name, size, user and seals are checked, so that a mate's mistake
@@ -33,13 +35,15 @@ class MateWindows {
     struct Counters {
         std::uint64_t mapped = 0;
         std::uint64_t refused = 0;
+        std::uint64_t passed_over = 0;  ///< uses of objects for which there was no room
     };
 
     MateWindows();
     MateWindows(const MateWindows&) = delete;
     MateWindows& operator=(const MateWindows&) = delete;
 
-    /// Where the object of a block with the way base::Way::adopted starts here, or nullptr. It
+    /// Where the object of a block with the way base::Way::adopted starts here, all
+    /// `reach.object_bytes` of it, or nullptr: the kernel has to copy. It
     /// stays there until its mate gives it up or kKept - 1 others have been asked for.
     [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach) noexcept;
 
@@ -59,11 +63,13 @@ class MateWindows {
     [[nodiscard]] static std::size_t chain_of(Rank mate, std::uint32_t object) noexcept;
     /// One that is in no chain.
     [[nodiscard]] int take_window() noexcept;
+    [[nodiscard]] bool is_due(const base::Reach& reach) noexcept;
 
     std::vector<Window> windows_;
     std::array<int, kChains> chains_;
     int used_ = 0;
     std::uint64_t uses_ = 0;
+    std::uint64_t debt_ns_ = 0;  ///< what copying has cost since an object made room
     Counters counters_;
 };
 

@@ -4,6 +4,10 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +15,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string_view>
+#include <utility>
 
+#include "link/direct/address_query.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
@@ -25,11 +30,50 @@ void* base_of(const void* address) noexcept {
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-struct CloseFile {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-struct CloseFolder {
-    void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+/// A text file of the system, line by line.
+class Lines {
+  public:
+    explicit Lines(const char* path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+
+    [[nodiscard]] bool open() const noexcept { return file_.open(); }
+    /// The next line, without its end and cut if it is long; nullptr: no more. Valid until the next
+    /// call.
+    [[nodiscard]] const char* next() noexcept {
+        while (true) {
+            char* const line = text_ + start_;
+            auto* const newline = static_cast<char*>(std::memchr(line, '\n', end_ - start_));
+            if (newline != nullptr) {
+                *newline = '\0';
+                start_ = static_cast<std::size_t>(newline + 1 - text_);
+                if (!std::exchange(cut_, false)) return line;
+            } else if (!read_more()) {
+                return nullptr;
+            }
+        }
+    }
+
+  private:
+    /// Behind what is left; of a line that fills the room only the start is kept.
+    bool read_more() noexcept {
+        std::memmove(text_, text_ + start_, end_ - start_);
+        end_ -= std::exchange(start_, 0);
+        if (end_ == kKept) {
+            cut_ = true;
+            end_ = 0;
+        }
+        const ssize_t count = ::read(file_.number(), text_ + end_, kKept - end_);
+        if (count <= 0) return false;
+        end_ += static_cast<std::size_t>(count);
+        return true;
+    }
+
+    static constexpr std::size_t kKept = 8192;
+
+    Descriptor file_;
+    char text_[kKept];
+    std::size_t start_ = 0;
+    std::size_t end_ = 0;
+    bool cut_ = false;  ///< the line that begins at start_ is the rest of a long one
 };
 
 /// The number of a line "Name:   123 kB", in bytes.
@@ -48,48 +92,89 @@ bool has_library_allocator() noexcept {
            });
 }
 
-HeldMemory held_memory() noexcept {
-    constexpr HeldMemory kUnknown{~std::uint64_t{0}, ~std::uint64_t{0}};
-    const Descriptor file(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+std::optional<HeldMemory> StatusFile::held_memory() noexcept {
+    if (!file_.intact()) file_ = KeptFile(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
     char status[8192];
-    const ssize_t length =
-        file.open() ? ::read(file.number(), status, sizeof status - 1) : ssize_t{-1};
-    if (length <= 0) return kUnknown;
+    const ssize_t length = ::pread(file_.number(), status, sizeof status - 1, 0);
+    if (length <= 0) return std::nullopt;
     status[length] = '\0';
-    return {bytes_of_line(status, "VmLck:"), bytes_of_line(status, "VmPin:")};
+    return HeldMemory{bytes_of_line(status, "VmLck:"), bytes_of_line(status, "VmPin:")};
 }
 
 bool has_lasting_advice(std::uint64_t begin, std::uint64_t end) noexcept {
-    const std::unique_ptr<std::FILE, CloseFile> smaps(std::fopen("/proc/self/smaps", "re"));
-    if (smaps == nullptr) return true;
+    Lines smaps("/proc/self/smaps");
+    if (!smaps.open()) return true;
     bool overlaps = false;
-    char line[512];
-    while (std::fgets(line, sizeof line, smaps.get()) != nullptr) {
+    while (const char* const line = smaps.next()) {
         unsigned long from = 0;
         unsigned long to = 0;
         if (std::sscanf(line, "%lx-%lx ", &from, &to) == 2) overlaps = from < end && begin < to;
-        if (!overlaps || std::strncmp(line, "VmFlags:", 8) != 0) continue;
+        if (!overlaps) continue;
+        if (std::strncmp(line, "ProtectionKey:", 14) == 0 &&
+            std::strtoul(line + 14, nullptr, 10) != 0)
+            return true;
+        if (std::strncmp(line, "VmFlags:", 8) != 0) continue;
         for (const char* flag : {" dc", " wf", " mg", " dd"})
             if (std::strstr(line, flag) != nullptr) return true;
     }
     return false;
 }
 
-bool has_device_open() noexcept {
-    constexpr std::array<std::string_view, 4> kDevices{"/dev/infiniband/", "/dev/nvidia",
-                                                       "/dev/kfd", "/dev/dri/"};
-    const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/fd"));
-    if (folder == nullptr) return true;
-    while (const dirent* entry = ::readdir(folder.get())) {
-        char target[64];
-        const ssize_t length =
-            ::readlinkat(::dirfd(folder.get()), entry->d_name, target, sizeof target);
-        const std::string_view path(target, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-        if (std::any_of(kDevices.begin(), kDevices.end(),
-                        [&](std::string_view device) { return path.starts_with(device); }))
+bool has_own_policy(std::uint64_t address) noexcept {
+    int mode = MPOL_DEFAULT;
+    return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0, address, MPOL_F_ADDR) == 0 &&
+           mode != MPOL_DEFAULT;
+}
+
+bool lies_elsewhere(std::uint64_t begin, std::uint64_t end) noexcept {
+    Lines nodes("/sys/devices/system/node/has_memory");
+    const char* const list = nodes.open() ? nodes.next() : nullptr;
+    if (list == nullptr || std::strpbrk(list, "-,") == nullptr) return false;
+    unsigned here = 0;
+    if (::getcpu(nullptr, &here) != 0) return true;
+    std::array<void*, 256> pages;
+    std::array<int, 256> node_of;
+    for (std::uint64_t at = begin; at < end;) {
+        std::size_t count = 0;
+        for (; count < pages.size() && at < end; at += kPageBytes)
+            pages[count++] = reinterpret_cast<void*>(at);
+        if (::syscall(SYS_move_pages, 0, count, pages.data(), nullptr, node_of.data(), 0) != 0)
+            return true;
+        // Negative: no page is there yet.
+        if (std::any_of(node_of.begin(), node_of.begin() + count,
+                        [&](int node) { return node >= 0 && node != static_cast<int>(here); }))
             return true;
     }
     return false;
+}
+
+bool may_write_large_files() noexcept {
+    rlimit file_size{};
+    return ::getrlimit(RLIMIT_FSIZE, &file_size) == 0 && file_size.rlim_cur == RLIM_INFINITY;
+}
+
+bool has_device_open() noexcept {
+    constexpr std::array<std::string_view, 4> kDevices{"/dev/infiniband/", "/dev/nvidia",
+                                                       "/dev/kfd", "/dev/dri/"};
+    const Descriptor folder(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder.open()) return true;
+    alignas(dirent64) char entries[4096];
+    while (true) {
+        const long filled = ::syscall(SYS_getdents64, folder.number(), entries, sizeof entries);
+        if (filled <= 0) return filled < 0;
+        for (long at = 0; at < filled;) {
+            const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
+            at += entry->d_reclen;
+            char target[64];
+            const ssize_t length =
+                ::readlinkat(folder.number(), entry->d_name, target, sizeof target);
+            const std::string_view path(target,
+                                        static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+            if (std::any_of(kDevices.begin(), kDevices.end(),
+                            [&](std::string_view device) { return path.starts_with(device); }))
+                return true;
+        }
+    }
 }
 
 }  // namespace weft::link

@@ -22,6 +22,8 @@ inline constexpr std::uint64_t kAdoptionNs = 50'000;
 inline constexpr std::uint64_t kAdoptionPageNs = 2'000;
 inline constexpr std::uint64_t kLargePageNs =
     3'200;  ///< beyond that, for each small page of a large one
+inline constexpr std::uint64_t kWindowNs = 11'000;   ///< to map an object of a mate,
+inline constexpr std::uint64_t kWindowPageNs = 200;  ///< and for each of its pages
 inline constexpr std::uint64_t kCopiedUseNs = 500;
 inline constexpr std::uint64_t kCopiedNsPerBytes = 20;  ///< a ns for so many bytes
 

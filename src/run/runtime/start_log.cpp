@@ -64,9 +64,10 @@ std::string exposed(const link::DirectMemory& direct) {
     constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
                                                                 "memory is locked or pinned",
                                                                 "advised otherwise",
+                                                                "placed on a memory node",
                                                                 "in use",
                                                                 "limit",
-                                                                "no memory or descriptor"};
+                                                                "no memory, descriptor or address"};
     for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
         if (counters.refusals[reason] > 0)
             text += fmt::format("; refused: {} ({})", kReasons[reason], counters.refusals[reason]);
@@ -124,8 +125,8 @@ void log_end(const Runtime& runtime, const MappedBytes& moved) {
                          ways(moved.written)));
     log.info(fmt::format("buffers of this rank: {}", exposed(*direct)));
     const auto& windows = direct->window_counters();
-    log.info(fmt::format("objects of node-mates: {} mapped, {} could not be", windows.mapped,
-                         windows.refused));
+    log.info(fmt::format("objects of node-mates: {} mapped, {} could not be, {} uses without room",
+                         windows.mapped, windows.refused, windows.passed_over));
 }
 
 }  // namespace weft::run

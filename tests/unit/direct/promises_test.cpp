@@ -37,6 +37,10 @@ std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
     return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
 }
 
+std::uint64_t pinned_bytes() {
+    return StatusFile().held_memory().value().pinned_bytes;
+}
+
 /// As madvise() does first.
 void give_back(const Pages& pages) {
     tell_all_before_advice(reinterpret_cast<std::uintptr_t>(pages.at()),
@@ -285,9 +289,19 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
         ASSERT_EQ(
             ::syscall(SYS_io_uring_register, ring.number(), IORING_REGISTER_BUFFERS, &buffer, 1),
             0);
-        EXPECT_GT(held_memory().pinned_bytes, 0U);
+        EXPECT_GT(pinned_bytes(), 0U);
         EXPECT_EQ(direct.expose(other.at(), other.bytes(), Access::read).reach.way, Way::copied);
         EXPECT_EQ(refusals(direct, Refusal::held), 1U);
+        // Advice about a page takes effect there, and leaves the others to the ring.
+        fill(pages.at(), pages.bytes(), 1);
+        EXPECT_EQ(::madvise(pages.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
+        EXPECT_EQ(pages.at()[4 * kPage], std::byte{0});
+        EXPECT_EQ(::madvise(pages.at() + 8 * kPage, kPage, MADV_DONTDUMP), 0);
+        EXPECT_EQ(::madvise(pages.at() + 9 * kPage, kPage, MADV_REMOVE), -1);
+        EXPECT_EQ(pages.at()[9 * kPage], testing::pattern(9 * kPage, 1));
+        EXPECT_EQ(::mremap(pages.at(), pages.bytes(), 2 * pages.bytes(), MREMAP_MAYMOVE),
+                  MAP_FAILED);
+        EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the ring would write other pages";
         testing::in_child([&] {
             unsigned char resident = 0;
             if (::mincore(pages.at(), kPage, &resident) != -1) ::_exit(1);  // shares them
@@ -296,7 +310,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNotAdoptedAndNotGivenBack) {
     }
     EXPECT_TRUE(is_shared(pages.at())) << "the ring would write pages that are not seen";
     ::syscall(SYS_io_uring_register, ring.number(), IORING_UNREGISTER_BUFFERS, nullptr, 0);
-    while (held_memory().pinned_bytes != 0) std::this_thread::yield();
+    while (pinned_bytes() != 0) std::this_thread::yield();
 }
 
 TEST_F(Adopted, TheOwnersCoreDumpHasEveryPageOnce) {
@@ -418,43 +432,6 @@ TEST_F(Adopted, AProgramThatClosesAllDescriptorsLosesNothing) {
         if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // closed a file of the program
         if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
         if (is_shared(pages.at())) ::_exit(4);
-    });
-}
-
-TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
-    testing::in_child([] {
-        testing::refuse_system_call(SYS_ioctl, ENOTTY);
-        DirectMemory direct(own_mate());
-        const Pages pages(16);
-        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        std::byte byte{};
-        if (direct.adoption_off().empty() || exposure.reach.way != Way::copied) ::_exit(1);
-        if (!direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
-    });
-}
-
-TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
-    testing::in_child([] {
-        testing::refuse_system_call(SYS_process_vm_readv, EPERM);
-        std::uint64_t number = 5;
-        if (DirectMemory::can_copy(::getpid(), &number, 5)) ::_exit(1);
-        DirectMemory direct(own_mate());
-        const Pages pages(16);
-        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        std::byte byte{};
-        if (direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
-        if (direct.map(0, exposure.reach) == nullptr) ::_exit(3);
-    });
-}
-
-TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
-    testing::in_child([] {
-        const rlimit limit{1 << 20, 1 << 20};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-        DirectMemory direct(own_mate());
-        const Pages pages(1024);
-        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        if (exposure.reach.way != Way::copied) ::_exit(1);
     });
 }
 

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: where the system limits a process, and where memory has properties beyond its contents,
+// adoption keeps to both or does not happen, and nothing is lost. Method: limits set in a child,
+// after memory was adopted and before.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+
+#include "tests/support/full_mode.hpp"
+#include "tests/unit/direct/own_mate.hpp"
+
+extern "C" long mbind(void* address, unsigned long bytes, int mode, const unsigned long* nodes,
+                      unsigned long nodes_max, unsigned flags) noexcept;
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::Adopted;
+using testing::differs;
+using testing::fill;
+using testing::is_shared;
+using testing::kib_of;
+using testing::kPage;
+using testing::own_mate;
+using testing::Pages;
+
+std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
+    return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
+}
+
+void expect_copied(DirectMemory& direct, const Pages& pages, Refusal reason) {
+    const std::uint64_t before = refusals(direct, reason);
+    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
+    EXPECT_EQ(exposure.reach.way, Way::copied);
+    EXPECT_EQ(refusals(direct, reason), before + 1) << testing::why(direct);
+    std::byte byte{};
+    EXPECT_TRUE(direct.read(0, exposure.reach.address, &byte, 1));
+    direct.conceal(exposure);
+}
+
+TEST_F(Adopted, WithoutTheKernelsAnswerMemoryIsCopied) {
+    testing::in_child([] {
+        testing::refuse_system_call(SYS_ioctl, ENOTTY);
+        DirectMemory direct(own_mate());
+        const Pages pages(16);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        std::byte byte{};
+        if (direct.adoption_off().empty() || exposure.reach.way != Way::copied) ::_exit(1);
+        if (!direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
+    });
+}
+
+TEST_F(Adopted, WhereTheKernelMayNotCopyThisIsNoticed) {
+    testing::in_child([] {
+        testing::refuse_system_call(SYS_process_vm_readv, EPERM);
+        std::uint64_t number = 5;
+        if (DirectMemory::can_copy(::getpid(), &number, 5)) ::_exit(1);
+        DirectMemory direct(own_mate());
+        const Pages pages(16);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        std::byte byte{};
+        if (direct.read(0, exposure.reach.address, &byte, 1)) ::_exit(2);
+        if (direct.map(0, exposure.reach) == nullptr) ::_exit(3);
+    });
+}
+
+TEST_F(Adopted, ALimitOfFileSizesIsNoticed) {
+    testing::in_child([] {
+        const rlimit limit{1 << 20, 1 << 20};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        DirectMemory direct(own_mate());
+        const Pages pages(1024);
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+        if (exposure.reach.way != Way::copied) ::_exit(1);
+    });
+}
+
+TEST_F(Adopted, ALimitOfFileSizesThatCameLaterIsNoticed) {
+    testing::in_child([] {
+        DirectMemory direct(own_mate());
+        const Pages pages(1024);
+        fill(pages.at(), pages.bytes(), 1);
+        const rlimit limit{1 << 20, 1 << 20};
+        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+        expect_copied(direct, pages, Refusal::system);  // else SIGXFSZ ends the process
+        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    });
+}
+
+TEST_F(Adopted, ALimitOfAddressesIsKept) {
+    if (test::kSanitized) GTEST_SKIP() << "a sanitizer has terabytes of addresses";
+    testing::in_child([] {
+        DirectMemory direct(own_mate());
+        const Pages large(1024);
+        const Pages small(16);
+        fill(large.at(), large.bytes(), 1);
+        fill(small.at(), small.bytes(), 2);
+        const std::uint64_t used = kib_of("status", "VmSize:") * 1024;
+        const rlimit limit{used + (1 << 20), used + (1 << 20)};
+        ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+        expect_copied(direct, large, Refusal::system);
+        EXPECT_EQ(differs(large.at(), large.bytes(), 1), large.bytes());
+        adopt(direct, small.at(), small.bytes());
+        EXPECT_EQ(differs(small.at(), small.bytes(), 2), small.bytes());
+    });
+}
+
+/// Takes all mappings that the process may have but some.
+class FullMap {
+  public:
+    explicit FullMap(std::size_t count)
+        : at_(static_cast<std::byte*>(::mmap(nullptr, 2 * count * kPage, PROT_READ,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))),
+          bytes_(2 * count * kPage) {
+        while (used_ + 2 * kPage <= bytes_ &&
+               ::mprotect(at_ + used_, kPage, PROT_READ | PROT_WRITE) == 0)
+            used_ += 2 * kPage;
+    }
+    FullMap(const FullMap&) = delete;
+    FullMap& operator=(const FullMap&) = delete;
+    ~FullMap() { ::munmap(at_, bytes_); }
+    [[nodiscard]] bool is_full() const { return used_ + 2 * kPage <= bytes_; }
+    /// Joins two mappings.
+    void free_one() {
+        used_ -= 2 * kPage;
+        ::mprotect(at_ + used_, kPage, PROT_READ);
+    }
+
+  private:
+    std::byte* at_;
+    std::size_t bytes_;
+    std::size_t used_ = 0;
+};
+
+TEST_F(Adopted, AtTheLimitOfMappingsNothingIsLost) {
+    std::size_t mappings_max = 0;
+    std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;
+    if (mappings_max > 300'000) GTEST_SKIP() << "there may be " << mappings_max << " mappings";
+    testing::in_child([&] {
+        DirectMemory direct(own_mate());
+        const Pages known(16);
+        fill(known.at(), known.bytes(), 1);
+        adopt(direct, known.at(), known.bytes());
+        const Pages pages(48);
+        fill(pages.at(), pages.bytes(), 2);
+        FullMap full(mappings_max);
+        ASSERT_TRUE(full.is_full());
+        int adopted = 0;
+        // In the middle of its mapping a buffer needs two more, and its window one or two.
+        for (int free = 0; free < 12; ++free, full.free_one(), full.free_one()) {
+            const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
+            adopted += exposure.reach.way == Way::adopted ? 1 : 0;
+            direct.conceal(exposure);
+            ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+            // Makes it private again: that takes no mapping more.
+            const pid_t child = ::fork();
+            if (child == 0) ::_exit(differs(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
+            int status = -1;
+            ::waitpid(child, &status, 0);
+            ASSERT_EQ(status, 0) << free;
+            EXPECT_FALSE(is_shared(pages.at() + 16 * kPage));
+            ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+        }
+        EXPECT_GT(adopted, 0);
+        EXPECT_LT(adopted, 12);
+        // Advice that clears a page in the middle works also where no mapping can be split.
+        adopt(direct, known.at(), known.bytes());
+        const FullMap rest(mappings_max);
+        ASSERT_TRUE(rest.is_full());
+        EXPECT_EQ(::madvise(known.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
+        EXPECT_EQ(known.at()[4 * kPage], std::byte{0});
+        EXPECT_EQ(differs(known.at(), known.bytes(), 1), 4 * kPage);
+        EXPECT_EQ(known.at()[5 * kPage], testing::pattern(5 * kPage, 1));
+    });
+}
+
+TEST_F(Adopted, GuardsStandWhereTheyAreSet) {
+    constexpr int kInstall = 102;
+    constexpr int kRemove = 103;
+    const Pages other(4);
+    if (::madvise(other.at(), kPage, kInstall) != 0) GTEST_SKIP() << "no guards in this kernel";
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kInstall), 0) << std::strerror(errno);
+    EXPECT_FALSE(is_shared(pages.at()));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::signal(SIGSEGV, SIG_DFL);
+        volatile std::byte found = pages.at()[4 * kPage];
+        static_cast<void>(found);
+        ::_exit(0);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) != 0) << "a guard can be read";
+    ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kRemove), 0);
+    EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "what was there before the guard";
+    EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
+}
+
+TEST_F(Adopted, MemoryThatIsPlacedStaysWhereItIs) {
+    const unsigned long first_node = 1;
+    const Pages bound(16);
+    if (::mbind(bound.at(), bound.bytes(), MPOL_BIND, &first_node, 64, 0) != 0)
+        GTEST_SKIP() << "no memory policies here: " << std::strerror(errno);
+    DirectMemory direct(own_mate());
+    expect_copied(direct, bound, Refusal::placed);
+    // A policy that comes later: the pages are the program's again before it is set.
+    const Pages pages(16);
+    fill(pages.at(), pages.bytes(), 1);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::mbind(pages.at(), pages.bytes(), MPOL_BIND, &first_node, 64, MPOL_MF_STRICT), 0);
+    EXPECT_FALSE(is_shared(pages.at()));
+    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    expect_copied(direct, pages, Refusal::placed);
+    // That of the whole process holds for pages of objects, too.
+    testing::in_child([&] {
+        ASSERT_EQ(::syscall(SYS_set_mempolicy, MPOL_BIND, &first_node, 64), 0);
+        DirectMemory other(own_mate());
+        const Pages any(16);
+        adopt(other, any.at(), any.bytes());
+    });
+}
+
+TEST_F(Adopted, ProtectionKeysAreKept) {
+    const int key = ::pkey_alloc(0, 0);
+    if (key < 0) GTEST_SKIP() << "no protection keys here: " << std::strerror(errno);
+    DirectMemory direct(own_mate());
+    const Pages pages(16);
+    adopt(direct, pages.at(), pages.bytes());
+    ASSERT_EQ(::pkey_mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE, key), 0);
+    EXPECT_FALSE(is_shared(pages.at()));
+    expect_copied(direct, pages, Refusal::advised);
+    ::pkey_free(key);
+}
+
+TEST_F(Adopted, MemoryOfACallThatFailedIsTakenFromMates) {
+    DirectMemory direct(own_mate());
+    const Pages pages(32);
+    fill(pages.at(), pages.bytes(), 1);
+    for (const bool failed : {true, false}) {
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::write);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << testing::why(direct);
+        std::byte* const seen = direct.map(0, exposure.reach);
+        if (failed)
+            direct.withdraw(exposure);
+        else
+            direct.conceal(exposure);
+        std::memset(seen, 0x77, pages.bytes());  // a mate that does not know of it
+        const std::size_t at = differs(pages.at(), pages.bytes(), 1);
+        EXPECT_EQ(at, failed ? pages.bytes() : 0) << (failed ? "failed" : "the control");
+    }
+}
+
+TEST_F(Adopted, FourGibibytesAreAdoptedAndGivenBack) {
+    constexpr std::size_t kBytes = std::size_t{4} << 30;
+    const std::uint64_t available = kib_of("../meminfo", "MemAvailable:") * 1024;
+    if (!test::full_mode()) GTEST_SKIP() << "only in the long form";
+    if (available < kBytes + (kBytes >> 2)) GTEST_SKIP() << available << " bytes of memory";
+    const Pages pages(kBytes / kPage + 1);
+    const auto word = [&](std::size_t page) -> std::uint64_t& {
+        return *reinterpret_cast<std::uint64_t*>(pages.at() + page * kPage + 8);
+    };
+    for (std::size_t page = 0; page <= kBytes / kPage; ++page) word(page) = page * 3;
+    {
+        DirectMemory direct(own_mate());
+        const auto exposure = direct.expose(pages.at() + 100, kBytes, Access::write);
+        ASSERT_EQ(exposure.reach.way, Way::adopted) << testing::why(direct);
+        std::byte* const seen = direct.map(0, exposure.reach);
+        for (std::size_t page = 1; page <= kBytes / kPage; ++page) {
+            auto& there = *reinterpret_cast<std::uint64_t*>(seen - 100 + page * kPage + 8);
+            ASSERT_EQ(there, page * 3);
+            if (page < kBytes / kPage) there = page * 5;
+        }
+        direct.conceal(exposure);
+    }
+    for (std::size_t page = 1; page < kBytes / kPage; ++page) ASSERT_EQ(word(page), page * 5);
+    EXPECT_EQ(word(0), 0U);
+    EXPECT_FALSE(is_shared(pages.at() + kPage));
+}
+
+}  // namespace
+}  // namespace weft::link
