@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/cursor.hpp"
@@ -22,6 +23,14 @@ struct Flag {
     Rank sender = 0;
 };
 
+/// A block that a rank has exposed, as the rank knows it that it was exposed to.
+struct Exposed {
+    Rank owner = kNoRank;
+    Block block;  ///< where the segment has moved it
+    std::uint32_t segment = 0;
+    bool written = false;  ///< may be
+};
+
 struct LaneState {
     Cursor cursor;
     std::uint32_t awaits = 0;  ///< number of the slot, if it waits
@@ -37,7 +46,8 @@ struct RankState {
     std::vector<LaneState> lanes;
     Zeroed<Flag> flags;
     Zeroed<Print> slots;
-    std::vector<Zeroed<Print>> vectors;  ///< output, then scratch
+    std::vector<Zeroed<Print>> vectors;                  ///< output, then scratch
+    std::unordered_map<std::uint32_t, Exposed> exposed;  ///< to it, by copy of a slot
     UnitRange input;
     UnitRange output;
     std::uint64_t raised = 0;
@@ -183,8 +193,10 @@ class Run {
             case StepKind::copy:
                 return check(reduce(site, step));
             case StepKind::expose:
+                ++verdict_.signals;
+                return check(expose(site, step));
             case StepKind::publish:
-                return check(no("uses memory of peers: programs are judged as they are generated"));
+                return check(no("publishes: programs are judged as they are generated"));
             case StepKind::flush:
             case StepKind::loop:
                 break;
@@ -223,6 +235,19 @@ class Run {
         return true;
     }
 
+    bool expose(const Site& site, const Step& step) {
+        Block block = blocks_of(site.program, step.source).front();
+        move_on(site, block);
+        if (!in_range(block) || !raise(site, step)) return false;
+        ranks_[static_cast<std::size_t>(step.peer)].exposed[copy_of(step.signal, site.segment)] = {
+            site.rank, block, site.segment, (step.flags & kWritten) != 0};
+        return true;
+    }
+    static void move_on(const Site& site, Block& block) {
+        block.first += block.advance * site.segment;
+        block.origin += block.advance * site.segment;
+    }
+
     Outcome wait(const Site& site, const Step& step) {
         const std::uint32_t segment = site.segment - step.lag;
         Flag& flag = site.state.flags[copy_of(step.signal, segment)];
@@ -244,7 +269,7 @@ class Run {
         if (!read_list(site, step.source, values_) || !raise(site, step)) return false;
         ++verdict_.messages;
         verdict_.units_sent += values_.size();
-        if (step.target.count != 0) return no("puts into memory of its peer");
+        if (step.target.count != 0) return write_list(site, step.target, values_);
         RankState& target = ranks_[static_cast<std::size_t>(step.peer)];
         if (!target.slots.is_made()) target.slots.make(starts_.back());
         std::ranges::copy(values_, &target.slots[start_of(step.signal, site.segment)]);
@@ -268,8 +293,7 @@ class Run {
     bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
         values.clear();
         for (Block block : blocks_of(site.program, list)) {
-            block.first += block.advance * site.segment;
-            block.origin += block.advance * site.segment;
+            move_on(site, block);
             if (!in_range(block)) return false;
             const std::size_t packed = values.size();
             for (std::uint32_t i = 0; i < block.count; ++i) {
@@ -294,27 +318,80 @@ class Run {
     /// Unit i of a block, whose list has named `packed` units before it.
     bool read(const Site& site, const Block& block, std::uint32_t i, std::size_t packed,
               Print& value) {
-        const std::uint32_t unit = block.first + i * block.stride;
-        const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
-        const std::uint64_t place = packed + block.first - origin + i;
+        const std::uint64_t place = place_of(block, i, packed);
         switch (block.buffer) {
             case Buffer::input:
-                if (!site.state.input.holds(unit))
-                    return no(fmt::format("reads input[{}], which it does not have", unit));
-                value = input_.in_place ? cell(site.rank, site.state, 0, unit)
-                                        : prints_.leaf(site.rank, unit);
-                return true;
             case Buffer::output:
             case Buffer::scratch:
-                value = cell(site.rank, site.state, vector_of(block), unit);
-                return true;
+                return read_vector(site.rank, block, block.first + i * block.stride, value);
             case Buffer::slot:
                 return read_slot(site.state, block.index, site.segment, place, value);
             case Buffer::mapped:
+                return read_mapped(site, block, place, value);
             case Buffer::published:
-                return no("reads memory of a peer");
+                return no("reads a published cell");
         }
         return false;
+    }
+    /// Of unit i of a block in the payload that it names.
+    static std::uint64_t place_of(const Block& block, std::uint32_t i, std::size_t packed) {
+        const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
+        const std::size_t before = block.buffer == Buffer::mapped ? 0 : packed;
+        return before + block.first - origin + i;
+    }
+
+    bool read_vector(Rank rank, const Block& block, std::uint32_t unit, Print& value) {
+        RankState& state = ranks_[static_cast<std::size_t>(rank)];
+        if (block.buffer != Buffer::input) {
+            value = cell(rank, state, vector_of(block), unit);
+            return true;
+        }
+        if (!state.input.holds(unit))
+            return no(fmt::format("reads input[{}], which rank {} does not have", unit, rank));
+        value = input_.in_place ? cell(rank, state, 0, unit) : prints_.leaf(rank, unit);
+        return true;
+    }
+
+    /// What the owner of a mapped block exposed, if this rank has awaited that and the owner's
+    /// program has not ended since.
+    const Exposed* find_exposed(const Site& site, const Block& block, std::uint64_t place) {
+        const std::uint32_t copy = copy_of(block.index, site.segment);
+        const auto found = site.state.exposed.find(copy);
+        const std::uint32_t use = site.state.flags[copy].use;
+        if (found == site.state.exposed.end() || use == 0 || use % 2 != 0 ||
+            found->second.owner != block.peer) {
+            no(fmt::format("uses mapped {}, which rank {} has not exposed", block.index,
+                           block.peer));
+            return nullptr;
+        }
+        const Exposed& exposed = found->second;
+        if (place >= exposed.block.count) {
+            no(fmt::format("uses unit {} of a block of {} that rank {} exposed", place,
+                           exposed.block.count, exposed.owner));
+            return nullptr;
+        }
+        if (!ranks_[static_cast<std::size_t>(exposed.owner)].ended) return &exposed;
+        no(fmt::format("uses memory of rank {}, whose program has ended", exposed.owner));
+        return nullptr;
+    }
+
+    bool read_mapped(const Site& site, const Block& block, std::uint64_t place, Print& value) {
+        const Exposed* const exposed = find_exposed(site, block, place);
+        if (exposed == nullptr) return false;
+        const Block& there = exposed->block;
+        const auto unit = there.first + static_cast<std::uint32_t>(place);
+        if (there.buffer != Buffer::slot) return read_vector(exposed->owner, there, unit, value);
+        return read_slot(ranks_[static_cast<std::size_t>(exposed->owner)], there.index,
+                         exposed->segment, unit - there.origin, value);
+    }
+
+    bool write_mapped(const Site& site, const Block& block, std::uint64_t place, Print value) {
+        const Exposed* const exposed = find_exposed(site, block, place);
+        if (exposed == nullptr) return false;
+        if (!exposed->written)
+            return no(fmt::format("writes what rank {} exposed for reading only", exposed->owner));
+        return write(ranks_[static_cast<std::size_t>(exposed->owner)], exposed->block,
+                     exposed->block.first + static_cast<std::uint32_t>(place), value);
     }
 
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
@@ -342,13 +419,15 @@ class Run {
     bool write_list(const Site& site, BlockList list, const std::vector<Print>& values) {
         std::size_t at = 0;
         for (Block block : blocks_of(site.program, list)) {
-            block.first += block.advance * site.segment;
-            block.origin += block.advance * site.segment;
+            move_on(site, block);
             if (!in_range(block)) return false;
-            for (std::uint32_t i = 0; i < block.count; ++i) {
-                const std::uint32_t unit = block.first + i * block.stride;
-                if (!write(site.state, block, unit, values[at])) return false;
-                ++at;
+            const std::size_t packed = at;
+            for (std::uint32_t i = 0; i < block.count; ++i, ++at) {
+                const bool written =
+                    block.buffer == Buffer::mapped
+                        ? write_mapped(site, block, place_of(block, i, packed), values[at])
+                        : write(site.state, block, block.first + i * block.stride, values[at]);
+                if (!written) return false;
             }
         }
         return true;
@@ -381,6 +460,7 @@ class Run {
         state.flags.drop();
         state.slots.drop();
         state.vectors.clear();
+        state.exposed.clear();
         return true;
     }
 

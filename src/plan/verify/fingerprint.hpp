@@ -11,11 +11,14 @@
 // Why      verify() keeps every step, raise and tree: tens of gigabytes where each of 4097 ranks
 //          talks to each other.
 // Holds    A valid verdict means: nothing deadlocks, each raise is awaited by exactly one wait and
-//          by whom it is for, nothing is read that was not written, and every expectation of the
+//          by whom it is for, nothing is read that was not written, memory of a peer is used after
+//          its expose was awaited, within it and before the peer's program ends, and every
+//          expectation of the
 //          contract is met (a wrong result is taken for the right one with a chance of 2^-31). Of
 //          all executions that the programs allow only one is looked at, and programs are judged as
-//          they are generated, before any memory of a peer is used in place: that there are no
-//          races, and who has entered when, is shown by verify(), at sizes where it can.
+//          they are generated, before cells are published: that there are no races, that no program
+//          may end too early, and who has entered when, is shown by verify(), at sizes where it
+//          can.
 // Next     verify.hpp; tests/unit/collectives/large_proof_test.cpp for what is judged.
 #pragma once
 
