@@ -16,6 +16,7 @@ struct Bare {
     weft::base::Exposure expose(std::byte* data, std::uint64_t bytes,
                                 weft::base::Access access) noexcept;
     void conceal(const weft::base::Exposure& exposure) noexcept;
+    void withdraw(const weft::base::Exposure& exposure) noexcept;
     std::byte* reach(weft::Rank rank, const weft::base::Reach& reach) noexcept;
     bool copy_from(weft::Rank rank, const weft::base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept;

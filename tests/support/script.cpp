@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::test {
 
@@ -100,6 +101,10 @@ void Script::finish(Rank rank, Pending& pending) {
                              call.programs.front().description, rank));
     }
     job_.engine(rank).release(*pending.op);
+    // The vectors are the caller's again, and it uses them for something else.
+    constexpr int kOther = 0x5c;
+    std::memset(pending.input, kOther, call.bytes());
+    std::memset(pending.output, kOther, call.bytes());
 }
 
 /// The place in the rank's list of a call that may be made now.

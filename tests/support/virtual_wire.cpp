@@ -91,6 +91,11 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
         exposure.reach.offset = static_cast<std::uint64_t>(data - segment(rank));
     } else if (bytes > 0 && !chance(options_.profile.copied_percent)) {
         exposure.reach.way = base::Way::adopted;
+        exposure.reach.object_bytes = bytes;
+    }
+    if (rank == options_.profile.exposes_outside) {
+        exposure.reach.way = base::Way::segment;
+        exposure.reach.offset = options_.segment_bytes - 1;
     }
     return exposure;
 }

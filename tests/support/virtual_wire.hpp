@@ -15,6 +15,8 @@
 //          engines.
 #pragma once
 
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,6 +54,8 @@ struct VirtualProfile {
     bool lands_at_target = true;        ///< data lands only while its target makes progress calls
     bool threads = false;               ///< ranks run in threads of their own
     std::uint32_t copied_percent = 50;  ///< exposed buffers that only the "kernel" can copy
+    Rank copies_refused_by = -1;        ///< the "kernel" does not copy for this rank
+    Rank exposes_outside = -1;          ///< this rank describes blocks that it does not have
 };
 
 /// Lands everything at once, refuses nothing.
@@ -118,6 +122,12 @@ class VirtualNetwork {
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
     [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
                                         base::Access access);
+    [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
+        return reader == options_.profile.copies_refused_by && owner != reader;
+    }
+    /// Exposures of calls that failed.
+    void note_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
+    [[nodiscard]] int withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool has_threads() const { return options_.profile.threads; }
 
   private:
@@ -177,6 +187,7 @@ class VirtualNetwork {
     std::uint64_t clock_ = 0;
     std::size_t in_flight_ = 0;
     bool moved_ = false;
+    std::atomic<int> withdrawn_{0};
     mutable std::mutex mutex_;
 };
 
@@ -204,17 +215,20 @@ class VirtualWire {
         return network_.expose(rank_, data, bytes, access);
     }
     void conceal(const base::Exposure& /*exposure*/) noexcept {}
+    void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }
     std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
         if (reach.way == base::Way::segment) return network_.segment(rank) + reach.offset;
         return reach.way == base::Way::adopted ? address_of(reach) : nullptr;
     }
-    bool copy_from(Rank /*rank*/, const base::Reach& reach, std::byte* to,
+    bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept {
+        if (refuses(rank)) return false;
         std::memcpy(to, address_of(reach), bytes);
         return true;
     }
-    bool copy_to(Rank /*rank*/, const base::Reach& reach, const std::byte* from,
+    bool copy_to(Rank rank, const base::Reach& reach, const std::byte* from,
                  std::uint64_t bytes) noexcept {
+        if (refuses(rank)) return false;
         std::memcpy(address_of(reach), from, bytes);
         return true;
     }
@@ -230,6 +244,12 @@ class VirtualWire {
   private:
     static std::byte* address_of(const base::Reach& reach) {
         return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(reach.address));
+    }
+    /// As the kernel would.
+    bool refuses(Rank owner) const noexcept {
+        if (!network_.refuses_copies(rank_, owner)) return false;
+        errno = EPERM;
+        return true;
     }
     base::Post put_real(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_faulty(base::Put put, std::uint64_t& resume) noexcept;

@@ -65,6 +65,10 @@ class Wire {
     void conceal(const base::Exposure& exposure) noexcept {
         if (exposure.reach.way == base::Way::adopted) direct_->conceal(exposure);
     }
+    void withdraw(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.way == base::Way::adopted) direct_->withdraw(exposure);
+    }
+    /// The block's numbers come from its owner, and lie within what it has: the caller has looked.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
         if (reach.way == base::Way::segment) return near(rank) + reach.offset;
         return reach.way == base::Way::adopted ? direct_->map(rank, reach) : nullptr;

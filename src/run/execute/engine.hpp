@@ -318,7 +318,6 @@ class Engine {
                 continue;
             }
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-            stepper_.conceal(op);
             end(op);
         }
         return moved;
@@ -326,13 +325,23 @@ class Engine {
 
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
-            fail_team(*op.team, op.failure);
-            watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
+            stepper_.withdraw(op);
+            fail(op);
         } else {
+            stepper_.conceal(op);
             op.team->cells->complete(op.epoch, op.program->synchronizing);
             if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         }
         if (op.detached) recycle(op);
+    }
+
+    /// Tells the ranks that wait for this one, unless one of them has failed before: that is why.
+    void fail(Operation& op) {
+        if (!watchdog_.read_inquiries(teams_)) fail_all(watchdog_.failure());
+        const bool is_first = !op.team->failed;
+        if (!is_first) op.failure = op.team->failure;
+        fail_team(*op.team, op.failure);
+        if (is_first) watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
     }
 
     bool start_queued() {
@@ -429,7 +438,7 @@ class Engine {
         team.queue.clear();
         std::erase_if(running_, [&](Operation* op) {
             if (op->team != &team) return false;
-            stepper_.conceal(*op);
+            stepper_.withdraw(*op);
             fail_one(op);
             return true;
         });

@@ -5,12 +5,14 @@
 //          node-mate's memory that only the kernel can copy. Copies and reductions work on both;
 //          what the kernel must copy passes through a block that stays in the cache.
 // Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
-//          each operand once.
+//          each operand once. What a mate says about its memory is compared with what it has before
+//          it is used. If a move fails, fault() says whose memory it was and why.
 // Next     stepper.hpp for who calls; base/reach.hpp for memory of mates.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -30,12 +32,20 @@ struct Memory {
     base::Reach reach;          ///< of a node-mate's: where there,
     Rank peer = plan::kNoRank;  ///< and its rank in the job
     std::size_t bytes = 0;
+    bool outside = false;  ///< its owner described what it does not have
 
     [[nodiscard]] bool reached() const { return data != nullptr || peer == plan::kNoRank; }
 
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
-        return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count};
+        return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
+                outside};
     }
+};
+
+/// Why data could not be moved.
+struct Fault {
+    Rank peer = plan::kNoRank;  ///< whose memory it was, in the job
+    int error = 0;              ///< errno; 0: its numbers lie outside what it has
 };
 
 template <Transport Wire>
@@ -55,6 +65,13 @@ class Mover {
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
     [[nodiscard]] std::byte* own() const { return own_; }
+    /// Of the last call that returned false.
+    [[nodiscard]] const Fault& fault() const { return fault_; }
+    void count_exposed(const base::Exposure& exposure) {
+        const auto way = static_cast<std::size_t>(exposure.reach.way);
+        ++mapped_bytes_.buffers[way];
+        mapped_bytes_.exposed[way] += exposure.bytes;
+    }
 
     /// The source of a put: valid until the next step. False: a part can only be copied by the
     /// kernel.
@@ -64,7 +81,10 @@ class Mover {
         bytes = 0;
         bool reached = true;
         walk(op, list, segment, [&](const Memory& at) {
-            reached = reached && at.reached();
+            if (!at.reached()) {
+                fault_ = {at.peer, at.outside ? 0 : EOPNOTSUPP};
+                reached = false;
+            }
             parts_.push_back({at.data, at.bytes});
             bytes += at.bytes;
         });
@@ -156,13 +176,12 @@ class Mover {
             if (to.bytes > 0 && to.data != from.data) std::memmove(to.data, from.data, to.bytes);
             return true;
         }
-        if (to.reached()) return wire_.copy_from(from.peer, from.reach, to.data, to.bytes);
-        if (from.reached()) return wire_.copy_to(to.peer, to.reach, from.data, to.bytes);
+        if (to.reached()) return copy_from(from, to.data, to.bytes);
+        if (from.reached()) return copy_to(to, from.data, to.bytes);
         std::byte* const block = block_memory(0);
         for (std::size_t at = 0; at < to.bytes; at += kBlockBytes) {
             const std::size_t now = std::min(kBlockBytes, to.bytes - at);
-            if (!wire_.copy_from(from.peer, from.reach.at(at), block, now) ||
-                !wire_.copy_to(to.peer, to.reach.at(at), block, now))
+            if (!copy_from(from.at(at, now), block, now) || !copy_to(to.at(at, now), block, now))
                 return false;
         }
         return true;
@@ -180,6 +199,18 @@ class Mover {
 
   private:
     static constexpr std::size_t kBlockBytes = 32768;  ///< of two, which a second-level cache holds
+
+    // By the kernel.
+    bool copy_from(const Memory& there, std::byte* to, std::size_t bytes) {
+        if (!there.outside && wire_.copy_from(there.peer, there.reach, to, bytes)) return true;
+        fault_ = {there.peer, there.outside ? 0 : errno};
+        return false;
+    }
+    bool copy_to(const Memory& there, const std::byte* from, std::size_t bytes) {
+        if (!there.outside && wire_.copy_to(there.peer, there.reach, from, bytes)) return true;
+        fault_ = {there.peer, there.outside ? 0 : errno};
+        return false;
+    }
 
     std::byte* block_memory(std::size_t number) {
         if (blocks_.empty()) blocks_.resize(2 * kBlockBytes);
@@ -257,7 +288,7 @@ class Mover {
             for (std::size_t k = copies + 1; k < memories_.size(); ++k) {
                 Memory operand = memories_[k].at(at, now);
                 if (!operand.reached()) {
-                    if (!wire_.copy_from(operand.peer, operand.reach, other, now)) return false;
+                    if (!copy_from(operand, other, now)) return false;
                     operand.data = other;
                 }
                 const std::byte* const both[] = {result, operand.data};
@@ -283,7 +314,7 @@ class Mover {
                    std::uint64_t& packed) const {
         if (!piece.moving) {
             packed += piece.bytes;
-            return base_of(op, piece, segment).at(piece.offset, piece.bytes);
+            return part_of(op, piece, segment, piece.offset, piece.bytes);
         }
         const plan::Partition& partition = op.program->partition;
         const std::uint32_t shift = piece.advance * segment;
@@ -301,12 +332,14 @@ class Mover {
             offset = before + (begin - partition.begin(piece.origin + shift)) * element;
         }
         packed += bytes;
-        return base_of(op, piece, segment).at(offset, bytes);
+        return part_of(op, piece, segment, offset, bytes);
     }
 
-    [[nodiscard]] Memory base_of(Operation& op, const Piece& piece, std::uint32_t segment) const {
-        if (piece.buffer == plan::Buffer::mapped) return mapped(op, piece, segment);
-        return {.data = own_base(op, piece, segment)};
+    [[nodiscard]] Memory part_of(Operation& op, const Piece& piece, std::uint32_t segment,
+                                 std::uint64_t offset, std::uint64_t bytes) const {
+        if (piece.buffer == plan::Buffer::mapped)
+            return mapped(op, piece, segment, offset + bytes).at(offset, bytes);
+        return Memory{.data = own_base(op, piece, segment)}.at(offset, bytes);
     }
 
     [[nodiscard]] std::byte* own_base(Operation& op, const Piece& piece,
@@ -332,13 +365,18 @@ class Mover {
         return nullptr;
     }
 
-    /// The start of the block that a peer exposed here.
-    [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece,
-                                std::uint32_t segment) const {
+    /// The start of the block that a peer exposed here, of which so many bytes are used.
+    [[nodiscard]] Memory mapped(const Operation& op, const Piece& piece, std::uint32_t segment,
+                                std::uint64_t bytes) const {
         Memory memory{.peer = op.team->setup.job_ranks[static_cast<std::size_t>(piece.peer)]};
         const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
         std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
-        memory.data = wire_.reach(memory.peer, memory.reach);
+        if (lies_within(memory.reach, bytes)) {
+            memory.data = wire_.reach(memory.peer, memory.reach);
+        } else {
+            memory.outside = true;
+            memory.reach = {};
+        }
         return memory;
     }
 
@@ -351,9 +389,28 @@ class Mover {
         return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
 
+    /// Does the block lie in its owner's segment, or in the object that it names? What the kernel
+    /// copies it looks at itself.
+    [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
+        switch (reach.way) {
+            case base::Way::segment:
+                return is_part(reach.offset, bytes, wire_.segment_bytes());
+            case base::Way::adopted:
+                return is_part(reach.offset, bytes, reach.object_bytes);
+            case base::Way::copied:
+                return true;
+        }
+        return false;  // the number of no way
+    }
+    [[nodiscard]] static bool is_part(std::uint64_t offset, std::uint64_t bytes,
+                                      std::uint64_t whole) {
+        return offset <= whole && bytes <= whole - offset;
+    }
+
     Wire& wire_;
     std::byte* own_;
     MappedBytes mapped_bytes_;
+    Fault fault_;
     std::vector<base::PutPart> parts_;
     std::vector<Memory> memories_;  ///< of a copy's source; of a reduction's targets and operands
     std::vector<std::byte*> targets_;

@@ -32,10 +32,12 @@ struct LaneState : plan::Cursor {
     const std::byte* packed = nullptr;  ///< the source of the put that is tried, if it was copied
 };
 
-/// Bytes of node-mates' memory that steps have read and written in place, by way.
+/// What ranks have done with each other's memory, by way.
 struct MappedBytes {
-    std::array<std::uint64_t, base::kWays> read{};
-    std::array<std::uint64_t, base::kWays> written{};
+    std::array<std::uint64_t, base::kWays> read{};     ///< bytes of mates, by steps of this rank
+    std::array<std::uint64_t, base::kWays> written{};  ///< bytes of mates, by steps of this rank
+    std::array<std::uint64_t, base::kWays> buffers{};  ///< of this rank, each call's own
+    std::array<std::uint64_t, base::kWays> exposed{};  ///< bytes of these
 };
 
 struct TeamState;

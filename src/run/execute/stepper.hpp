@@ -68,6 +68,11 @@ class Stepper {
         for (const base::Exposure& exposure : op.exposures) wire_.conceal(exposure);
         op.exposures.clear();
     }
+    /// The same for an operation that failed: node-mates may still be in it.
+    void withdraw(Operation& op) {
+        for (const base::Exposure& exposure : op.exposures) wire_.withdraw(exposure);
+        op.exposures.clear();
+    }
 
     /// The flag that a blocked wait tests, and the expected value.
     struct Awaited {
@@ -110,6 +115,7 @@ class Stepper {
             wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access));
         base::Exposure& exposure = op.exposures.back();
         exposure.bytes = buffer.bytes();
+        mover_.count_exposed(exposure);
         return exposure.alias - buffer.begin;
     }
 
@@ -223,6 +229,7 @@ class Stepper {
     Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.only(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
+            if (target.outside) return outside(op, lane, target.peer);
             put.target = target.reach.offset;
             return post(lane, put);
         }
@@ -289,10 +296,21 @@ class Stepper {
 
     /// The kernel refused to copy between this rank and a node-mate.
     Progress unreachable(Operation& op, const LaneState& lane) {
+        const Fault& fault = mover_.fault();
+        if (fault.error == 0) return outside(op, lane, fault.peer);
+        op.failure =
+            base::fail(Status::peer,
+                       "{}: step {}: memory of rank {} cannot be read or written: {} "
+                       "(has it ended? WEFT_DIRECT=stage does without)",
+                       op.program->description, lane.at, fault.peer, std::strerror(fault.error));
+        return Progress::failed;
+    }
+    /// A peer's description of its own memory is wrong.
+    Progress outside(Operation& op, const LaneState& lane, Rank peer) {
         op.failure = base::fail(Status::peer,
-                                "{}: step {}: memory of a node-mate cannot be read or written: {} "
-                                "(has it ended? WEFT_DIRECT=stage does without)",
-                                op.program->description, lane.at, std::strerror(errno));
+                                "{}: step {}: rank {} exposed a block that does not lie in its "
+                                "memory; is its memory damaged?",
+                                op.program->description, lane.at, peer);
         return Progress::failed;
     }
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: ranks that use each other's memory get right results whatever the others do meanwhile, and
+// what the verifier refuses about such programs does go wrong.
+// Method: many calls on a virtual node whose ranks are slow and fast at random; then programs from
+// which one thing was taken: the signal that a mate is done, the owner's wait for it, and the rule
+// that the owner leaves alone what it has exposed. And a mate that says nonsense about its memory,
+// or that the kernel keeps this rank from.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "collectives/collective_traits.hpp"
+#include "plan/schedule/builder.hpp"
+#include "plan/schedule/canonical.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/draw_calls.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/generate_all.hpp"
+#include "tests/support/script.hpp"
+#include "tests/support/survives.hpp"
+#include "tests/virtual/disagreements.hpp"
+
+namespace weft::test {
+namespace {
+
+using plan::Program;
+using plan::Step;
+using plan::StepKind;
+using Programs = std::vector<Program>;
+
+constexpr std::uint64_t kElements = 24;
+
+std::vector<std::string_view> mapped_collectives() {
+    std::vector<std::string_view> list;
+    for (const collectives::Algorithm& algorithm : collectives::algorithms())
+        if (algorithm.name == "mapped") list.push_back(algorithm.collective);
+    return list;
+}
+
+Programs mapped_programs(std::string_view collective, Rank size) {
+    return generate_all(collective, "mapped",
+                        {.size = size,
+                         .root = collectives::is_rooted(collective) ? size - 1 : plan::kNoRank,
+                         .elements = kElements});
+}
+
+// --- what is right -----------------------------------------------------------------------------
+
+/// One random script of mapped calls; returns how many were made.
+std::uint64_t run_true_ones(std::uint64_t seed) {
+    constexpr std::size_t kCalls = 400;
+    base::Random random = base::Random(seed).stream(9);
+    const auto ranks = static_cast<Rank>(2 + random.below(4));
+    VirtualProfile profile;
+    profile.copied_percent = static_cast<std::uint32_t>(random.below(100));
+    profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
+    VirtualJob job({.segment_bytes = 8 << 20,
+                    .node_of_rank = std::vector<int>(static_cast<std::size_t>(ranks)),
+                    .seed = seed,
+                    .profile = profile});
+    const VirtualTeam& team = job.add_team({.shape = draw_shape(random)});
+    std::deque<TeamCall> palette;
+    for (const std::string_view collective : mapped_collectives()) {
+        const bool rooted = collectives::is_rooted(collective);
+        const auto root = rooted
+                              ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)))
+                              : plan::kNoRank;
+        palette.push_back(
+            bind_call(job, team,
+                      {.collective = std::string(collective),
+                       .algorithm = "mapped",
+                       .elements = static_cast<std::uint64_t>(ranks) * (1 + random.below(40)),
+                       .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine,
+                       .root = root}));
+    }
+    const auto calls = draw_script(random, palette, kCalls);
+    const ScriptOutcome outcome =
+        Script(job, calls,
+               {.seed = seed, .in_place_percent = 40, .in_segment = random.chance(1, 3)})
+            .run();
+    for (const std::string& error : outcome.errors)
+        ADD_FAILURE() << "seed " << seed << ": " << error;
+    return calls.size();
+}
+
+TEST(MappedFaults, TheTrueOnesAreRight) {
+    if (const auto seed = seed_to_repeat()) {
+        run_true_ones(*seed);
+        return;
+    }
+    const std::uint64_t wanted = kSanitized ? 2'000 : full_mode() ? 1'000'000 : 100'000;
+    std::uint64_t made = 0;
+    for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed)
+        made += run_true_ones(seed);
+    RecordProperty("operations", static_cast<int>(made));
+}
+
+// --- what goes wrong ---------------------------------------------------------------------------
+
+void erase(Program& program, std::size_t at) {
+    program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(at));
+    --program.lanes.front().count;
+}
+void insert(Program& program, std::size_t at, const Step& step) {
+    program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(at), step);
+    ++program.lanes.front().count;
+}
+
+/// The last step of a kind of that rank; nothing if there is none.
+std::optional<std::size_t> last_step(const Program& program, StepKind kind) {
+    const auto found =
+        std::ranges::find(program.steps.rbegin(), program.steps.rend(), kind, &Step::kind);
+    if (found == program.steps.rend()) return std::nullopt;
+    return static_cast<std::size_t>(program.steps.rend() - found) - 1;
+}
+
+/// A mate is done and does not say so.
+bool drop_done_signal(Programs& programs) {
+    for (Program& program : programs) {
+        const auto at = last_step(program, StepKind::signal);
+        if (!at) continue;
+        erase(program, *at);
+        return true;
+    }
+    return false;
+}
+
+/// The owner's call ends although a mate may not be done; the mate says so no more, either, as that
+/// would be found by itself.
+bool return_early(Programs& programs) {
+    for (Program& program : programs) {
+        const auto at = last_step(program, StepKind::signal);
+        if (!at) continue;
+        const Step done = program.steps[*at];
+        Program& owner = programs[static_cast<std::size_t>(done.peer)];
+        const auto wait = std::ranges::find_if(owner.steps, [&](const Step& step) {
+            return step.kind == StepKind::wait && step.signal == done.signal;
+        });
+        if (wait == owner.steps.end()) continue;
+        erase(program, *at);
+        erase(owner, static_cast<std::size_t>(wait - owner.steps.begin()));
+        return true;
+    }
+    return false;
+}
+
+/// The owner puts something else where mates are at it, and what was there back at its end.
+bool reuse_exposed(Programs& programs) {
+    for (Program& owner : programs) {
+        const auto at = last_step(owner, StepKind::expose);
+        if (!at) continue;
+        const plan::Block block = owner.blocks[owner.steps[*at].source.start];
+        if (block.buffer != plan::Buffer::output) continue;
+        const plan::Block kept[] = {plan::scratch(owner.scratch, block.first, block.count)};
+        const plan::Block there[] = {block};
+        const plan::Block other[] = {plan::scratch(owner.scratch + 1, block.first, block.count)};
+        const plan::Block input[] = {plan::input(block.first, block.count)};
+        owner.scratch += 2;
+        const auto list = [&](const plan::Block(&blocks)[1]) {
+            return plan::intern_blocks(owner.blocks, blocks);
+        };
+        const Step fill{.kind = StepKind::copy, .target = list(other), .source = list(input)};
+        const Step keep{.kind = StepKind::copy, .target = list(kept), .source = list(there)};
+        const Step spoil{.kind = StepKind::copy, .target = list(there), .source = list(other)};
+        const Step restore{.kind = StepKind::copy, .target = list(there), .source = list(kept)};
+        insert(owner, owner.steps.size(), restore);
+        insert(owner, *at + 1, spoil);
+        insert(owner, *at + 1, keep);
+        insert(owner, 0, fill);
+        return true;
+    }
+    return false;
+}
+
+struct Fault {
+    const char* name;
+    bool (*plant)(Programs& programs);
+};
+constexpr Fault kFaults[] = {
+    {"the done signal dropped", &drop_done_signal},
+    {"the owner returns early", &return_early},
+    {"an exposed buffer is used by its owner", &reuse_exposed},
+};
+
+TEST(MappedFaults, WhatTheVerifierRefusesGoesWrong) {
+    for (const Fault& fault : kFaults) {
+        int planted = 0;
+        int wrong = 0;
+        for (const std::string_view collective : mapped_collectives()) {
+            for (const Rank size : {2, 4}) {
+                Programs programs = mapped_programs(collective, size);
+                if (!fault.plant(programs)) continue;
+                ++planted;
+                const plan::Contract& contract = collectives::contract(collective);
+                const auto verdict = plan::verify(
+                    {.programs = programs, .contract = &contract, .elements = kElements});
+                EXPECT_FALSE(verdict.valid) << collective << " of " << size << ": " << fault.name;
+                wrong += survives(programs, contract, {.seeds = 60, .elements = kElements}) ? 0 : 1;
+            }
+        }
+        RecordProperty(fault.name, fmt::format("{} of {} go wrong", wrong, planted));
+        EXPECT_GT(planted, 3) << fault.name;
+        EXPECT_GE(wrong * 10, planted * 9) << fault.name << ": " << wrong << " of " << planted;
+    }
+}
+
+// --- what a mate or the kernel gets wrong ------------------------------------------------------
+
+/// One allreduce of four ranks in threads; how it ends on each.
+std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn) {
+    VirtualOptions options = threaded({0, 0, 0, 0});
+    options.profile = profile;
+    options.profile.threads = true;
+    VirtualJob job(options,
+                   {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    const VirtualTeam& team =
+        job.add_team({.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}});
+    const TeamCall call =
+        bind_call(job, team, {.collective = "allreduce", .algorithm = "mapped", .elements = 1000});
+    std::vector<Ending> endings(4);
+    in_threads(job, [&](Rank rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        std::vector<std::byte> input(call.bytes());
+        std::vector<std::byte> output(call.bytes());
+        fill_input(call, {5, 0}, rank, input.data());
+        VirtualEngine& engine = job.engine(rank);
+        if (!engine.run(*team.states[at], call.programs[at],
+                        {.input = input.data(), .output = output.data()}, call.reducer))
+            endings[at] = {engine.failure().status, engine.failure().text};
+    });
+    withdrawn = job.network().withdrawn();
+    return endings;
+}
+
+void expect_all_named(const std::vector<Ending>& endings, const std::string& text) {
+    for (const Ending& ending : endings) {
+        EXPECT_EQ(ending.status, Status::peer) << ending.text;
+        EXPECT_NE(ending.text.find(text), std::string::npos) << ending.text;
+    }
+}
+
+TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
+    int withdrawn = 0;
+    const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
+    expect_all_named(endings, "rank 2: ");
+    expect_all_named(endings, "cannot be read or written: Operation not permitted");
+    EXPECT_NE(endings[0].text.find("memory of rank "), std::string::npos) << endings[0].text;
+    EXPECT_GE(withdrawn, 4) << "buffers of the call that mates may still be in";
+}
+
+TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsNotTouched) {
+    int withdrawn = 0;
+    const auto endings = end_of_a_call({.copied_percent = 0, .exposes_outside = 1}, withdrawn);
+    expect_all_named(endings, "rank 1 exposed a block that does not lie in its memory");
+}
+
+}  // namespace
+}  // namespace weft::test
