@@ -18,6 +18,7 @@ constexpr std::string_view kReserved = "WEFT_MPI";  ///< variables of the layer 
 constexpr std::array<std::string_view, 4> kDirectWords{"auto", "adopt", "copy", "stage"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
 constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
+constexpr std::array<std::string_view, 2> kSwitchWords{"0", "1"};
 constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
 
 /// Reads and prints an enumeration whose values are the indices of its words.
@@ -199,6 +200,11 @@ constexpr std::array kVariables{
                        "notify strategy, nodes, memory, each algorithm when first chosen); also a "
                        "line per call",
                        false}),
+    variable<Choice<&Settings::stats, kSwitchWords>>(
+        {"WEFT_STATS", "0", "0 or 1",
+         "1: at the end rank 0 prints a table of what each rank has read and written in memory of "
+         "its node-mates, by which way, and of the buffers that were adopted for that",
+         true}),
     variable<Text<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
          "where `info` and `trace` are appended; not set: they go to stderr", false}),

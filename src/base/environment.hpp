@@ -74,6 +74,7 @@ struct Settings {
     std::string fabric_address;            ///< empty: the provider chooses
     LogLevel log = LogLevel::warn;
     std::string unknown_log;                  ///< a value of WEFT_LOG that is not a level
+    bool stats = false;                       ///< rank 0 prints a table at the end
     std::string log_file;                     ///< empty: stderr; may contain %r and %h
     std::vector<ForcedAlgorithm> algorithms;  ///< sorted by name
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +48,7 @@ class Caller {
   public:
     explicit Caller(Team team) : team_(team) {}
 
+    [[nodiscard]] Team& team() { return team_; }
     [[nodiscard]] Rank rank() const { return team_.rank(); }
     [[nodiscard]] Rank size() const { return team_.size(); }
 
@@ -78,8 +80,8 @@ class Caller {
         ++round_;
     }
     /// Until a buffer that comes again is read and written in place.
-    void repeat(Words in, Words out, std::string_view what) {
-        for (int i = 0; i < 12; ++i) {
+    void repeat(Words in, Words out, std::string_view what, int times = 12) {
+        for (int i = 0; i < times; ++i) {
             fill(in);
             allreduce(in, out, what);
         }
@@ -102,10 +104,10 @@ void unmap(Words words) {
 }
 
 /// Parent and child write the same buffer after a fork; neither sees what the other wrote.
-void fork_while_in_use(Caller& caller) {
-    std::vector<std::uint64_t> in(40 * kBlockWords), out(in.size());
-    caller.repeat(in, out, "before fork");
-    for (int round = 0; round < 5; ++round) {
+void fork_while_in_use(Caller& caller, std::size_t pages, int rounds) {
+    std::vector<std::uint64_t> in(pages * kPageWords), out(in.size());
+    caller.repeat(in, out, "before fork", rounds > 1 ? 12 : 2);
+    for (int round = 0; round < rounds; ++round) {
         caller.fill(in);
         const std::vector<std::uint64_t> before = in;
         const pid_t child = fork();
@@ -120,8 +122,36 @@ void fork_while_in_use(Caller& caller) {
         check(waitpid(child, &status, 0) == child && status == 0, "the child's memory is its own");
         for (std::size_t i = 17; i < in.size(); i += kPageWords) right = right && in[i] == mark;
         check(right, "the parent's memory is its own");
-        caller.repeat(in, out, "after fork");
+        if (round + 1 < rounds) caller.repeat(in, out, "after fork");
     }
+}
+
+/// Another thread forks while calls are under way, and the child writes all over their buffers.
+void fork_during_calls(Caller& caller) {
+    std::vector<std::uint64_t> in(kBlockWords), out(in.size());
+    std::atomic<bool> stop = false;
+    int forks = 0;
+    std::thread other([&] {
+        std::minstd_rand random(static_cast<unsigned>(caller.rank()) + 1);
+        for (; !stop && forks < 40; ++forks) {
+            std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+            const pid_t child = fork();
+            if (child == 0) {
+                for (std::uint64_t& word : in) word = 0xbad;
+                for (std::uint64_t& word : out) word = 0xbad;
+                _exit(0);
+            }
+            int status = 0;
+            check(waitpid(child, &status, 0) == child && status == 0, "a child of another thread");
+        }
+    });
+    for (int i = 0; i < 20; ++i) {
+        caller.repeat(in, out, "while a thread forks");
+        caller.broadcast(out, "while a thread forks");
+    }
+    stop = true;
+    other.join();
+    check(forks > 0, "no fork took place");
 }
 
 /// Other threads may read what a call only reads.
@@ -254,6 +284,29 @@ void edges(Caller& caller) {
     }
 }
 
+/// Bytes of one buffer, from each offset within its first page on.
+void every_offset(Caller& caller) {
+    constexpr std::size_t kBytes = 7 * kPage;
+    std::vector<std::uint8_t> buffer(kBytes);
+    const auto value = [](std::size_t at, std::size_t offset) {
+        return static_cast<std::uint8_t>(at * 3 + offset + at / 256);
+    };
+    for (std::size_t offset = 0; offset < kPage; ++offset) {
+        const std::span part = std::span(buffer).subspan(offset, kBytes - kPage - offset % 5);
+        const Rank root = static_cast<Rank>(offset) % caller.size();
+        std::ranges::fill(buffer, std::uint8_t{0xee});
+        if (caller.rank() == root)
+            for (std::size_t i = 0; i < part.size(); ++i) part[i] = value(i, offset);
+        caller.team().broadcast<std::uint8_t>(part, root);
+        bool right = true;
+        for (std::size_t i = 0; i < part.size() && right; ++i) right = part[i] == value(i, offset);
+        for (std::size_t i = 0; i < offset && right; ++i) right = buffer[i] == 0xee;
+        for (std::size_t i = offset + part.size(); i < kBytes && right; ++i)
+            right = buffer[i] == 0xee;
+        check(right, fmt::format("bytes from offset {} on", offset));
+    }
+}
+
 void many_buffers(Caller& caller) {
     std::vector<std::vector<std::uint64_t>> buffers(300,
                                                     std::vector<std::uint64_t>(8 * kPageWords));
@@ -271,7 +324,10 @@ int run() {
     Caller caller(runtime.world());
     stack_and_statics(caller);
     edges(caller);
-    fork_while_in_use(caller);
+    every_offset(caller);
+    fork_while_in_use(caller, 960, 4);
+    fork_while_in_use(caller, 10'000, 1);
+    fork_during_calls(caller);
     read_from_threads(caller);
     map_anew(caller);
     resize(caller);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "lab/program/json.hpp"
 #include "tests/ranks/ranks_job.hpp"
@@ -62,8 +64,80 @@ TEST_P(DirectTest, BuffersStayAsPrivateAsTheyWere) {
     }
 }
 
+TEST_P(DirectTest, AndUnderAForeignLauncher) {
+    if (GetParam() == "copy" || GetParam() == "stage") GTEST_SKIP() << "as under weft run";
+    const auto outcome =
+        run_under_mpirun(3, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
+    if (!outcome) GTEST_SKIP() << "no mpirun here";
+    EXPECT_EQ(outcome->status, 0) << outcome->errors;
+    EXPECT_EQ(outcome->output, "3 ranks: buffers are as private as before\n");
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, DirectTest, testing::Values("auto", "adopt", "copy", "stage"),
                          [](const auto& chosen) { return chosen.param; });
+
+/// What the kernel refuses, and what is said about the way that is taken instead.
+struct Forbidden {
+    const char* what;
+    const char* said;
+};
+
+class ForbiddenTest : public testing::TestWithParam<Forbidden> {};
+
+TEST_P(ForbiddenTest, TheNextWayIsTakenAndSaid) {
+    const auto [what, said] = GetParam();
+    const Outcome abuse =
+        run_ranks({"-n", "2"}, {rank_program("forbid"), what, rank_program("direct_abuse")},
+                  {"WEFT_LOG=info", "WEFT_DIRECT=auto"});
+    EXPECT_EQ(abuse.status, 0) << abuse.errors;
+    EXPECT_EQ(abuse.output, "2 ranks: buffers are as private as before\n");
+    EXPECT_NE(abuse.errors.find(said), std::string::npos) << abuse.errors;
+    const Outcome info =
+        run_ranks({"-n", "2"}, {rank_program("forbid"), what, RANK_PROGRAMS "/weft", "info"});
+    EXPECT_EQ(info.status, 0) << info.errors;
+    EXPECT_NE(info.output.find(said), std::string::npos) << info.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, ForbiddenTest,
+    testing::Values(Forbidden{"process_vm",
+                              "through put targets (the kernel does not copy to rank "
+                              "0 from its node-mates: Operation not permitted)"},
+                    Forbidden{"procmap_query",
+                              "copied by the kernel; in place only in the heap (the "
+                              "kernel does not say what is mapped at an address)"}),
+    [](const auto& chosen) { return std::string(chosen.param.what); });
+
+TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {
+    const Outcome outcome = run_ranks({"-n", "3"}, {rank_program("direct_refused")},
+                                      {"WEFT_DIRECT=copy", "WEFT_ALLREDUCE=mapped"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, "all know\n") << outcome.errors;
+}
+
+/// On request rank 0 prints what the ranks have done with each other's memory.
+TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
+                                      {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    std::istringstream table(outcome.errors);
+    std::vector<std::vector<std::string>> rows;
+    for (std::string line; std::getline(table, line);) {
+        std::istringstream words(line);
+        rows.emplace_back(std::istream_iterator<std::string>(words),
+                          std::istream_iterator<std::string>());
+    }
+    ASSERT_EQ(rows.size(), 6U);
+    constexpr std::size_t kColumns = 14;
+    for (std::size_t row = 3; row < rows.size(); ++row) {
+        ASSERT_EQ(rows[row].size(), 2 + kColumns);
+        EXPECT_EQ(rows[row][1], row == 5 ? "all" : std::to_string(row - 3));
+    }
+    for (std::size_t at = 2; at < 2 + kColumns; ++at)
+        EXPECT_EQ(std::stoull(rows[3][at]) + std::stoull(rows[4][at]), std::stoull(rows[5][at]));
+    EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
+    EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "adoptions";
+}
 
 /// Bytes that can be had without driving anything else out.
 std::uint64_t available_bytes() {
@@ -102,6 +176,21 @@ TEST_P(GiantsTest, AreRight) {
     if (available_bytes() < needed)
         GTEST_SKIP() << available_bytes() << " bytes of memory, " << needed << " are needed";
     check(kBroadcastBytes, (std::uint64_t{1} << 31) + 17);
+}
+
+TEST(GiantsInPlaceTest, FourGibibytesAreRight) {
+    if (!long_forms()) GTEST_SKIP() << "only in the long form";
+    constexpr std::uint64_t kBytes = (std::uint64_t{4} << 30) + 8193;
+    constexpr std::uint64_t kNeeded = 3 * kBytes;
+    if (available_bytes() < kNeeded)
+        GTEST_SKIP() << available_bytes() << " bytes of memory, " << kNeeded << " are needed";
+    for (const char* way : {"adopt", "copy"}) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {rank_program("giants"), std::to_string(kBytes), "100000"},
+                      {std::string("WEFT_DIRECT=") + way});
+        EXPECT_EQ(outcome.status, 0) << way;
+        EXPECT_EQ(outcome.errors, "") << way;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,

@@ -244,9 +244,8 @@ void expect_all_named(const std::vector<Ending>& endings, const std::string& tex
 TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
     int withdrawn = 0;
     const auto endings = end_of_a_call({.copied_percent = 100, .copies_refused_by = 2}, withdrawn);
-    expect_all_named(endings, "rank 2: ");
-    expect_all_named(endings, "cannot be read or written: Operation not permitted");
-    EXPECT_NE(endings[0].text.find("memory of rank "), std::string::npos) << endings[0].text;
+    expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
+    expect_all_named(endings, "Operation not permitted");
     EXPECT_GE(withdrawn, 4) << "buffers of the call that mates may still be in";
 }
 

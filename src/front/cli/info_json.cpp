@@ -152,6 +152,8 @@ Json info_json(const InfoFacts& facts) {
     info["banks"] = banks_json(facts.layout);
     info["mapping"] = {{"mode", job.equal_addresses ? "equal" : "offset"},
                        {"direct", job.direct},
+                       {"direct_problem", job.direct_problem},
+                       {"adoption_off", job.adoption_off},
                        {"problems", job.mapping_problems}};
     info["topology"] = topology_json(facts.machine, job);
     info["reduction"] = {{"instruction_set", job.isa}, {"runnable", job.runnable_isas}};

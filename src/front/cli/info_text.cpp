@@ -27,6 +27,19 @@ std::string joined(const Json& values, std::string_view between) {
     return text;
 }
 
+/// How node-mates get at each other's buffers.
+std::string buffers_text(const Json& mapping) {
+    if (mapping["direct"] != true) {
+        const std::string problem = json_text(mapping["direct_problem"]);
+        return fmt::format("  their large buffers: through put targets{}\n",
+                           problem.empty() ? "" : " (" + problem + ")");
+    }
+    const std::string off = json_text(mapping["adoption_off"]);
+    if (off.empty()) return "  their large buffers: read and written where they lie\n";
+    return fmt::format(
+        "  their large buffers: copied by the kernel; in place only in the heap ({})\n", off);
+}
+
 std::string job_text(const Json& info) {
     const Json& job = info["job"];
     std::string text = "job\n";
@@ -44,9 +57,7 @@ std::string job_text(const Json& info) {
         info["mapping"]["mode"] == "equal"
             ? "  node-mates' memory: mapped at equal addresses, so pointers into it are shared\n"
             : "  node-mates' memory: mapped at different addresses, so only offsets are shared\n";
-    text += info["mapping"]["direct"] == true
-                ? "  their large buffers: read and written where they lie\n"
-                : "  their large buffers: through put targets\n";
+    text += buffers_text(info["mapping"]);
     if (const std::string problems = json_text(info["mapping"]["problems"]); !problems.empty())
         text += fmt::format("    {}\n", problems);
     return text;

@@ -71,9 +71,6 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
         // Fills the exposure in, or leaves it to be copied.
         static_cast<void>(adopted_.expose(exposure));
     }
-    const auto way = static_cast<std::size_t>(exposure.reach.way);
-    ++counters_.exposures[way];
-    counters_.bytes[way] += bytes;
     return exposure;
 }
 

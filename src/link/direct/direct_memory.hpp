@@ -15,7 +15,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -75,11 +74,6 @@ class DirectMemory {
     [[nodiscard]] bool write(Rank mate, std::uint64_t address, const std::byte* from,
                              std::uint64_t bytes) noexcept;
 
-    struct Counters {
-        std::array<std::uint64_t, base::kWays> exposures{};  ///< by way
-        std::array<std::uint64_t, base::kWays> bytes{};      ///< exposed, by way
-    };
-    [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
     /// Of the buffers of this rank that were adopted.
     [[nodiscard]] const AdoptedMemory::Counters& adoption_counters() const noexcept {
         return adopted_.counters();
@@ -103,7 +97,6 @@ class DirectMemory {
     DirectOptions options_;
     AdoptedMemory adopted_;
     MateWindows windows_;
-    Counters counters_;
 };
 
 }  // namespace weft::link

@@ -71,7 +71,8 @@ class Wire {
     /// The block's numbers come from its owner, and lie within what it has: the caller has looked.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
         if (reach.way == base::Way::segment) return near(rank) + reach.offset;
-        return reach.way == base::Way::adopted ? direct_->map(rank, reach) : nullptr;
+        const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
+        return adopted ? direct_->map(rank, reach) : nullptr;
     }
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                                  std::uint64_t bytes) noexcept {

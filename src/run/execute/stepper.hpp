@@ -29,7 +29,8 @@ enum class Progress : std::uint8_t { blocked, advanced, failed };
 template <Transport Wire>
 class Stepper {
   public:
-    explicit Stepper(Wire& wire, Rank job_rank) : wire_(wire), mover_(wire, job_rank) {}
+    explicit Stepper(Wire& wire, Rank job_rank)
+        : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank) {}
 
     /// Makes room for the longest step of a program, so that advance() does not allocate.
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
@@ -298,11 +299,11 @@ class Stepper {
     Progress unreachable(Operation& op, const LaneState& lane) {
         const Fault& fault = mover_.fault();
         if (fault.error == 0) return outside(op, lane, fault.peer);
-        op.failure =
-            base::fail(Status::peer,
-                       "{}: step {}: memory of rank {} cannot be read or written: {} "
-                       "(has it ended? WEFT_DIRECT=stage does without)",
-                       op.program->description, lane.at, fault.peer, std::strerror(fault.error));
+        op.failure = base::fail(Status::peer,
+                                "{}: step {}: rank {} cannot read or write memory of rank {}: {} "
+                                "(has it ended? WEFT_DIRECT=stage does without)",
+                                op.program->description, lane.at, job_rank_, fault.peer,
+                                std::strerror(fault.error));
         return Progress::failed;
     }
     /// A peer's description of its own memory is wrong.
@@ -315,6 +316,7 @@ class Stepper {
     }
 
     Wire& wire_;
+    Rank job_rank_;
     Mover<Wire> mover_;
 };
 

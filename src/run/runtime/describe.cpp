@@ -26,6 +26,9 @@ Description describe(const Runtime& runtime, bool asks_network) {
     description.spins = job.host_ranks <= job.host_cpus;
     description.equal_addresses = job.node_map->mode() == link::AddressMode::equal;
     description.direct = job.direct;
+    description.direct_problem = job.direct_problem;
+    if (job.wire->direct() != nullptr)
+        description.adoption_off = job.wire->direct()->adoption_off();
     description.mapping_problems = job.node_map->problems();
     description.isa = runtime.kernels().name();
     description.runnable_isas = runnable_isas();

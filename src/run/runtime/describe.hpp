@@ -28,6 +28,8 @@ struct Description {
 
     bool equal_addresses = true;   ///< on the first rank's node
     bool direct = false;           ///< they read and write each other's buffers where they lie
+    std::string direct_problem;    ///< why not; empty: they do, or the first rank is alone there
+    std::string adoption_off;      ///< if they do: why pages are never adopted; empty: they may be
     std::string mapping_problems;  ///< of the first rank; empty: none
 
     std::string isa;

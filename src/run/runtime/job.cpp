@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <string>
@@ -307,7 +308,7 @@ class Joiner {
 
     base::Result<void> exchange_verdicts() {
         const Bytes verdict = job_.node_map->verdict().to_bytes();
-        const VerdictHead head{verdict.size(), copies_from_mates() ? 1U : 0U};
+        const VerdictHead head{verdict.size(), error_of_copying()};
         Bytes mine;
         append(mine, &head, sizeof head);
         append(mine, verdict.data(), verdict.size());
@@ -324,27 +325,43 @@ class Joiner {
 
     /// What precedes a mapping verdict where it is published.
     struct VerdictHead {
-        std::uint64_t bytes = 0;   ///< of the verdict
-        std::uint64_t copies = 0;  ///< 1: the kernel copies from all that it has mapped
+        std::uint64_t bytes = 0;  ///< of the verdict
+        std::int64_t error = 0;  ///< errno of the kernel's copies from those it has mapped; 0: none
     };
 
-    /// Whether the kernel lets this rank copy from the ranks that it has mapped.
-    [[nodiscard]] bool copies_from_mates() const {
-        if (settings_.direct == base::DirectChoice::stage) return false;
-        return std::ranges::all_of(job_.node_map->verdict().mapped, [&](Rank mate) {
+    /// Whether the kernel lets this rank copy from the ranks that it has mapped: 0, or why not.
+    [[nodiscard]] int error_of_copying() const {
+        for (const Rank mate : job_.node_map->verdict().mapped) {
             const Card& card = cards_[static_cast<std::size_t>(mate)];
-            return mate == me_ ||
-                   link::DirectMemory::can_copy(
-                       card.segment.pid,
-                       reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
-                       card.segment.nonce);
-        });
+            errno = 0;
+            if (mate != me_ && settings_.direct != base::DirectChoice::stage &&
+                !link::DirectMemory::can_copy(
+                    card.segment.pid,
+                    reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
+                    card.segment.nonce))
+                return errno != 0 ? errno : EINVAL;  // it read something else
+        }
+        return 0;
+    }
+
+    /// Why the ranks of a node do not reach each other's buffers; empty: they do, or there is one.
+    [[nodiscard]] std::string direct_problem(const std::vector<Rank>& mates,
+                                             const std::map<Rank, std::int64_t>& errors) const {
+        if (mates.size() < 2) return "";
+        if (settings_.direct == base::DirectChoice::stage) return "WEFT_DIRECT=stage";
+        for (const Rank mate : mates) {
+            const auto error = static_cast<int>(errors.at(mate));
+            if (error != 0)
+                return fmt::format("the kernel does not copy to rank {} from its node-mates: {}",
+                                   mate, std::strerror(error));
+        }
+        return "";
     }
 
     base::Result<void> settle(const std::map<Rank, Bytes>& published) {
         std::vector<link::MapVerdict> verdicts;
         std::map<Rank, std::span<const std::byte>> addresses;
-        std::map<Rank, bool> copies;
+        std::map<Rank, std::int64_t> errors;  ///< of copying
         for (const auto& [rank, bytes] : published) {
             VerdictHead head;
             const std::span<const std::byte> all(bytes);
@@ -359,17 +376,17 @@ class Joiner {
             auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
             if (!verdict) return verdict.failure();
             verdicts.push_back(std::move(*verdict));
-            copies[rank] = head.copies == 1;
+            errors[rank] = head.error;
             addresses[rank] = rest.subspan(head.bytes);
         }
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
         job_.node_ranks = group.ranks;
-        job_.direct = group.ranks.size() > 1 &&
-                      std::ranges::all_of(group.ranks, [&](Rank rank) { return copies[rank]; });
+        job_.direct_problem = direct_problem(group.ranks, errors);
+        job_.direct = group.ranks.size() > 1 && job_.direct_problem.empty();
         job_.direct_everywhere =
-            all_map_their_nodes(verdicts) &&
-            std::ranges::all_of(copies, [](auto& rank) { return rank.second; });
+            settings_.direct != base::DirectChoice::stage && all_map_their_nodes(verdicts) &&
+            std::ranges::all_of(errors, [](auto& rank) { return rank.second == 0; });
         for (const auto& [rank, address] : addresses) {
             if (job_.node_map->base(rank) != nullptr) continue;
             if (!port_ || address.empty())

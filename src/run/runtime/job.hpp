@@ -32,6 +32,7 @@ struct Job {
     std::vector<Rank> node_ranks;    ///< ranks that share memory with this one, ascending
     bool direct = false;             ///< all of these can copy each other's memory, and may
     bool direct_everywhere = false;  ///< likewise on all nodes; the same on all ranks
+    std::string direct_problem;      ///< why not `direct`, unless the rank is alone on its node
     std::vector<int> node_of_rank;   ///< by rank: number of its node, by the cards of all
     int nodes = 1;
     int host_ranks = 1;             ///< ranks on this host, whatever their virtual node

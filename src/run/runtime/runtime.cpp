@@ -14,6 +14,7 @@
 
 #include "run/runtime/real_engine.hpp"
 #include "run/runtime/start_log.hpp"
+#include "run/runtime/statistics.hpp"
 
 namespace weft::run {
 
@@ -319,12 +320,23 @@ base::Result<void> Runtime::settle_onesided() {
     return engine_->failure();
 }
 
+base::Result<void> Runtime::print_statistics() {
+    const Statistics mine = statistics_of(engine_->mapped_bytes(), job_.wire->direct());
+    std::vector<Statistics> all(static_cast<std::size_t>(world().size()));
+    auto outcome = world().call(Call::gather(mine.data(), all.data(), mine.size(), Type::uint64, 0),
+                                Purpose::finalize);
+    if (!outcome.ok() || world().rank() != 0) return outcome;
+    for (const std::string& line : table_of(all)) base::write_line("weft: " + line);
+    return outcome;
+}
+
 base::Result<void> Runtime::finalize() {
     if (finalized_) return {};
     finalized_ = true;
     progress_thread_.reset();  // from here on this thread drives without a pause
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
+    if (outcome.ok() && settings_.stats) outcome = print_statistics();
     if (outcome.ok()) outcome = world().call(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {

@@ -111,6 +111,7 @@ class Runtime {
     void set_external(void (*function)(void* argument), void* argument);
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
+    [[nodiscard]] base::Result<void> print_statistics();
     [[nodiscard]] bool finalized() const { return finalized_; }
     /// Writes that this rank has made over the network so far.
     [[nodiscard]] std::uint64_t network_writes() const;

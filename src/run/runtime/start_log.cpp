@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "run/runtime/describe.hpp"
 
@@ -28,10 +29,14 @@ void log_job(const base::Log& log, const Description& job) {
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
                          job.equal_addresses ? "equal" : "different"));
     if (!job.mapping_problems.empty()) log.info(job.mapping_problems);
-    log.info(fmt::format("large buffers of node-mates: {}",
-                         job.direct ? "read and written where they lie"
-                                    : "through put targets (the kernel does not copy between these "
-                                      "ranks, or WEFT_DIRECT says so)"));
+    std::string buffers = "read and written where they lie";
+    if (!job.adoption_off.empty())
+        buffers =
+            fmt::format("copied by the kernel; in place only in the heap ({})", job.adoption_off);
+    if (!job.direct)
+        buffers = fmt::format("through put targets{}",
+                              job.direct_problem.empty() ? "" : " (" + job.direct_problem + ")");
+    log.info(fmt::format("large buffers of node-mates: {}", buffers));
 }
 
 void log_memory(const base::Log& log, const SegmentLayout& layout) {
@@ -51,10 +56,11 @@ std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
 }
 
 /// What became of the buffers of this rank that its mates used.
-std::string exposed(const link::DirectMemory& direct) {
-    const auto& exposures = direct.counters().exposures;
-    std::string text = fmt::format("{} in the segment, {} adopted, {} by the kernel", exposures[0],
-                                   exposures[1], exposures[2]);
+std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) {
+    std::string text =
+        fmt::format("{} in the segment, {} adopted, {} by the kernel, {} bytes in all",
+                    moved.buffers[0], moved.buffers[1], moved.buffers[2],
+                    std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
     if (!direct.adoption_off().empty())
         return fmt::format("{}; none is ever adopted: {}", text, direct.adoption_off());
     const auto& counters = direct.adoption_counters();
@@ -123,7 +129,7 @@ void log_end(const Runtime& runtime, const MappedBytes& moved) {
     if (direct == nullptr || !log.informs(runtime.job().bootstrap->rank() == 0)) return;
     log.info(fmt::format("buffers of node-mates: read {}, wrote {}", ways(moved.read),
                          ways(moved.written)));
-    log.info(fmt::format("buffers of this rank: {}", exposed(*direct)));
+    log.info(fmt::format("buffers of this rank: {}", exposed(*direct, moved)));
     const auto& windows = direct->window_counters();
     log.info(fmt::format("objects of node-mates: {} mapped, {} could not be, {} uses without room",
                          windows.mapped, windows.refused, windows.passed_over));

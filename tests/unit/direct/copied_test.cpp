@@ -96,9 +96,6 @@ TEST_F(Copied, ABlockOfTheSegmentIsFoundInItsMapping) {
             const auto across = direct.expose(shown_->segment + 100, 4000, Access::read);
             rank.require(across.reach.way == Way::copied,
                          "found in the segment, but ends after it");
-            rank.require(direct.counters().exposures == std::array<std::uint64_t, 3>{2, 0, 1} &&
-                             direct.counters().bytes == std::array<std::uint64_t, 3>{4296, 0, 4000},
-                         "counters");
             shown_->reach[0] = inner.reach.at(5);
             rank.fence();
         } else {

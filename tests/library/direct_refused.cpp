@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// direct_refused.cpp - the kernel stops to copy for one rank in the middle of a job: the call fails
+// on all ranks, and each learns whose copy and whose memory it was.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "forbid.hpp"
+#include "weft/weft.hpp"
+
+namespace {
+
+constexpr weft::Rank kKeptFrom = 1;
+
+/// What the call's failure says; empty: it did not fail.
+std::string failure_of_a_call(const weft::Team& team) {
+    std::vector<double> in(100'000, 1.0), out(in.size());
+    try {
+        weft::Team(team).allreduce<double>(in, out, weft::Op::sum);
+        return "";
+    } catch (const weft::Error& error) {
+        return error.what();
+    }
+}
+
+int run() {
+    weft::Runtime runtime;
+    const weft::Team world = runtime.world();
+    const auto complain = [&](const std::string& what) {
+        fmt::print(stderr, "rank {}: {}\n", world.rank(), what);
+        return 1;
+    };
+    if (const std::string why = failure_of_a_call(world); !why.empty()) return complain(why);
+    if (world.rank() == kKeptFrom && !weft::test::forbid("process_vm"))
+        return complain("cannot forbid it");
+    const auto before = std::chrono::steady_clock::now();
+    const std::string why = failure_of_a_call(world);
+    if (std::chrono::steady_clock::now() - before > std::chrono::seconds(10))
+        return complain("it took long");
+    const std::string text = fmt::format("rank {} cannot read or write memory of rank ", kKeptFrom);
+    if (why.find(text) == std::string::npos)
+        return complain(fmt::format("\"{}\" is not in: {}", text, why));
+    if (world.rank() == 0) fmt::print("all know\n");
+    try {
+        runtime.finalize();
+        return complain("the end waits for a team that has failed");
+    } catch (const weft::Error&) {
+        return 0;
+    }
+}
+
+}  // namespace
+
+int main() {
+    return run();
+}

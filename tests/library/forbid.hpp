@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// forbid.hpp - what a kernel, or who rules over it, may refuse a program: filters of system calls
+// that stay in force, also over exec.
+#pragma once
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weft::test {
+
+inline bool install_filter(const sock_filter* rules, unsigned short count) {
+    const sock_fprog program{count, const_cast<sock_filter*>(rules)};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// The kernel copies nothing between processes any more.
+inline bool forbid_process_vm() {
+    const sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    return install_filter(rules, 5);
+}
+
+/// As kernels before 6.11: PROCMAP_QUERY is an ioctl that no file knows.
+inline bool forbid_procmap_query() {
+    constexpr auto kQuery = static_cast<std::uint32_t>(_IOWR('f', 17, char[104]));
+    const sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kQuery, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+    };
+    return install_filter(rules, 6);
+}
+
+inline bool forbid(std::string_view what) {
+    if (what == "process_vm") return forbid_process_vm();
+    return what == "procmap_query" && forbid_procmap_query();
+}
+
+}  // namespace weft::test
