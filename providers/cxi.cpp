@@ -9,8 +9,8 @@
 // - FI_DELIVERY_COMPLETE is real: a read of the target flushes each such write. It costs that read.
 // - Fences are real. To ask for the capability turns off relaxed ordering on the bus, and to ask
 //   for write order leaves the fast path; neither is asked for unless it is wanted.
-// - The fast path also needs keys below 100 and no events on the target region: open_port.cpp has
-//   such keys, and nothing here asks for events.
+// - The fast path also needs keys below 100 and no events on the target region: it gets such keys
+//   (keys.hpp), and nothing here asks for events. Strangers have another virtual network.
 // - Regions are bound to endpoints and their pages allocated (FI_MR_ENDPOINT, FI_MR_ALLOCATED).
 //   Keys have four bytes.
 // - Small writes up to 192 bytes are injected. Progress is manual for messages; writes land by
@@ -31,6 +31,7 @@ const link::Profile& cxi_profile() {
         .delivery = {true, "a read of the target flushes the write before its completion (cxip)"},
         .fence = {true, "hardware fences, with relaxed ordering on the bus turned off (fi_cxi(7))"},
         .preference = kPreference,
+        .small_keys = true,
         .target_must_progress = false,
     };
     return kProfile;

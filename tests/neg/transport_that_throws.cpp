@@ -25,6 +25,7 @@ struct Bare {
     void progress() noexcept;
     void settle(std::uint64_t offset) noexcept;
     void relax(unsigned failures) noexcept;
+    void cancel() noexcept;
     const weft::base::Failure* failure() noexcept;
 };
 static_assert(weft::run::Transport<Bare>);

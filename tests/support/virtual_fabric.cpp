@@ -31,6 +31,7 @@ class VirtualPort final : public link::FabricPort {
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         return fabric_.progress(rank_, immediates);
     }
+    void cancel() noexcept override { fabric_.cancel(rank_); }
     std::size_t in_flight() const noexcept override { return fabric_.in_flight_of(rank_); }
     const base::Failure* failure() const noexcept override { return nullptr; }
 
@@ -210,6 +211,17 @@ base::Post VirtualFabric::try_get(Rank origin, const link::FabricGet& get) {
     reads_.push_back({.get = get, .origin = origin, .due = due(), .copy = {}});
     moved_ = true;
     return base::Post::posted;
+}
+
+void VirtualFabric::cancel(Rank origin) {
+    for (auto& writes : writes_) {
+        for (const auto& write : writes) {
+            if (write->origin != origin) continue;
+            read_source(*write);
+            write->put.pending = nullptr;
+        }
+    }
+    std::erase_if(reads_, [&](const Read& read) { return read.origin == origin; });
 }
 
 /// The target's progress takes the bytes, the origin's hands them over some time later.

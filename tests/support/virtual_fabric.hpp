@@ -90,6 +90,8 @@ class VirtualFabric {
 
     base::Post try_put(Rank origin, const link::FabricPut& put);
     base::Post try_get(Rank origin, const link::FabricGet& get);
+    /// What the rank has posted touches neither its memory nor a counter again.
+    void cancel(Rank origin);
     std::size_t progress(Rank rank, std::span<std::uint64_t> immediates);
     [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
     [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }

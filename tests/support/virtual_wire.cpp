@@ -105,6 +105,20 @@ void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {
     failures_[rank] = std::move(failure);
 }
 
+void VirtualNetwork::cancel(Rank rank) {
+    const auto held = lock();
+    for (std::vector<Event>& events : events_) {
+        for (Event& event : events) {
+            if (flights_[event.flight].origin != rank || event.source == nullptr) continue;
+            event.copy.assign(event.source, event.source + event.bytes);
+            event.source = nullptr;
+            event.what = What::land;
+        }
+    }
+    for (Flight& flight : flights_)
+        if (flight.origin == rank) flight.pending = &cancelled_;
+}
+
 const base::Failure* VirtualNetwork::failure(Rank rank) const {
     const auto held = lock();
     return failures_[rank] ? &*failures_[rank] : nullptr;

@@ -116,6 +116,8 @@ class VirtualNetwork {
     [[nodiscard]] bool take_moved();
     /// The rank's wire reports this from now on.
     void break_wire(Rank rank, base::Failure failure);
+    /// What the rank has put touches neither its memory nor a counter again.
+    void cancel(Rank rank);
 
     base::Post try_put(Rank origin, const base::Put& put, std::uint64_t& resume);
     void progress(Rank rank);
@@ -184,6 +186,7 @@ class VirtualNetwork {
     std::vector<std::optional<base::Failure>> failures_;
     std::function<void(const Landing&)> observer_;
     std::function<void(Rank)> pause_;
+    std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< stands for the counters of those
     std::uint64_t clock_ = 0;
     std::size_t in_flight_ = 0;
     bool moved_ = false;
@@ -238,6 +241,10 @@ class VirtualWire {
     const base::Failure* failure() noexcept { return network_.failure(rank_); }
     /// nullptr on a network of its own.
     [[nodiscard]] link::Wire* real() { return real_.get(); }
+    void cancel() noexcept {
+        if (real_) real_->cancel();
+        network_.cancel(rank_);
+    }
     /// What the real wire still has to do.
     [[nodiscard]] std::size_t in_flight() const { return real_ ? real_->in_flight() : 0; }
 

@@ -144,11 +144,10 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
     return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
 }
 
-/// libfabric reads its variables once for a process, at its first call.
-void set_environment(const Profile& profile) {
-    for (const EnvironmentDefault& entry : profile.environment) {
-        ::setenv(entry.name, entry.value, 0);
-    }
+/// libfabric reads many of its variables once for a process, at its first call.
+void set_environment(const Profile& profile, LentEnvironment& environment) {
+    for (const EnvironmentDefault& entry : profile.environment)
+        environment.set(entry.name, entry.value);
 }
 
 /// Whether the best offer takes a posted receive for each immediate; then receives must be asked
@@ -198,13 +197,16 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
 
 /// The best of the profiles whose provider is here, by the order of preference.
 std::optional<Found> find_preferred(const FabricOptions& options) {
-    for (const Profile* profile : preferred_profiles()) set_environment(*profile);
+    LentEnvironment environment;
+    for (const Profile* profile : preferred_profiles()) set_environment(*profile, environment);
     for (const Profile* profile : preferred_profiles()) {
         if (!mismatch(options, *profile).empty()) continue;
         auto found = find(options, *profile);
         // libfabric may answer with another provider than was asked for, which has its own profile.
-        if (found && found->info->fabric_attr->prov_name == profile->provider)
+        if (found && found->info->fabric_attr->prov_name == profile->provider) {
+            found->environment = std::move(environment);
             return std::move(found).value();
+        }
     }
     return std::nullopt;
 }
@@ -214,9 +216,11 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
     if (const std::string why = mismatch(options, profile); !why.empty())
         return base::fail(Status::environment, "{}", why);
-    set_environment(profile);
+    LentEnvironment environment;
+    set_environment(profile, environment);
     auto found = find(options, profile);
     if (!found && found.failure().text.empty()) return explain_absence(profile.provider);
+    if (found) found->environment = std::move(environment);
     return found;
 }
 

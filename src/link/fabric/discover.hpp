@@ -13,6 +13,7 @@
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/grant.hpp"
 #include "link/fabric/handles.hpp"
+#include "link/fabric/lent_environment.hpp"
 #include "link/fabric/profile.hpp"
 #include "link/fabric/source_address.hpp"
 
@@ -23,6 +24,7 @@ struct Found {
     Grant grant;
     Profile profile;
     SourceAddress source;  ///< the local address that the offer is bound to, if we chose it
+    LentEnvironment environment = {};  ///< of libfabric, until the endpoint is open
 };
 
 /// The best offer: of options.provider if one is named, else by the order of preference.

@@ -132,6 +132,10 @@ class FabricPort {
     /// Writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
+    /// Ends all puts and gets: none touches memory of this rank or a `pending` again. The port is
+    /// of no more use.
+    virtual void cancel() noexcept = 0;
+
     /// Puts and gets posted whose local completion is outstanding.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 

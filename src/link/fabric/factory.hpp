@@ -2,7 +2,9 @@
 // factory.hpp - the symbols that the module weft_fabric.so exports, and when it refuses.
 //
 // Why      C++ types cross the border, so both sides must come from the same build. The contract
-//          number changes with their layout; the module refuses a caller with another number.
+//          number changes with their layout and with the text of the headers that both include, the
+//          compiler and its options (WEFT_FABRIC_BUILD, by CMake); the module refuses a caller with
+//          another number.
 #pragma once
 
 #include "link/fabric/fabric.hpp"
@@ -10,9 +12,8 @@
 
 namespace weft::link {
 
-[[nodiscard]] constexpr std::uint64_t fabric_contract() {
-    constexpr std::uint64_t kRevision = 4;
-    std::uint64_t number = kRevision;
+[[nodiscard]] constexpr std::uint64_t fabric_contract(std::uint64_t build) {
+    std::uint64_t number = build;
     for (const std::size_t bytes :
          {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),
           sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(base::Failure)}) {

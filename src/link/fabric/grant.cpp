@@ -135,6 +135,7 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         .endpoint_registration = (mr & FI_MR_ENDPOINT) != 0,
         .consumes_receives = (offer.mode & FI_RX_CQ_DATA) != 0,
         .internet_address = is_internet(offer.addr_format),
+        .key_bytes = offer.domain_attr->mr_key_size,
         .inject_bytes = offer.tx_attr->inject_size,
         .message_bytes_max = offer.ep_attr->max_msg_size,
         .immediate_bytes = offer.domain_attr->cq_data_size,

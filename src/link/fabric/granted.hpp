@@ -15,6 +15,7 @@ struct Grant {
     bool endpoint_registration = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
     bool consumes_receives = false;      ///< FI_RX_CQ_DATA: an immediate takes a posted receive
     bool internet_address = false;       ///< endpoint addresses are internet addresses
+    std::size_t key_bytes = 0;           ///< of a registration key that is chosen here
     std::size_t inject_bytes = 0;
     std::size_t message_bytes_max = 0;
     std::size_t immediate_bytes = 0;  ///< less than 4: no immediates

@@ -8,10 +8,11 @@
 #pragma once
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include <array>
 #include <cstddef>
+
+#include "link/fabric/lent_environment.hpp"
 
 namespace weft::link {
 
@@ -19,7 +20,7 @@ class KeptHandlers {
   public:
     KeptHandlers() {
         // That library offers to leave them alone: then none is missing meanwhile either.
-        ::setenv("IPATH_NO_BACKTRACE", "1", 0);
+        environment_.set("IPATH_NO_BACKTRACE", "1");
         for (std::size_t i = 0; i < kSignals.size(); ++i)
             ::sigaction(kSignals[i], nullptr, &actions_[i]);
     }
@@ -34,6 +35,7 @@ class KeptHandlers {
     static constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT,
                                          SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     std::array<struct sigaction, kSignals.size()> actions_{};
+    LentEnvironment environment_;
 };
 
 }  // namespace weft::link

@@ -91,7 +91,8 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
     if (!symbol) return symbol.failure();
     const auto factory = reinterpret_cast<FabricFactory>(*symbol);
     base::Failure why;
-    std::unique_ptr<FabricPort> port(factory(fabric_contract(), memory, options, why));
+    std::unique_ptr<FabricPort> port(
+        factory(fabric_contract(WEFT_FABRIC_BUILD), memory, options, why));
     if (port == nullptr) return reason_of(std::move(why));
     return port;
 }
@@ -103,7 +104,8 @@ base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const auto surveyor = reinterpret_cast<FabricSurveyor>(*symbol);
     base::Failure why;
     FabricSurvey survey;
-    if (!surveyor(fabric_contract(), options, survey, why)) return reason_of(std::move(why));
+    if (!surveyor(fabric_contract(WEFT_FABRIC_BUILD), options, survey, why))
+        return reason_of(std::move(why));
     return survey;
 }
 

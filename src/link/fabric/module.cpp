@@ -8,7 +8,8 @@ extern "C" __attribute__((visibility("default"))) weft::link::FabricPort* weft_f
     std::uint64_t contract, const weft::link::FabricMemory& memory,
     const weft::link::FabricOptions& options, weft::base::Failure& why) {
     using weft::Status;
-    if (contract != weft::link::fabric_contract()) return nullptr;  // `why` may differ in layout
+    if (contract != weft::link::fabric_contract(WEFT_FABRIC_BUILD))
+        return nullptr;  // `why` may differ in layout
     try {
         auto port = weft::link::open_port(memory, options);
         if (port) return std::move(port).value().release();
@@ -22,7 +23,7 @@ extern "C" __attribute__((visibility("default"))) weft::link::FabricPort* weft_f
 extern "C" __attribute__((visibility("default"))) bool weft_fabric_survey(
     std::uint64_t contract, const weft::link::FabricOptions& options,
     weft::link::FabricSurvey& survey, weft::base::Failure& why) {
-    if (contract != weft::link::fabric_contract()) return false;
+    if (contract != weft::link::fabric_contract(WEFT_FABRIC_BUILD)) return false;
     try {
         survey = weft::link::survey_fabric(options);
         return true;

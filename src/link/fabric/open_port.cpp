@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 
+#include "link/fabric/keys.hpp"
 #include "link/fabric/port.hpp"
 
 namespace weft::link {
@@ -17,7 +18,13 @@ namespace {
 constexpr std::uint32_t kUnsignaledPuts = 16;
 
 constexpr std::size_t kArrivalsMin = 1024;
-constexpr std::size_t kArrivalsMax = 16384;
+constexpr std::size_t kArrivalsMax = 65536;
+
+/// Puts that may be in flight to one peer: so few that those of all others fit this rank's queue.
+std::size_t per_peer(const FabricOptions& options) {
+    const std::size_t fair = kArrivalsMax / static_cast<std::size_t>(options.size);
+    return std::clamp<std::size_t>(fair, 1, options.puts_in_flight_per_peer);
+}
 
 std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
@@ -75,10 +82,11 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       facts_(make_facts(found, notify, completion)),
       grant_(found.grant),
       registers_sources_(registers_sources(found)),
+      text_addresses_(found.info->addr_format == FI_ADDR_STR),
       writes_empty_(found.profile.writes_empty),
       endpoint_file_(found.profile.endpoint_file),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
-      in_flight_per_peer_max_(static_cast<std::uint32_t>(options.puts_in_flight_per_peer)),
+      in_flight_per_peer_max_(static_cast<std::uint32_t>(per_peer(options))),
       peers_(static_cast<std::size_t>(options.size)),
       transfers_(options.puts_in_flight),
       staged_bytes_max_(staged_bytes_max(found)) {
@@ -110,9 +118,9 @@ base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions
     addresses_.reset(addresses);
 
     fi_cq_attr queue_attributes{};
-    queue_attributes.size =
-        options.puts_in_flight +
-        std::clamp(size * options.puts_in_flight_per_peer, kArrivalsMin, kArrivalsMax);
+    // Of unsignaled puts several are in flight for each that is counted.
+    const std::size_t puts_per_peer = per_peer(options) * (1 + unsignaled_max_);
+    queue_attributes.size = options.puts_in_flight + std::max(size * puts_per_peer, kArrivalsMin);
     queue_attributes.format = FI_CQ_FORMAT_DATA;
     queue_attributes.wait_obj = FI_WAIT_NONE;
     fid_cq* completions = nullptr;
@@ -176,10 +184,10 @@ base::Result<void> Port::post_receives(std::size_t count) {
 }
 
 base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std::uint64_t access,
-                                                std::uint64_t key) {
+                                                std::size_t key) {
     fid_mr* handle = nullptr;
-    int code =
-        fi_mr_reg(domain_.get(), region.data(), region.size(), access, 0, key, 0, &handle, nullptr);
+    int code = fi_mr_reg(domain_.get(), region.data(), region.size(), access, 0, keys_[key], 0,
+                         &handle, nullptr);
     if (code != 0) return refused(fmt::format("fi_mr_reg of {} bytes", region.size()), code);
     Fid<fid_mr> owned(handle);
     if (grant_.endpoint_registration) {
@@ -229,6 +237,7 @@ base::Result<void> Port::make_card() {
     std::size_t name_bytes = name.size();
     const int code = fi_getname(&endpoint_->fid, name.data(), &name_bytes);
     if (code != 0) return refused("fi_getname", code);
+    address_bytes_ = name_bytes;
     const PortCard card{provider_hash(facts_.provider),
                         notify_code(facts_.notify),
                         remote_view({memory_.base, memory_.bytes}, *region_),
@@ -263,6 +272,11 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
             fmt::format("local address {} ({} WEFT_FABRIC_ADDRESS)", found.source.text,
                         found.source.forced ? "named by" : "to name another, set"));
     }
+    auto keys =
+        draw_keys(kFirstSourceKey + kSources, found.grant.provider_keys ? 0 : found.grant.key_bytes,
+                  found.profile.small_keys);
+    if (!keys) return keys.failure();
+    port->keys_ = *std::move(keys);
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
     port->facts_.enable_us = us_since(start);

@@ -57,6 +57,16 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
                                "(provider \"{}\"): set WEFT_NOTIFY to the same value on all ranks",
                                rank, to_text(facts_.notify), facts_.provider));
     }
+    const std::span<const std::byte> endpoint = card->endpoint;
+    const bool whole = text_addresses_ ? !endpoint.empty() && endpoint.back() == std::byte{0}
+                                       : endpoint.size() == address_bytes_;
+    if (!whole || card->memory.bytes < memory_.bytes || card->landing.bytes < sizeof landing_)
+        return fail(
+            base::fail(Status::peer,
+                       "rank {} has a fabric address of {} bytes, {} bytes of memory and {} "
+                       "for empty puts; this rank has {}, {} and {}",
+                       rank, endpoint.size(), card->memory.bytes, card->landing.bytes,
+                       address_bytes_, memory_.bytes, sizeof landing_));
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     peer.memory = card->memory;
     peer.landing = card->landing;
@@ -68,6 +78,7 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
 }
 
 bool Port::resolve(Peer& peer, Rank rank) noexcept {
+    if (failure_ && !peer.known) return false;
     WEFT_CHECK(peer.known, rank);
     if (peer.address != FI_ADDR_UNSPEC) return true;
     if (peer.endpoint.empty()) return false;  // refused before; failure() has the reason
@@ -87,6 +98,7 @@ bool Port::resolve(Peer& peer, Rank rank) noexcept {
 bool Port::warm(Rank rank) noexcept {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (peer.warm) return true;
+    if (endpoint_ == nullptr) return false;
     if (!resolve(peer, rank)) return false;
     // An empty write without an immediate: the peer does not notice it.
     const RdmaWrite write{.source = landing_,
@@ -99,6 +111,8 @@ bool Port::warm(Rank rank) noexcept {
 }
 
 base::Post Port::try_put(const FabricPut& put) noexcept {
+    if (endpoint_ == nullptr) [[unlikely]]
+        return base::Post::again;
     Peer& peer = peers_[static_cast<std::size_t>(put.peer)];
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
         if (!resolve(peer, put.peer)) return base::Post::again;
@@ -271,6 +285,8 @@ void Port::take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
 }
 
 base::Post Port::try_get(const FabricGet& get) noexcept {
+    if (endpoint_ == nullptr) [[unlikely]]
+        return base::Post::again;
     Peer& peer = peers_[static_cast<std::size_t>(get.peer)];
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
         if (!resolve(peer, get.peer)) return base::Post::again;
@@ -309,6 +325,21 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
     return base::Post::posted;
 }
 
+void Port::cancel() noexcept {
+    if (endpoint_ == nullptr) return;
+    fail(base::fail(Status::peer, "the endpoint was closed after a failure"));
+    for (Transfer& transfer : transfers_) {
+        transfer.pending = nullptr;
+        transfer.into = nullptr;
+    }
+    in_flight_ = 0;
+    sources_.clear();
+    staging_region_.reset();
+    landing_region_.reset();
+    region_.reset();
+    endpoint_.reset();
+}
+
 bool Port::in_memory(const std::byte* data, std::size_t bytes) const noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(data);
     const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
@@ -339,6 +370,8 @@ void Port::finish(Transfer& transfer) noexcept {
 }
 
 std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
+    if (endpoint_ == nullptr) [[unlikely]]
+        return 0;
     if (receives_missing_ != 0) [[unlikely]]
         renew_receives();
     std::size_t arrived = 0;

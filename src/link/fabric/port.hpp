@@ -62,6 +62,7 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
+    void cancel() noexcept override;
     [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return in_flight_; }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
@@ -71,10 +72,9 @@ class Port final : public FabricPort {
   private:
     static constexpr std::size_t kNoSource = ~std::size_t{0};
     static constexpr std::size_t kSources = 64;  // registered at a time
-    // Registration keys where we choose them. Small: some fabrics have fast paths for the first
-    // hundred, and some keys have one byte.
-    enum Key : std::uint64_t { kMemoryKey, kLandingKey, kStagingKey, kFirstSourceKey };
-    static_assert(kFirstSourceKey + kSources < 100);
+    // Registration keys where we choose them, as indices of keys_.
+    enum Key : std::size_t { kMemoryKey, kLandingKey, kStagingKey, kFirstSourceKey };
+    static_assert(kFirstSourceKey + kSources < 100, "small keys have a fast path up to there");
     struct Transfer {
         fi_context2 context{};  // first: its address is what libfabric gives back
         std::uint32_t* pending = nullptr;
@@ -124,8 +124,7 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Result<void> register_all();
     [[nodiscard]] base::Result<void> post_receives(std::size_t count);
     [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
-                                                            std::uint64_t access,
-                                                            std::uint64_t key);
+                                                            std::uint64_t access, std::size_t key);
     [[nodiscard]] base::Result<void> make_card();
     [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> region, fid_mr& handle) const;
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
@@ -155,11 +154,14 @@ class Port final : public FabricPort {
     FabricMemory memory_;
     FabricFacts facts_;
     Grant grant_;
-    bool registers_sources_;        // large ones outside the segment, for their put
-    bool writes_empty_;             // a put may carry its immediate and no byte
-    EndpointFile endpoint_file_;    // of the profile
-    std::uint32_t unsignaled_max_;  // small puts to a peer between two signaled ones
+    bool registers_sources_;         // large ones outside the segment, for their put
+    bool text_addresses_;            // endpoint addresses are text, of any length
+    std::size_t address_bytes_ = 0;  // of the own endpoint
+    bool writes_empty_;              // a put may carry its immediate and no byte
+    EndpointFile endpoint_file_;     // of the profile
+    std::uint32_t unsignaled_max_;   // small puts to a peer between two signaled ones
     std::uint32_t in_flight_per_peer_max_;
+    std::vector<std::uint64_t> keys_;  // of regions, where they are chosen here
     std::uint32_t in_flight_ = 0;
     std::uint64_t writes_ = 0;
     std::vector<Peer> peers_;

@@ -85,6 +85,12 @@ struct Profile {
     /// Do remote reads work? If not, the target puts what is asked for.
     bool reads = true;
 
+    // --- Registration keys
+
+    /// Do small keys have a fast path, on a network that keeps strangers out by itself? Elsewhere
+    /// the key is what a stranger has to guess.
+    bool small_keys = false;
+
     // --- What to ask for
 
     /// Should ordered writes be asked for? Free on some fabrics; on others the fast path is lost.

@@ -89,8 +89,8 @@ std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
     if (found == MAP_FAILED)
         return fmt::format("cannot map its {}: {}", base::format_bytes(bytes),
                            std::strerror(errno));
-    // Large pages come only where the administrator allows them on request; no failure otherwise.
-    (void)::madvise(at, bytes, MADV_HUGEPAGE);
+    // A core dump reads each page, which would make every page of every segment real.
+    (void)::madvise(at, bytes, MADV_DONTDUMP);
     return {};
 }
 

@@ -4,10 +4,10 @@
 // Holds    A flag is raised, with release, only when the strategy has proven that all of its put is
 //          there. The rank that waits for it may then read the payload.
 // Next     docs/one-sided.md, section 3, for the proofs; far_put.cpp for the origin's half.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "base/check.hpp"
 #include "link/wire/wire.hpp"
 #include "link/wire/word_tag.hpp"
 
@@ -19,33 +19,51 @@ using SharedWord = std::atomic_ref<std::uint64_t>;  ///< written by a network
 
 }  // namespace
 
+void Wire::distrust(Rank rank, const char* what) noexcept {
+    if (distrust_) return;
+    distrust_ = rank < 0
+                    ? base::fail(Status::peer, "the network brought {}, by an unknown sender", what)
+                    : base::fail(Status::peer, "rank {} sent {}", rank, what);
+}
+
+void Wire::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (missing_ == nullptr) return;
+    const std::size_t first = offset / sizeof(base::Cell);
+    std::fill_n(missing_.get() + first, bytes / sizeof(base::Cell), 0);
+}
+
+/// Any process that reaches this rank's endpoint can send an immediate: nothing in it is believed.
 void Wire::deliver(std::uint64_t immediate) noexcept {
     if ((immediate & kCarriesPayload) != 0) {
-        WEFT_CHECK(on_immediate_ != nullptr, immediate);
+        if (on_immediate_ == nullptr) return distrust(-1, "a signal that was not agreed about");
         on_immediate_(service_, immediate & ~kCarriesPayload);
         return;
     }
     const auto line = static_cast<std::size_t>(immediate >> 2);
-    if (static_cast<Delivered>(immediate & 3U) == Delivered::write) {
+    const auto landed = static_cast<Delivered>(immediate & 3U);
+    if (landed == Delivered::write) {
+        if (line >= batch_landed_.size() || near(static_cast<Rank>(line / kBatches)) != nullptr)
+            return distrust(-1, "a write in the name of no far rank");
         ++batch_landed_[line];
         return;
     }
+    if (line >= lines_) return distrust(-1, "a notice of a cell outside the segment");
+    deliver_to(line, landed);
+}
+
+void Wire::deliver_to(std::size_t line, Delivered landed) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
-    switch (static_cast<Delivered>(immediate & 3U)) {
-        case Delivered::write:
-        case Delivered::all:
-            break;
-        case Delivered::piece:
-            if (--missing_[line] != 0) return;
-            break;
-        case Delivered::header: {
-            std::uint64_t pieces = 0;
-            std::memcpy(&pieces, cell->payload, sizeof pieces);
-            missing_[line] += static_cast<std::int32_t>(pieces);
-            if (missing_[line] != 0) return;
-            break;
-        }
+    if (landed != Delivered::all && missing_ == nullptr)
+        return distrust(-1, "a piece of a put, where puts have none");
+    if (landed == Delivered::piece) --missing_[line];
+    if (landed == Delivered::header) {
+        std::uint64_t pieces = 0;
+        std::memcpy(&pieces, cell->payload, sizeof pieces);
+        constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << 30;
+        if (pieces > kPiecesMax) return distrust(-1, "a put of too many pieces");
+        missing_[line] += static_cast<std::int32_t>(pieces);
     }
+    if (landed != Delivered::all && missing_[line] != 0) return;
     // Release: pairs with the acquire of the wait for this flag.
     cell->flag.store(cell->delivered, std::memory_order_release);
 }

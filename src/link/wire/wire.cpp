@@ -56,11 +56,11 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
         batches_.resize(near_.size());
         batch_landed_.resize(near_.size() * kBatches);
     }
+    lines_ = options_.cells_end / sizeof(base::Cell);
+    WEFT_CHECK(lines_ < (std::size_t{1} << 30), lines_);
     if (plan_.large == Notify::immediate) {
-        const std::size_t lines = options_.cells_end / sizeof(base::Cell);
-        WEFT_CHECK(lines < (std::size_t{1} << 30), lines);
-        missing_.reset(static_cast<std::int32_t*>(std::calloc(lines, sizeof(std::int32_t))));
-        WEFT_CHECK(missing_ != nullptr, lines);
+        missing_.reset(static_cast<std::int32_t*>(std::calloc(lines_, sizeof(std::int32_t))));
+        WEFT_CHECK(missing_ != nullptr, lines_);
     }
     const std::size_t longest = plan_.small == Notify::cells
                                     ? sizeof base::Landing::words

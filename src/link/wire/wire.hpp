@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/put.hpp"
@@ -88,8 +89,8 @@ class Wire {
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept;
     /// How try_write() is known to have landed; the same on all ranks.
     [[nodiscard]] base::RemoteCompletion completion() const noexcept { return completion_; }
-    /// Transfers that try_write() has made of all writes to a peer, modulo 2^32.
-    [[nodiscard]] std::uint32_t written_to(Rank peer) const noexcept {
+    /// Transfers that try_write() has made of all writes to a peer.
+    [[nodiscard]] std::uint64_t written_to(Rank peer) const noexcept {
         return written_to_[static_cast<std::size_t>(peer)];
     }
     // Where they are counted: in batches, because later ones may land first.
@@ -126,8 +127,21 @@ class Wire {
     /// Whether long waits may sleep: not while they serve another library, too.
     void allow_naps(bool may) noexcept { naps_ = may; }
     [[nodiscard]] const base::Failure* failure() const noexcept {
+        if (distrust_) [[unlikely]]
+            return &*distrust_;
         return port_ ? port_->failure() : nullptr;
     }
+    /// See run::Transport. Node-mates' memory stays reachable.
+    void cancel() noexcept {
+        if (port_) port_->cancel();
+        deferred_open_.clear();
+    }
+    /// A far rank (-1: it is not known which) has sent what none of this library sends; `what` says
+    /// what. The wire fails: who sends such things can do worse.
+    void distrust(Rank rank, const char* what) noexcept;
+    /// Forgets pieces that were counted for cells in this part of the segment, of puts that were
+    /// not posted as a whole. All that was posted has landed.
+    void forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// The network under this wire; nullptr in a job of one node.
     [[nodiscard]] const FabricPort* port() const noexcept { return port_.get(); }
@@ -185,6 +199,7 @@ class Wire {
     void poll_port() noexcept;
     void warm_one() noexcept;
     void deliver(std::uint64_t immediate) noexcept;
+    void deliver_to(std::size_t line, Delivered landed) noexcept;
     void take_words(std::uint64_t cell) noexcept;
     void take_delivered(std::uint64_t cell) noexcept;
     static constexpr std::uint64_t kCarriesPayload =
@@ -210,11 +225,13 @@ class Wire {
     std::vector<std::uint16_t> deferred_open_;
     /// By cell line: pieces of the put minus pieces that have landed; 0 when all have.
     std::unique_ptr<std::int32_t[], Free> missing_;
+    std::size_t lines_ = 0;  ///< cell lines of the segment
+    std::optional<base::Failure> distrust_;
     base::RemoteCompletion completion_ = base::RemoteCompletion::counted;
     bool whole_words_ = true;
     bool reads_ = true;
     bool signals_ = false;
-    std::vector<std::uint32_t> written_to_;
+    std::vector<std::uint64_t> written_to_;
     struct Batch {
         std::uint32_t open_written = 0;  ///< transfers to the peer in the batch that is open
         std::uint8_t open = 0;           ///< its number, modulo kBatches

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,7 +19,7 @@
 
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
-#include "run/execute/operation.hpp"
+#include "run/execute/operation_pool.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -32,14 +31,6 @@ namespace weft::run {
 struct EngineOptions {
     WatchdogOptions watchdog;
     bool shared = false;  ///< a progress thread drives, too: each call takes its turn
-};
-
-/// What help() found.
-enum class HelpOutcome : std::uint8_t {
-    gave_way,  ///< a call holds the turn, and drives the engine itself
-    moved,
-    waits,  ///< something is in flight and did not move
-    idle,
 };
 
 template <Transport Wire>
@@ -92,9 +83,7 @@ class Engine {
     /// Whether no call of the team is in flight; of one that has failed: no transfer.
     [[nodiscard]] bool idle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
-        if (!team.failed) return team.cells->idle();
-        return std::ranges::none_of(
-            pool_, [&](const Operation& op) { return op.team == &team && op.pending != 0; });
+        return team.failed ? !pool_.has_transfers(team) : team.cells->idle();
     }
 
     /// Moves everything that can move; after it nothing moves until something arrives. True if
@@ -199,6 +188,9 @@ class Engine {
                 lines.push_back(
                     describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
         }
+        for (const Operation* op : failing_)
+            lines.push_back(
+                describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
         if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
         return lines;
     }
@@ -225,19 +217,22 @@ class Engine {
         bool nested_;
     };
 
-    [[nodiscard]] bool busy() const { return !running_.empty() || queued_ != 0; }
+    [[nodiscard]] bool busy() const {
+        return !running_.empty() || queued_ != 0 || !failing_.empty();
+    }
 
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
+        if (!failing_.empty()) [[unlikely]]
+            moved = end_settled() || moved;
         if (moved) {
             idle_ = {};
         } else if (watchdog_.is_due(++idle_.failures) &&
                    !watchdog_.check(
                        idle_, teams_, [&] { return describe_running(); }, caller)) {
-            fail_all(watchdog_.failure());
-            gave_up_ = gave_up_ || watchdog_.blames_all();
+            give_up();
         }
         return moved;
     }
@@ -263,7 +258,7 @@ class Engine {
 
     void detach(Operation& op) {
         op.detached = true;
-        if (op.ended()) recycle(op);
+        if (op.ended()) pool_.give(op);
     }
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
@@ -277,7 +272,7 @@ class Engine {
     /// bulk: the window of bulk banks in which the call counts, too.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        Operation& op = take_free();
+        Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;
         op.registers = registers;
@@ -327,12 +322,12 @@ class Engine {
         if (op.state == Operation::State::failed) {
             stepper_.withdraw(op);
             fail(op);
-        } else {
-            stepper_.conceal(op);
-            op.team->cells->complete(op.epoch, op.program->synchronizing);
-            if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
+            return end_failed(op);
         }
-        if (op.detached) recycle(op);
+        stepper_.conceal(op);
+        op.team->cells->complete(op.epoch, op.program->synchronizing);
+        if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
+        if (op.detached) pool_.give(op);
     }
 
     /// Tells the ranks that wait for this one, unless one of them has failed before: that is why.
@@ -418,7 +413,7 @@ class Engine {
         if (watchdog_.wait(wait_state, teams_,
                            [&] { return std::vector{waiting_lane(call, wait)}; }))
             return true;
-        fail_all(watchdog_.failure());
+        give_up();
         return !call.team.failed;
     }
 
@@ -429,9 +424,8 @@ class Engine {
         if (!team.failed) team.failure = why;
         team.failed = true;
         const auto fail_one = [&](Operation* op) {
-            op->state = Operation::State::failed;
             op->failure = why;
-            if (op->detached) recycle(*op);
+            end_failed(*op);
         };
         for (Operation* op : team.queue) fail_one(op);
         queued_ -= team.queue.size();
@@ -444,6 +438,31 @@ class Engine {
         });
     }
 
+    /// The buffers of a failed call are the caller's again when no transfer reads them any more.
+    void end_failed(Operation& op) {
+        op.state = op.pending != 0 ? Operation::State::failing : Operation::State::failed;
+        if (op.pending != 0)
+            failing_.push_back(&op);
+        else if (op.detached)
+            pool_.give(op);
+    }
+    bool end_settled() {
+        return std::erase_if(failing_, [&](Operation* op) {
+                   if (cancelled_) op->pending = 0;
+                   if (op->pending != 0) return false;
+                   end_failed(*op);
+                   return true;
+               }) != 0;
+    }
+
+    /// The watchdog has ended waits: those of one team, or all. Then the wire is of no more use.
+    void give_up() {
+        gave_up_ = gave_up_ || watchdog_.blames_all();
+        if (gave_up_ && !cancelled_) wire_.cancel();
+        cancelled_ = gave_up_;
+        fail_all(watchdog_.failure());
+        end_settled();
+    }
     void fail_all(const base::Failure& why) {
         for (const auto& team : teams_) {
             if (watchdog_.blames(*team)) fail_team(*team, why);
@@ -459,25 +478,6 @@ class Engine {
         return waiting;
     }
 
-    // --- operations are recycled ---------------------------------------------------------------
-
-    Operation& take_free() {
-        if (free_.empty()) {
-            free_.push_back(&pool_.emplace_back());
-        }
-        Operation& op = *free_.back();
-        free_.pop_back();
-        op.state = Operation::State::queued;
-        op.detached = false;
-        op.pending = 0;
-        return op;
-    }
-
-    /// An operation whose transfers never completed is not used again: the wire still knows it.
-    void recycle(Operation& op) {
-        if (op.pending == 0) free_.push_back(&op);
-    }
-
     Wire& wire_;
     Turn turn_;
     Stepper<Wire> stepper_;
@@ -485,13 +485,14 @@ class Engine {
     StatusRequest& status_request_;
     std::vector<std::unique_ptr<TeamState>> teams_;
     std::vector<Operation*> running_;
+    std::vector<Operation*> failing_;
     std::size_t queued_ = 0;
     WaitState idle_;  ///< how long nothing has moved
     ExternalProgress external_;
     std::function<std::string()> also_waits_;  ///< of await()
     bool gave_up_ = false;                     ///< the watchdog ended every wait
-    std::deque<Operation> pool_;
-    std::vector<Operation*> free_;
+    bool cancelled_ = false;                   ///< the wire, too
+    OperationPool pool_;
     base::Failure failure_;
 };
 

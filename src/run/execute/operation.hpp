@@ -43,7 +43,13 @@ struct MappedBytes {
 struct TeamState;
 
 struct Operation {
-    enum class State : std::uint8_t { queued, running, complete, failed };
+    enum class State : std::uint8_t {
+        queued,
+        running,
+        failing,  ///< has failed, and transfers still read its buffers
+        complete,
+        failed,
+    };
 
     TeamState* team = nullptr;
     const BoundProgram* program = nullptr;

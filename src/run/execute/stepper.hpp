@@ -232,6 +232,9 @@ class Stepper {
         if (op.team->near(step.peer) == nullptr) {
             if (target.outside) return outside(op, lane, target.peer);
             put.target = target.reach.offset;
+            const std::uint64_t segment = wire_.segment_bytes();
+            if (put.target > segment || put.bytes > segment - put.target)
+                return exposed_outside(op, put.peer);
             return post(lane, put);
         }
         if (!mover_.copy(op, step.target, step.source, lane.segment)) return unreachable(op, lane);
@@ -293,6 +296,12 @@ class Stepper {
         }
         // Release: pairs with the acquire in arrived().
         cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
+    }
+
+    Progress exposed_outside(Operation& op, Rank rank) {
+        op.failure = base::fail(Status::peer, "{}: rank {} exposed memory outside its segment",
+                                op.program->description, rank);
+        return Progress::failed;
     }
 
     /// The kernel refused to copy between this rank and a node-mate.

@@ -47,6 +47,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.settle(offset) } noexcept;
     /// Called after each failed poll of everything, with how many failed in a row: pause or yield.
     { wire.relax(failures) } noexcept;
+    /// Ends all transfers of this rank: none touches memory or a `pending` again. The wire fails.
+    { wire.cancel() } noexcept;
     /// A failure of the network or of a peer, or nullptr.
     { wire.failure() } noexcept -> std::same_as<const base::Failure*>;
 };

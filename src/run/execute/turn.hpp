@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace weft::run {
@@ -31,6 +32,14 @@ class Turn {
   private:
     const bool shared_;
     std::mutex mutex_;
+};
+
+/// What a progress thread found when it tried to help (Engine::help()).
+enum class HelpOutcome : std::uint8_t {
+    gave_way,  ///< a call holds the turn, and drives the engine itself
+    moved,
+    waits,  ///< something is in flight and did not move
+    idle,
 };
 
 /// How a request to say what is waited for reaches a call that waits.

@@ -20,7 +20,7 @@ namespace weft::run {
 template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Write& write,
                            const base::Read& read, std::uint64_t& resume, std::uint64_t offset,
-                           Rank rank, std::uint32_t transfers) {
+                           Rank rank, std::uint32_t transfers, const char* text) {
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
@@ -31,13 +31,15 @@ concept Network = requires(T wire, const base::Put& put, const base::Write& writ
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
     { wire.settle(offset) } noexcept;
     { wire.completion() } noexcept -> std::same_as<base::RemoteCompletion>;
-    { wire.written_to(rank) } noexcept -> std::same_as<std::uint32_t>;
+    { wire.written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
     /// Where writes are counted: ends a batch here, and takes one at the target once it has landed.
     { wire.close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
     { wire.take_batch(rank, transfers) } noexcept -> std::same_as<bool>;
     { wire.whole_words() } noexcept -> std::same_as<bool>;
     { wire.reads() } noexcept -> std::same_as<bool>;
     { wire.signals() } noexcept -> std::same_as<bool>;
+    /// A far rank has sent what none of this library sends: waits fail with this text.
+    { wire.distrust(rank, text) } noexcept;
 };
 
 /// Drives everything of this rank until `ended` holds; `waits` describes the wait if it takes long.

@@ -154,8 +154,9 @@ class OneSided {
 
     struct Peer {
         std::uint64_t flush = 0;         ///< number of the request that flushes
-        std::uint32_t flush_writes = 0;  ///< writes that it follows
-        std::uint32_t landed = 0;        ///< writes that are known to have landed
+        std::uint64_t flush_writes = 0;  ///< transfers that it follows
+        std::uint64_t landed = 0;        ///< transfers that are known to have landed
+        std::uint64_t requested = 0;     ///< transfers before the last request
         std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
         bool fenced = false;           ///< what is put next must land after all before
         bool dirty = false;            ///< in dirty_
@@ -194,6 +195,10 @@ class OneSided {
 
     bool write(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
                std::uint64_t payload = 0) {
+        // Requests say in 32 bits how many transfers they follow.
+        constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
+        if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(rank))
+            return false;
         mark_dirty(rank);
         std::uint32_t& pending = delivers()                ? peer(rank).delivering
                                  : when == Return::at_once ? outstanding_
@@ -221,6 +226,7 @@ class OneSided {
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
+        peer(rank).requested = wire_.written_to(rank);
         if (wire_.completion() == base::RemoteCompletion::counted)
             request.after = wire_.close_batch(rank);
         return requests_.send(rank, request, asks);

@@ -4,17 +4,17 @@
 // Idea     All that drives this rank's wire calls serve(): each wait, each poll, a progress thread.
 //          It polls the next request cell of a few far ranks in turn, so that a poll stays short
 //          in a large job.
-// Holds    Requests of one origin are done in order, each when the writes that it follows have
-//          landed. Nothing blocks or allocates after construction; an origin whose reply finds no
-//          room waits.
+// Holds    What an origin asks for is checked before it is done. Requests of one origin are done in
+//          order, each when the writes that it follows have landed. Nothing blocks or allocates
+//          after construction; an origin whose reply finds no room waits.
 // Next     request.hpp; requests.hpp for the origin's side; docs/one-sided.md, section 4.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
-#include "base/check.hpp"
 #include "run/onesided/area.hpp"
 #include "run/onesided/network.hpp"
 #include "run/onesided/request.hpp"
@@ -51,9 +51,30 @@ class Service {
     /// A write has landed, and its immediate had this payload.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload);
-        WEFT_CHECK(signal.offset + sizeof signal.value <= wire_.segment_bytes(), signal.offset);
+        if (!in_segment(signal.offset, sizeof signal.value) || signal.offset % sizeof signal.value)
+            return wire_.distrust(-1, "a signal for a word outside the segment");
         onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + signal.offset,
                          sizeof signal.value, signal.value, 0);
+    }
+
+    /// What is wrong with a request, by what its origin may ask for; nullptr if nothing is.
+    [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
+        const bool is_get = request.kind == RequestKind::get;
+        if (request.kind > RequestKind::get) return "a request of no known kind";
+        if (request.inline_bytes > RemoteRequest::kInlineMax)
+            return "a request with too many bytes";
+        if (request.inline_bytes != 0 && !in_segment(request.other, request.inline_bytes))
+            return "bytes for a place outside the segment";
+        if (is_get && !in_segment(request.offset, request.operand))
+            return "a request for memory outside the segment";
+        if (is_get && !in_segment(request.other, request.operand))
+            return "a request to put outside the segment";
+        if (is_get || request.kind == RequestKind::flush) return nullptr;
+        if (!std::has_single_bit(request.width) || request.width > sizeof(std::uint64_t) ||
+            request.offset % request.width != 0)
+            return "a request for a word that is none";
+        if (!in_segment(request.offset, request.width)) return "a word outside the segment";
+        return nullptr;
     }
 
   private:
@@ -74,6 +95,10 @@ class Service {
         bool posted = false;
     };
 
+    [[nodiscard]] bool in_segment(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+        return offset <= wire_.segment_bytes() && bytes <= wire_.segment_bytes() - offset;
+    }
+
     bool serve_next(Origin& origin) noexcept {
         const std::uint64_t at = area_.request(origin.rank, origin.next);
         wire_.settle(at);
@@ -83,6 +108,10 @@ class Service {
             return false;
         RemoteRequest request;
         std::memcpy(&request, cell->payload, sizeof request);
+        if (const char* const fault = fault_of(request)) [[unlikely]] {
+            wire_.distrust(origin.rank, fault);
+            return false;
+        }
         if (request.asks != 0 && free_.empty()) return false;
         if (request.after != 0 && !wire_.take_batch(origin.rank, request.after)) return false;
         perform(origin, request);
@@ -93,13 +122,9 @@ class Service {
     void perform(const Origin& origin, const RemoteRequest& request) noexcept {
         std::uint64_t old = 0;
         if (request.inline_bytes != 0) {
-            WEFT_CHECK(request.other + request.inline_bytes <= wire_.segment_bytes(), origin.rank);
             onesided::copy_near(own_ + request.other, request.data, request.inline_bytes, true);
         }
-        if (request.kind == RequestKind::get) {
-            WEFT_CHECK(request.offset + request.operand <= wire_.segment_bytes(), origin.rank);
-        } else if (request.kind != RequestKind::flush) {
-            WEFT_CHECK(request.offset + request.width <= wire_.segment_bytes(), origin.rank);
+        if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
             old = onesided::change(request.kind, own_ + request.offset, request.width,
                                    request.operand, request.other);
         }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "run/runtime/cards.hpp"
 #include "run/runtime/placement.hpp"
 #include "run/runtime/surroundings.hpp"
 
@@ -21,61 +22,6 @@ namespace weft::run {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-constexpr std::uint64_t kVersion = 1;  ///< of the cards and of everything that crosses the wire
-
-/// What a rank publishes before the first fence.
-struct Card {
-    link::SegmentCard segment;
-    cpu_set_t cpus{};
-    std::uint64_t version = kVersion;
-    std::uint64_t probe = 0;  ///< address of a word that is the segment's nonce
-    Surroundings around;
-    std::string settings;  ///< those that all ranks must agree about
-};
-
-void append(Bytes& out, const void* data, std::size_t bytes) {
-    const auto* from = static_cast<const std::byte*>(data);
-    out.insert(out.end(), from, from + bytes);
-}
-
-Bytes to_bytes(const Card& card) {
-    Bytes out;
-    append(out, card.segment.to_bytes().data(), sizeof(link::SegmentCard));
-    append(out, &card.cpus, sizeof card.cpus);
-    append(out, &card.version, sizeof card.version);
-    append(out, &card.probe, sizeof card.probe);
-    append(out, &card.around, sizeof card.around);
-    append(out, card.settings.data(), card.settings.size());
-    return out;
-}
-
-base::Result<Card> card_from(std::span<const std::byte> bytes, Rank rank) {
-    constexpr std::size_t kFixed = sizeof(link::SegmentCard) + sizeof(cpu_set_t) +
-                                   2 * sizeof(std::uint64_t) + sizeof(Surroundings);
-    if (bytes.size() < kFixed)
-        return base::fail(Status::environment,
-                          "the card of rank {} has {} bytes, expected {} or more: it runs another "
-                          "version of this library",
-                          rank, bytes.size(), kFixed);
-    auto segment = link::SegmentCard::from_bytes(bytes.first(sizeof(link::SegmentCard)));
-    if (!segment) return segment.failure().within(fmt::format("card of rank {}", rank));
-    Card card;
-    card.segment = *segment;
-    const std::byte* at = bytes.data() + sizeof(link::SegmentCard);
-    std::memcpy(&card.cpus, at, sizeof card.cpus);
-    at += sizeof card.cpus;
-    std::memcpy(&card.version, at, sizeof card.version);
-    at += sizeof card.version;
-    std::memcpy(&card.probe, at, sizeof card.probe);
-    std::memcpy(&card.around, at + sizeof card.probe, sizeof card.around);
-    if (card.around.address_count > Surroundings::kAddressesMax)
-        return base::fail(Status::environment, "the card of rank {} has {} addresses, at most {}",
-                          rank, card.around.address_count, Surroundings::kAddressesMax);
-    const auto* text = reinterpret_cast<const char*>(bytes.data() + kFixed);
-    card.settings.assign(text, bytes.size() - kFixed);
-    return card;
-}
 
 /// Virtual node of a rank: as the launcher says, or by regrouping all ranks into blocks; the first
 /// ones get the extra ranks.
@@ -91,8 +37,8 @@ std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     return settings.node_id.value_or(0);
 }
 
-base::Result<void> check_agreement(const std::vector<Card>& cards, Rank me) {
-    const Card& mine = cards[static_cast<std::size_t>(me)];
+base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank me) {
+    const BusinessCard& mine = cards[static_cast<std::size_t>(me)];
     for (std::size_t rank = 0; rank < cards.size(); ++rank) {
         if (cards[rank].version != mine.version)
             return base::fail(Status::environment,
@@ -205,16 +151,16 @@ class Joiner {
         segment_ = std::make_unique<link::Segment>(std::move(*segment));
         if (settings_.direct != base::DirectChoice::stage) link::DirectMemory::allow_copying();
         probe_ = segment_->card().nonce;
-        Card mine{.segment = segment_->card(),
-                  .probe = reinterpret_cast<std::uintptr_t>(&probe_),
-                  .around = look_around(),
-                  .settings = agreement_of(settings_)};
+        BusinessCard mine{.segment = segment_->card(),
+                          .probe = reinterpret_cast<std::uintptr_t>(&probe_),
+                          .around = look_around(),
+                          .settings = agreement_of(settings_)};
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
         if (auto done = job_.bootstrap->publish("weft.card", to_bytes(mine)); !done) return done;
         for (Rank rank = 0; rank < size_; ++rank) {
             auto bytes = job_.bootstrap->card("weft.card", rank);
             if (!bytes) return bytes.failure();
-            auto card = card_from(*bytes, rank);
+            auto card = business_card_from(*bytes, rank);
             if (!card) return card.failure();
             cards_.push_back(std::move(*card));
         }
@@ -227,7 +173,7 @@ class Joiner {
         using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
         std::map<Place, int> nodes;
         std::map<std::uint64_t, HostCount> hosts;  // by running kernel
-        for (const Card& card : cards_) {
+        for (const BusinessCard& card : cards_) {
             const int number = static_cast<int>(nodes.size());
             job_.node_of_rank.push_back(
                 nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
@@ -243,13 +189,13 @@ class Joiner {
             job_.crowd_ranks = counted.ranks;
             job_.crowd_processors = processors;
         }
-        const Card& mine = cards_[static_cast<std::size_t>(me_)];
+        const BusinessCard& mine = cards_[static_cast<std::size_t>(me_)];
         const HostCount& own = hosts[mine.segment.boot];
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
         job_.limited_time = own.limited();
         // Containers of one machine may have networks of their own: they meet like hosts.
-        one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const Card& card) {
+        one_host_ = hosts.size() == 1 && std::ranges::all_of(cards_, [&](const BusinessCard& card) {
                         return card.around.network == mine.around.network;
                     });
     }
@@ -257,7 +203,7 @@ class Joiner {
     /// The address of this rank that leads to all others.
     [[nodiscard]] std::string own_address() const {
         std::vector<link::HostOnNetwork> ranks;
-        for (const Card& card : cards_) {
+        for (const BusinessCard& card : cards_) {
             const auto& [network, quota, count, reserved, addresses] = card.around;
             ranks.push_back({network, {addresses, addresses + count}});
         }
@@ -269,7 +215,7 @@ class Joiner {
         std::vector<cpu_set_t> allowed;  // of the ranks on this host
         std::size_t mine = 0;
         for (Rank rank = 0; rank < size_; ++rank) {
-            const Card& card = cards_[static_cast<std::size_t>(rank)];
+            const BusinessCard& card = cards_[static_cast<std::size_t>(rank)];
             if (rank == me_) mine = allowed.size();
             if (card.segment.boot == cards_[static_cast<std::size_t>(me_)].segment.boot)
                 allowed.push_back(card.cpus);
@@ -279,7 +225,7 @@ class Joiner {
 
     base::Result<void> map_node() {
         std::vector<link::SegmentCard> segments;
-        for (const Card& card : cards_) segments.push_back(card.segment);
+        for (const BusinessCard& card : cards_) segments.push_back(card.segment);
         auto map = link::NodeMap::open(*segment_, segments, me_);
         if (!map) return map.failure();
         job_.node_map = std::make_unique<link::NodeMap>(std::move(*map));
@@ -307,12 +253,9 @@ class Joiner {
     }
 
     base::Result<void> exchange_verdicts() {
-        const Bytes verdict = job_.node_map->verdict().to_bytes();
-        const VerdictHead head{verdict.size(), error_of_copying()};
-        Bytes mine;
-        append(mine, &head, sizeof head);
-        append(mine, verdict.data(), verdict.size());
-        if (port_) append(mine, port_->address().data(), port_->address().size());
+        MappingCard card{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
+        if (port_) card.address = port_->address();
+        const Bytes mine = to_bytes(card);
         if (auto done = job_.bootstrap->publish("weft.verdict", mine); !done) return done;
         std::map<Rank, Bytes> published;
         for (Rank rank = 0; rank < size_; ++rank) {
@@ -323,16 +266,10 @@ class Joiner {
         return settle(published);
     }
 
-    /// What precedes a mapping verdict where it is published.
-    struct VerdictHead {
-        std::uint64_t bytes = 0;  ///< of the verdict
-        std::int64_t error = 0;  ///< errno of the kernel's copies from those it has mapped; 0: none
-    };
-
     /// Whether the kernel lets this rank copy from the ranks that it has mapped: 0, or why not.
     [[nodiscard]] int error_of_copying() const {
         for (const Rank mate : job_.node_map->verdict().mapped) {
-            const Card& card = cards_[static_cast<std::size_t>(mate)];
+            const BusinessCard& card = cards_[static_cast<std::size_t>(mate)];
             errno = 0;
             if (mate != me_ && settings_.direct != base::DirectChoice::stage &&
                 !link::DirectMemory::can_copy(
@@ -363,21 +300,11 @@ class Joiner {
         std::map<Rank, std::span<const std::byte>> addresses;
         std::map<Rank, std::int64_t> errors;  ///< of copying
         for (const auto& [rank, bytes] : published) {
-            VerdictHead head;
-            const std::span<const std::byte> all(bytes);
-            if (all.size() < sizeof head)
-                return base::fail(Status::environment, "the mapping verdict of rank {} is cut off",
-                                  rank);
-            std::memcpy(&head, all.data(), sizeof head);
-            const auto rest = all.subspan(sizeof head);
-            if (head.bytes > rest.size())
-                return base::fail(Status::environment, "the mapping verdict of rank {} is cut off",
-                                  rank);
-            auto verdict = link::MapVerdict::from_bytes(rest.first(head.bytes));
-            if (!verdict) return verdict.failure();
-            verdicts.push_back(std::move(*verdict));
-            errors[rank] = head.error;
-            addresses[rank] = rest.subspan(head.bytes);
+            auto card = mapping_card_from(bytes, rank, size_);
+            if (!card) return card.failure();
+            verdicts.push_back(std::move(card->verdict));
+            errors[rank] = card->copy_error;
+            addresses[rank] = card->address;
         }
         const link::NodeGroup group = link::clique(verdicts, me_);
         job_.node_map->settle(group);
@@ -460,7 +387,7 @@ class Joiner {
     std::uint64_t cells_end_ = 0;
     std::unique_ptr<link::Segment> segment_;
     std::uint64_t probe_ = 0;  ///< what node-mates try to copy
-    std::vector<Card> cards_;
+    std::vector<BusinessCard> cards_;
     std::unique_ptr<link::FabricPort> port_;
 };
 

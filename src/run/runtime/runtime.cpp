@@ -189,6 +189,8 @@ void Runtime::end_left_teams() {
         if (count.load(std::memory_order_acquire) < static_cast<std::uint64_t>(team->size()))
             return true;
         count.store(0, std::memory_order_relaxed);
+        if (team->failed())
+            job_.wire->forget_pieces(layout_.region(team->id()), layout_.region_bytes);
         return false;
     });
     if (hold.owns_lock()) hold.unlock();  // to remove a team takes it, too

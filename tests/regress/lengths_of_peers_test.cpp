@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: lengths, ranks and offsets that come from a peer were believed: in the records of start-up,
+// in immediates and in requests; registration keys were 0 to 3. Method: records cut at each length
+// and with each byte changed are refused or read without harm; keys are different and random.
+// On the code before, a record whose length says more than there is was read beyond its end.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/random.hpp"
+#include "link/fabric/keys.hpp"
+#include "run/runtime/cards.hpp"
+
+namespace weft::run {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+/// Calls `read` with each beginning of the record, and with each of its bytes changed.
+template <class Read>
+int damaged(const Bytes& record, Read read) {
+    int accepted = 0;
+    for (std::size_t bytes = 0; bytes < record.size(); ++bytes) {
+        const Bytes beginning(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(bytes));
+        accepted += read(beginning) ? 1 : 0;  // copied, so that a sanitizer sees its end
+    }
+    for (std::size_t at = 0; at < record.size(); ++at) {
+        for (const int bits : {1, 0x80, 0xff}) {
+            Bytes changed = record;
+            changed[at] ^= static_cast<std::byte>(bits);
+            accepted += read(changed) ? 1 : 0;
+        }
+    }
+    return accepted;
+}
+
+MappingCard mapping_card(const Bytes& address) {
+    MappingCard card{.copy_error = 13, .address = address};
+    card.verdict.rank = 3;
+    card.verdict.mapped = {1, 3, 4};
+    return card;
+}
+
+TEST(LengthsOfPeers, AreCheckedInMappingCards) {
+    const Bytes address(24, std::byte{7});
+    const Bytes record = to_bytes(mapping_card(address));
+    const auto whole = mapping_card_from(record, 3, 5);
+    ASSERT_TRUE(whole.ok()) << whole.failure().text;
+    EXPECT_EQ(whole->verdict.mapped, (std::vector<Rank>{1, 3, 4}));
+    EXPECT_EQ(whole->address.size(), address.size());
+    EXPECT_EQ(whole->copy_error, 13);
+    EXPECT_FALSE(mapping_card_from(record, 4, 5).ok()) << "it is the card of another rank";
+    EXPECT_FALSE(mapping_card_from(record, 3, 4).ok()) << "it names a rank beyond the job";
+    const int accepted =
+        damaged(record, [](const Bytes& bytes) { return mapping_card_from(bytes, 3, 5).ok(); });
+    EXPECT_LT(accepted, 5 * static_cast<int>(record.size()));
+    Bytes longer = record;
+    for (std::size_t byte = 0; byte < 8; ++byte) longer[byte] = std::byte{0xff};
+    EXPECT_FALSE(mapping_card_from(longer, 3, 5).ok());
+}
+
+TEST(LengthsOfPeers, AreCheckedInBusinessCards) {
+    auto segment = link::Segment::create({.bytes = 1 << 20});
+    ASSERT_TRUE(segment.ok()) << segment.failure().text;
+    const Bytes record = to_bytes(BusinessCard{.segment = segment->card(), .settings = "A=1\n"});
+    const auto whole = business_card_from(record, 0);
+    ASSERT_TRUE(whole.ok()) << whole.failure().text;
+    EXPECT_EQ(whole->settings, "A=1\n");
+    const int accepted =
+        damaged(record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
+    EXPECT_GT(accepted, 0) << "a changed setting is a setting";
+}
+
+TEST(RegistrationKeys, CannotBeGuessed) {
+    std::set<std::uint64_t> all;
+    for (int endpoint = 0; endpoint < 50; ++endpoint) {
+        const auto keys = link::draw_keys(67, 8, false);
+        ASSERT_TRUE(keys.ok());
+        for (const std::uint64_t key : *keys) {
+            EXPECT_NE(key, ~std::uint64_t{0}) << "FI_KEY_NOTAVAIL";
+            all.insert(key);
+        }
+    }
+    EXPECT_EQ(all.size(), 50U * 67U);
+    EXPECT_GT(*all.rbegin(), std::uint64_t{1} << 60);
+    EXPECT_LT(*std::next(all.begin(), 67), std::uint64_t{1} << 60);
+    const auto narrow = link::draw_keys(67, 4, false);
+    ASSERT_TRUE(narrow.ok());
+    for (const std::uint64_t key : *narrow) EXPECT_LT(key, 0xffff'ffffU);
+    const auto tiny = link::draw_keys(3, 1, false);
+    ASSERT_TRUE(tiny.ok());
+    EXPECT_EQ(tiny->back(), 3U) << "one byte: in turn";
+    const auto small = link::draw_keys(3, 8, true);
+    ASSERT_TRUE(small.ok());
+    EXPECT_EQ(small->back(), 3U) << "the profile wants small ones";
+}
+
+}  // namespace
+}  // namespace weft::run

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the buffers of a call that has failed are the caller's again when it has ended: the network
+// reads them no more. (A bug before: it did, and sent what the caller wrote there next.)
+// Method: a network that reads sources as late as it may; the operation of one rank throws, or its
+// wire breaks, while puts are under way; then the input is overwritten, and must not turn up at the
+// peer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "tests/support/call.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr std::uint64_t kElements = 700;
+constexpr std::byte kLater{0xee};  ///< what the caller writes into its buffer afterwards
+
+void throw_always(const void*, void*, std::size_t, void*) {
+    throw std::runtime_error("no");
+}
+
+class Failing {
+  public:
+    explicit Failing(std::uint64_t seed)
+        : job_({.segment_bytes = 1 << 20,
+                .node_of_rank = {0, 1},
+                .seed = seed,
+                .profile = {.copy_percent = 0, .fetch_percent = 0, .lands_at_target = false}}),
+          team_(job_.add_team(
+              {.shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 16384}})),
+          call_(bind_call(job_, team_,
+                          {.collective = "allreduce", .algorithm = "a2", .elements = kElements})) {
+        for (auto& side : {&input_, &output_})
+            side->assign(2, std::vector<std::byte>(call_.bytes(), std::byte{1}));
+    }
+
+    run::Operation& issue(Rank rank, const run::Reducer& reducer) {
+        const auto at = static_cast<std::size_t>(rank);
+        return job_.engine(rank).issue(*team_.states[at], call_.programs[at],
+                                       {input_[at].data(), output_[at].data()}, reducer);
+    }
+    /// Until the operation has ended.
+    void drive(const run::Operation& op) {
+        for (int step = 0; step < 200'000 && !op.ended(); ++step)
+            job_.step([](Rank) { return false; });
+        EXPECT_EQ(op.state, run::Operation::State::failed);
+        EXPECT_EQ(op.pending, 0U);
+    }
+    /// Whether what the caller writes later reaches the peer.
+    bool is_read_later() {
+        std::ranges::fill(input_[0], kLater);
+        for (int step = 0; step < 20'000; ++step) job_.step([](Rank) { return false; });
+        const std::span<const std::byte> segment(job_.network().segment(1),
+                                                 job_.network().segment_bytes());
+        const std::byte four[] = {kLater, kLater, kLater, kLater};
+        return !std::ranges::search(segment, four).empty();
+    }
+    VirtualNetwork& network() { return job_.network(); }
+    const run::Reducer& sum() const { return call_.reducer; }
+    VirtualEngine& engine(Rank rank) { return job_.engine(rank); }
+
+  private:
+    VirtualJob job_;
+    const VirtualTeam& team_;
+    TeamCall call_;
+    std::vector<std::vector<std::byte>> input_;
+    std::vector<std::vector<std::byte>> output_;
+};
+
+TEST(FailedBuffers, AreNotReadAfterACallThatThrew) {
+    const run::UserOperation user{.function = throw_always, .element_bytes = 8};
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        Failing job(seed);
+        run::Operation& op = job.issue(0, {.user = &user, .element_bytes = 8});
+        job.engine(1).release(job.issue(1, job.sum()));
+        job.drive(op);
+        EXPECT_NE(op.failure.text.find("threw: no"), std::string::npos) << op.failure.text;
+        EXPECT_FALSE(job.is_read_later()) << "seed " << seed;
+    }
+}
+
+TEST(FailedBuffers, AreNotReadAfterTheWireIsLost) {
+    int under_way = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        Failing job(seed);
+        run::Operation& op = job.issue(0, job.sum());
+        for (std::uint64_t step = 0; step < seed; ++step) job.engine(0).poll();
+        under_way += op.pending != 0 ? 1 : 0;
+        job.network().break_wire(0, {Status::environment, "broken"});
+        job.drive(op);
+        EXPECT_FALSE(job.is_read_later()) << "seed " << seed;
+    }
+    EXPECT_GT(under_way, 5) << "no wire broke with puts under way: the test shows nothing";
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: immediates and requests that none of this library sends harm nothing; the wire fails and
+// says why. (A bug before: the number of a cell was used as it came, and any process that reached
+// the endpoint could write a rank's memory and crash it.)
+// Method: a port that hands out immediates of the test's choice, at the edges and at random;
+// requests with each field out of its range.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "base/random.hpp"
+#include "link/wire/wire.hpp"
+#include "run/onesided/service.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kCellsEnd = kSegmentBytes / 2;
+constexpr std::uint64_t kLines = kCellsEnd / sizeof(base::Cell);
+
+class StrangePort final : public link::FabricPort {
+  public:
+    StrangePort(link::FabricFacts facts, const std::deque<std::uint64_t>& immediates)
+        : facts_(std::move(facts)), immediates_(immediates) {}
+
+    const link::FabricFacts& facts() const override { return facts_; }
+    std::span<const std::byte> address() const override { return {}; }
+    void set_peer(Rank, std::span<const std::byte>) override {}
+    bool warm(Rank) noexcept override { return true; }
+    base::Post try_put(const link::FabricPut&) noexcept override { return base::Post::posted; }
+    base::Post try_get(const link::FabricGet&) noexcept override { return base::Post::posted; }
+    std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
+        std::size_t count = 0;
+        while (count < immediates.size() && !immediates_.empty()) {
+            immediates[count++] = immediates_.front();
+            immediates_.pop_front();
+        }
+        return count;
+    }
+    void cancel() noexcept override {}
+    std::size_t in_flight() const noexcept override { return 0; }
+    const base::Failure* failure() const noexcept override { return nullptr; }
+
+  private:
+    link::FabricFacts facts_;
+    std::deque<std::uint64_t> immediates_;
+};
+
+link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completion) {
+    link::FabricFacts facts;
+    facts.inject_bytes = 4096;
+    facts.message_bytes_max = facts.get_bytes_max = 4096;
+    facts.notify = {notify, notify};
+    facts.completion = completion;
+    return facts;
+}
+
+/// Rank 0 of three, the second near.
+class Arrivals {
+  public:
+    explicit Arrivals(const std::deque<std::uint64_t>& immediates,
+                      link::Notify notify = link::Notify::immediate)
+        : memory_(2 * kSegmentBytes / sizeof(base::Cell)),
+          wire_({at(0), at(kSegmentBytes), nullptr},
+                std::make_unique<StrangePort>(facts_of(notify, base::RemoteCompletion::counted),
+                                              immediates),
+                {.rank = 0, .segment_bytes = kSegmentBytes, .cells_end = kCellsEnd}) {
+        wire_.progress();
+    }
+    link::Wire& wire() { return wire_; }
+    bool distrusted() const { return wire_.failure() != nullptr; }
+
+  private:
+    std::byte* at(std::uint64_t offset) {
+        return reinterpret_cast<std::byte*>(memory_.data()) + offset;
+    }
+    std::vector<base::Cell> memory_;
+    link::Wire wire_;
+};
+
+std::uint64_t immediate(std::uint64_t line, std::uint64_t kind) {
+    return line << 2 | kind;
+}
+
+TEST(StrangeArrivals, OutsideTheSegmentFailTheWire) {
+    EXPECT_FALSE(Arrivals({immediate(kLines - 1, 0)}).distrusted()) << "the last cell";
+    EXPECT_TRUE(Arrivals({immediate(kLines, 0)}).distrusted());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).distrusted());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).distrusted());
+    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).distrusted());
+    EXPECT_TRUE(Arrivals({immediate(3 * link::Wire::kBatches, 3)}).distrusted()) << "no rank 3";
+    EXPECT_TRUE(Arrivals({immediate(link::Wire::kBatches, 3)}).distrusted()) << "rank 1 is near";
+    EXPECT_FALSE(Arrivals({immediate(2 * link::Wire::kBatches, 3)}).distrusted());
+    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).distrusted()) << "no signals were agreed about";
+    EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).distrusted())
+        << "puts have no pieces there";
+}
+
+TEST(StrangeArrivals, AtRandomHarmNothing) {
+    base::Random random(1);
+    int distrusted = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+        std::deque<std::uint64_t> immediates;
+        for (int i = 0; i < 50; ++i) immediates.push_back(random() >> random.below(64));
+        distrusted += Arrivals(immediates).distrusted() ? 1 : 0;
+    }
+    EXPECT_GT(distrusted, 150);
+}
+
+TEST(StrangeArrivals, RequestsOutOfRangeAreNotDone) {
+    Arrivals job({});
+    const run::OneSidedArea area{.offset = 4096, .ranks = 3};
+    const run::Service<link::Wire> service(job.wire(), area, 0);
+    const run::RemoteRequest right{.kind = run::RequestKind::add, .offset = 8192};
+    EXPECT_EQ(service.fault_of(right), nullptr);
+    const auto fault = [&](auto change) {
+        run::RemoteRequest request = right;
+        change(request);
+        return service.fault_of(request) != nullptr;
+    };
+    using Request = run::RemoteRequest;
+    EXPECT_TRUE(fault([](Request& r) { r.kind = static_cast<run::RequestKind>(17); }));
+    EXPECT_TRUE(fault([](Request& r) { r.width = 3; }));
+    EXPECT_TRUE(fault([](Request& r) { r.width = 0; }));
+    EXPECT_TRUE(fault([](Request& r) { r.width = 16; }));
+    EXPECT_TRUE(fault([](Request& r) { r.offset = 8193; }));
+    EXPECT_TRUE(fault([](Request& r) { r.offset = kSegmentBytes; }));
+    EXPECT_TRUE(fault([](Request& r) { r.offset = ~std::uint64_t{7}; })) << "the sum wraps";
+    EXPECT_TRUE(fault([](Request& r) { r.inline_bytes = 200; }));
+    EXPECT_TRUE(fault([](Request& r) {
+        r.inline_bytes = 16;
+        r.other = kSegmentBytes - 8;
+    }));
+    const auto get = [&](std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
+        return service.fault_of({.kind = run::RequestKind::get,
+                                 .offset = from,
+                                 .operand = bytes,
+                                 .other = to}) != nullptr;
+    };
+    EXPECT_FALSE(get(0, kSegmentBytes, 0));
+    EXPECT_TRUE(get(1, kSegmentBytes, 0));
+    EXPECT_TRUE(get(0, kSegmentBytes, 1));
+    EXPECT_TRUE(get(4096, ~std::uint64_t{0} - 4000, 0)) << "the sum wraps";
+}
+
+}  // namespace
+}  // namespace weft::test
