@@ -86,6 +86,8 @@ struct CandidateRequest {
     Rank size = 1;
     Rank ranks_per_node = 0;  ///< if ranks fill all nodes evenly and in order; else 0
     StageCost stage;          ///< what a stage and a message in it cost, roughly
+    std::int64_t round = 0;   ///< of a put without its bytes, from the sender to the receiver, and
+    std::int64_t vector = 0;  ///< of sending and reducing the bytes of a vector: picoseconds
     plan::Layout layout;      ///< which node each rank is on; none given: all are on one
     bool direct = false;      ///< ranks of a node reach each other's vectors
 
@@ -108,9 +110,17 @@ struct Algorithm {
     std::vector<std::string> (*variants)(const CandidateRequest&) = nullptr;
     /// Of a spec that says more than the name: by the algorithms that it names in turn.
     Properties (*refine)(const AlgorithmSpec&) = nullptr;
+    /// Whether every rank gets the same bits with such parameters on such nodes, although the
+    /// properties do not promise it for all.
+    bool (*same_bits)(const AlgorithmSpec&, const plan::Layout&) = nullptr;
 
     [[nodiscard]] Properties properties_of(const AlgorithmSpec& spec) const {
         return refine == nullptr ? properties : refine(spec);
+    }
+    [[nodiscard]] bool bit_identical_on(const AlgorithmSpec& spec,
+                                        const plan::Layout& layout) const {
+        return properties_of(spec).bit_identical ||
+               (same_bits != nullptr && same_bits(spec, layout));
     }
 };
 

@@ -6,6 +6,8 @@
 // Next     patterns/range_tree.hpp for the rules; trees.cpp of broadcast and reduce.
 #pragma once
 
+#include <numeric>
+
 #include "collectives/algorithm.hpp"
 #include "collectives/patterns/range_tree.hpp"
 
@@ -38,22 +40,34 @@ inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
     return patterns::knomial_tree(size, *k);
 }
 inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
-    constexpr std::int64_t kCostMax = 10'000;
+    constexpr std::int64_t kThousandths = 1000;
+    constexpr std::int64_t kCostMax = 10'000 * kThousandths;
+    constexpr std::int64_t kUnitsMax = 10'000;
     patterns::LogP costs;
     const auto read = [&](std::string_view key, std::int64_t& cost, std::int64_t least) {
-        const auto given =
-            number_parameter(spec, key, {.fallback = cost, .least = least, .most = kCostMax});
+        const auto given = decimal_parameter(
+            spec, key, {.fallback = cost * kThousandths, .least = least, .most = kCostMax});
         if (given) cost = *given;
         return given;
     };
     if (auto latency = read("latency", costs.latency, 1); !latency) return latency.failure();
     if (auto overhead = read("overhead", costs.overhead, 0); !overhead) return overhead.failure();
     if (auto gap = read("gap", costs.gap, 1); !gap) return gap.failure();
+    // The tree depends on what the costs are to each other; it is found unit by unit of time.
+    const std::int64_t unit = std::gcd(std::gcd(costs.latency, costs.overhead), costs.gap);
+    for (std::int64_t* cost : {&costs.latency, &costs.overhead, &costs.gap}) {
+        *cost /= unit;
+        if (*cost > kUnitsMax)
+            return base::fail(Status::argument,
+                              "latency, overhead and gap are more than {} of the largest unit of "
+                              "which all are multiples",
+                              kUnitsMax);
+    }
     return patterns::logp_tree(size, costs);
 }
 
 [[nodiscard]] inline std::vector<Parameter> logp_parameters() {
-    return {{"latency", "6", "time that a message travels, in any unit", "1,50"},
+    return {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
             {"overhead", "2", "time that sending or receiving keeps a rank busy", "0"},
             {"gap", "4", "time from one message of a rank to its next", "1,9"},
             {"segments", "1", kSegmentsHelp, "3"}};

@@ -294,11 +294,34 @@ class Generalized {
     std::vector<bool> read_;       ///< blocks that puts since the last flush() read
 };
 
-/// The factors in a text such as 4x3x2, which must have the product `size`; nearest ranks first.
+std::vector<std::uint32_t> prime_factors(std::uint32_t number) {
+    std::vector<std::uint32_t> factors;
+    for (std::uint32_t factor = 2; number > 1; ++factor) {
+        if (factor > number / factor) factor = number;
+        for (; number % factor == 0; number /= factor) factors.push_back(factor);
+    }
+    return factors;
+}
+
+/// Nearest ranks first; of no factor, one axis of one rank.
+std::vector<Axis> axes_of(const std::vector<std::uint32_t>& factors) {
+    std::vector<Axis> axes;
+    std::uint32_t stride = 1;
+    for (const std::uint32_t factor : factors) {
+        axes.push_back({factor, stride});
+        stride *= factor;
+    }
+    if (axes.empty()) axes.push_back({1, 1});
+    return axes;
+}
+
+/// The factors in a text such as 4x3x2, which must have the product `size`, nearest ranks first; n
+/// is one axis of all ranks, primes their prime factors, ascending.
 base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size) {
     const auto ranks = static_cast<std::uint32_t>(size);
     const SpecParameter* given = spec.find("group");
-    if (given == nullptr) return std::vector<Axis>{{ranks, 1}};
+    if (given == nullptr || given->value == "n") return std::vector<Axis>{{ranks, 1}};
+    if (given->value == "primes") return axes_of(prime_factors(ranks));
     std::vector<Axis> axes;
     std::uint64_t product = 1;
     const char* at = given->value.data();
@@ -308,7 +331,8 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
         const auto [rest, error] = std::from_chars(at, end, factor);
         if (error != std::errc{} || factor == 0)
             return base::fail(Status::argument,
-                              "character {}: group={} is no list of factors, as in group=4x3x2",
+                              "character {}: group={} is no list of factors, as in group=4x3x2, "
+                              "nor n or primes",
                               given->position, given->value);
         axes.push_back({factor, static_cast<std::uint32_t>(product)});
         product *= factor;
@@ -337,6 +361,34 @@ base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
                              });
 }
 
+/// Rounds and blocks as above, along one axis: what the source's equation 36 adds up and its
+/// equation 37 finds the least of.
+std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::int64_t left_out) {
+    const std::int64_t others = request.size - 1;
+    const std::int64_t results = (others >> (steps - left_out)) + 1;
+    const double blocks = static_cast<double>(2 * others + (results - 1) * (steps - 1));
+    return (2 * steps - left_out) * request.round +
+           static_cast<std::int64_t>(blocks / static_cast<double>(request.size) *
+                                     static_cast<double>(request.vector));
+}
+
+/// r around the optimum; r = 0 is the plain name.
+std::vector<std::string> generalized_variants(const CandidateRequest& request) {
+    const std::int64_t steps = std::bit_width(static_cast<std::uint32_t>(request.size - 1));
+    std::int64_t best = 0;
+    for (std::int64_t r = 1; r <= steps; ++r)
+        if (estimate(request, steps, r) < estimate(request, steps, best)) best = r;
+    std::vector<std::string> specs;
+    for (std::int64_t r = std::max<std::int64_t>(1, best - 1); r <= std::min(best + 1, steps); ++r)
+        specs.push_back(fmt::format("generalized:r={}", r));
+    return specs;
+}
+
+bool leaves_nothing_out(const AlgorithmSpec& spec, const plan::Layout& /*layout*/) {
+    const SpecParameter* const r = spec.find("r");
+    return r == nullptr || r->value == "0";
+}
+
 }  // namespace
 
 Algorithm allreduce_generalized() {
@@ -346,11 +398,13 @@ Algorithm allreduce_generalized() {
         .summary = "halving and doubling on any group of the ranks; r steps fewer for more bytes",
         .source = "Kolmakov and Zhang, A generalization of the allreduce operation",
         .parameters = {{"r", "0", "steps of the distribution that are left out", "1,2,3"},
-                       {"group", "n", "factors whose product is n, nearest ranks first",
+                       {"group", "n", "factors whose product is n, nearest ranks first; or primes",
                         "2x2,2x2x2,4x2,3x3,5x1"},
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.synchronizing = true},
         .generate = &generate_generalized,
+        .variants = &generalized_variants,
+        .same_bits = &leaves_nothing_out,
     };
 }
 

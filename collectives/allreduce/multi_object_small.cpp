@@ -228,6 +228,14 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
         });
 }
 
+/// One round on every node, in the order of nodes.
+bool is_one_round(const AlgorithmSpec& spec, const plan::Layout& layout) {
+    const std::int64_t most = std::int64_t{layout.least()} + 1;
+    const auto radix =
+        number_parameter(spec, "radix", {.fallback = most, .least = 2, .most = most});
+    return radix.ok() && layout.nodes() <= *radix;
+}
+
 std::vector<std::string> small_variants(const CandidateRequest& request) {
     if (request.layout.least() <= 2) return {};
     return {"multi-object-small:radix=3"};
@@ -251,6 +259,7 @@ Algorithm allreduce_multi_object_small() {
         .generate = &generate_small,
         .variants = &small_variants,
         .refine = &with_near_way<kProperties>,
+        .same_bits = &is_one_round,
     };
 }
 

@@ -95,7 +95,22 @@ std::vector<std::uint64_t> count_all_factorisations(Rank n) {
     return counts;
 }
 
+/// Sets of factors: with each further factor allowed, multiples of it gain those of the quotient.
+std::vector<std::uint64_t> count_all_factor_sets(Rank n) {
+    const auto end = static_cast<std::size_t>(n) + 1;
+    std::vector<std::uint64_t> counts(end, 0);
+    counts[1] = 1;
+    for (std::size_t factor = 2; factor < end; ++factor)
+        for (std::size_t quotient = 1; quotient * factor < end; ++quotient)
+            counts[quotient * factor] += counts[quotient];
+    return counts;
+}
+
 }  // namespace
+
+std::vector<std::uint64_t> count_factored_up_to(Rank most, bool unordered) {
+    return unordered ? count_all_factor_sets(most) : count_all_factorisations(most);
+}
 
 void for_each_schedule(Rank size, ScheduleFamily family, const Visit& visit) {
     if (size < 1) return;

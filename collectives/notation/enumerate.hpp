@@ -25,5 +25,8 @@ void for_each_schedule(Rank size, ScheduleFamily family,
 
 /// How many there are. Time: the divisors of `size` for factored, about size * log(size) else.
 [[nodiscard]] std::uint64_t count_schedules(Rank size, ScheduleFamily family);
+/// Of all numbers of ranks up to `most`, by number: how many factored schedules there are (of each
+/// set of factors one, if unordered). A sieve: about most * log(most), 8 bytes for each.
+[[nodiscard]] std::vector<std::uint64_t> count_factored_up_to(Rank most, bool unordered);
 
 }  // namespace weft::collectives

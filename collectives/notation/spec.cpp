@@ -133,4 +133,28 @@ base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec, std::stri
     return value;
 }
 
+base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec, std::string_view key,
+                                             NumberRange range) {
+    constexpr std::size_t kPlaces = 3;
+    const SpecParameter* parameter = spec.find(key);
+    if (parameter == nullptr) return range.fallback;
+    const std::string& text = parameter->value;
+    const std::size_t point = std::min(text.find('.'), text.size());
+    std::string digits = text.substr(0, point);
+    if (point < text.size()) digits += text.substr(point + 1);
+    const std::size_t places = point < text.size() ? text.size() - point - 1 : 0;
+    std::int64_t value = 0;
+    if (places <= kPlaces) digits.append(kPlaces - places, '0');
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (point == 0 || point + 1 == text.size() || places > kPlaces || error != std::errc{} ||
+        end != digits.data() + digits.size())
+        return fail_at(parameter->position, "{}={} is no number with up to three decimal places",
+                       key, text);
+    if (value < range.least || value > range.most)
+        return fail_at(parameter->position, "{}={} is not in {}..{}", key, text,
+                       static_cast<double>(range.least) / 1000,
+                       static_cast<double>(range.most) / 1000);
+    return value;
+}
+
 }  // namespace weft::collectives

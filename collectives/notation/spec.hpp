@@ -57,5 +57,8 @@ struct NumberRange {
 /// The whole number given for `key`; a failure names the character and the bound.
 [[nodiscard]] base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec,
                                                           std::string_view key, NumberRange range);
+/// The same of a number with up to three decimal places; the range and the answer are thousandths.
+[[nodiscard]] base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec,
+                                                           std::string_view key, NumberRange range);
 
 }  // namespace weft::collectives

@@ -254,6 +254,11 @@ class Cost(unittest.TestCase):
         sums = [count(128, kind, "--up-to")["count"] for kind in ("factored", "split", "merged")]
         self.assertEqual((sums, sum(sums)), ([1441, 253458, 57456], 312355))
         self.assertEqual(count(1000000, "factored")["count"], 287648)
+        many = count(100000, "factored", "--up-to")
+        self.assertEqual((many["count"], many["count_max"]), (139804053, 1822784))
+        sets = [count(ranks, "factored", "--unordered")["count"] for ranks in range(2, 129)]
+        found = count(128, "factored", "--unordered", "--up-to")
+        self.assertEqual((found["count"], found["count_max"]), (sum(sets), max(sets)))
         self.assertEqual(count(524288, "factored")["count"], 262144)
         improved = json.loads(weft("enumerate", "--ranks", "5000", "--best", "--up-to", "--json").stdout)
         self.assertEqual((improved["improved"], improved["sizes"]), (4762, 4999))

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft explain keeps what is promised about fields, order, needs and statuses.
 # Method: the built executable, called as a person or a script would call it.
+import json
+import os
+import tempfile
 import unittest
 
 from command import answer, check_refusals, weft
@@ -57,6 +60,45 @@ class Explain(unittest.TestCase):
         self.assertNotIn("share", alone["reason"])
         text = weft("explain", "allreduce", "--ranks", "8").stdout.splitlines()
         self.assertIn("least predicted time", text[0])
+
+    # Huang et al.: 97 million messages per second and 100 Gb/s a node; costs of puts that a machine of theirs may have.
+    PIP = ("near_latency_ns 300\nnear_issue_ns 50\nnear_ns_per_byte 0.05\nfar_latency_ns 1000\nfar_issue_ns 200\n"
+           "card_message_ns 10.309\ncard_ns_per_byte 0.08\nreduce_ns_per_byte 0.06\n")
+
+    def predicted(self, path, collective, size):
+        found = self.explain(collective, "--ranks", "2304", "--nodes", "128", "--hosts", "128", "--processors", "18",
+                             "--bytes", size, "--params", path)
+        return {candidate["algorithm"]: candidate["predicted_us"] for candidate in found["candidates"]}
+
+    def test_a_file_of_near_and_far_costs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write(self.PIP)
+            for size in ("16", "128", "512"):
+                times = self.predicted(path, "allgather", size)
+                self.assertLess(times["multi-object-bruck"], times["bruck"], size)
+                self.assertLess(3 * times["multi-object-bruck"], times["hierarchical"], size)
+            times = self.predicted(path, "allgather", "16K")
+            self.assertLess(times["multi-object-ring"], times["multi-object-bruck"])
+            layout = ("--ranks", "12", "--layout", "4,4,4", "--bytes", "4K", "--params", path)
+            times = {candidate["algorithm"]: candidate["predicted_us"] for candidate in
+                     self.explain("allreduce", "--ranks", "12", "--nodes", "3", "--hosts", "3", "--processors", "4",
+                                  "--bytes", "4K", "--params", path)["candidates"]}
+            for algorithm in ("multi-object-small", "ring", "recursive-doubling"):
+                simulated = answer(self, "simulate", "allreduce", "--algorithm", algorithm, *layout)
+                self.assertAlmostEqual(simulated["makespan_ns"] / 1000, times[algorithm], delta=0.001)
+                self.assertAlmostEqual(answer(self, "cost", "allreduce", "--algorithm", algorithm, *layout)["time_us"],
+                                       times[algorithm], delta=0.001)
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-parameters-1", "parameters": {"near_latency_ns": 300.5}}, file)
+            self.assertEqual(answer(self, "simulate", "barrier", "--algorithm", "dissemination", "--ranks", "2",
+                                    "--params", path)["makespan_ns"], 300.5)
+            with open(path, "w") as file:
+                file.write("{}")
+            self.assertIn("schema", weft("explain", "barrier", "--ranks", "2", "--params", path).stderr)
+        self.assertIn("says nothing of near", weft("explain", "barrier", "--ranks", "2", "--params",
+                                                   "infiniband-2007").stderr)
 
     def test_unusable_arguments(self):
         check_refusals(self, ((("teleport", "--ranks", "4"), "unknown collective"), (("barrier",), "--ranks"),

@@ -31,6 +31,29 @@ class Verify(unittest.TestCase):
         self.assertTrue(self.verdict(*arguments)["ordered"])
         self.assertFalse(self.verdict(*arguments, "--placement", "paper")["ordered"])
 
+    def test_ordered_programs_combine_in_rank_order(self):
+        arguments = ("allreduce", "--algorithm", "ring", "--ranks", "8")
+        refused = weft("verify", *arguments, "--ordered")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("combines ranks out of order", refused.stderr)
+        dealt = ("reduce", "--algorithm", "binomial", "--ranks", "7", "--root", "3")
+        self.assertTrue(self.verdict(*dealt, "--ordered")["ordered"])
+        self.assertEqual(weft("show", *dealt, "--ordered").returncode, 0)
+
+    def test_parameters_with_fractions_and_groups_by_name(self):
+        tree = ("broadcast", "--ranks", "40", "--algorithm")
+        whole = weft("show", *tree, "logp-optimal:latency=5,overhead=1,gap=2").stdout
+        scaled = weft("show", *tree, "logp-optimal:latency=1.25,overhead=0.25,gap=0.5").stdout
+        self.assertEqual(whole.replace("latency=5,overhead=1,gap=2", ""),
+                         scaled.replace("latency=1.25,overhead=0.25,gap=0.5", ""))
+        for wrong in ("latency=1.2345", "gap=.5", "gap=2.", "overhead=1e3", "latency=0"):
+            self.assertEqual(weft("show", *tree, "logp-optimal:" + wrong).returncode, 2, wrong)
+        group = ("allreduce", "--ranks", "12", "--algorithm")
+        self.assertEqual(weft("show", *group, "generalized:group=primes").stdout.replace("primes", "2x2x3"),
+                         weft("show", *group, "generalized:group=2x2x3").stdout)
+        self.assertEqual(weft("show", *group, "generalized:group=n").stdout.replace(":group=n", ""),
+                         weft("show", *group, "generalized").stdout)
+
     def test_a_layout_publishes_to_node_mates(self):
         arguments = ("allreduce", "--algorithm", "a8", "--ranks", "8")
         self.assertEqual(self.verdict(*arguments)["messages"], 56)

@@ -53,7 +53,7 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
     const auto stages =
         collectives::generate_stages(question.collective, question.spec, question.request);
     if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
-    lab::Programs programs{.size = question.request.size};
+    lab::Programs programs{.size = question.request.size, .node_of = nodes_of(question.request)};
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
         if (stages) return plan::program_of(*stages, rank);
@@ -180,6 +180,8 @@ class Question {
         for (const collectives::AlgorithmSpec& spec : collectives::candidate_specs(
                  question_->collective, {.size = question_->request.size,
                                         .stage = stage_cost(),
+                                        .round = round_cost(),
+                                        .vector = stage_cost().message,
                                         .layout = question_->request.layout})) {
             add(spec);
         }
@@ -192,6 +194,10 @@ class Question {
         return candidates;
     }
 
+    [[nodiscard]] std::int64_t round_cost() const {
+        const plan::MessageModel model = lab::message_model(parameters_.wire);
+        return model.busy_base + model.latency + model.receive;
+    }
     [[nodiscard]] collectives::StageCost stage_cost() const {
         const plan::MessageModel model = lab::message_model(parameters_.wire);
         const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "collectives/notation/optimum.hpp"
 #include "front/cli/answer.hpp"
@@ -91,12 +92,20 @@ std::uint64_t count_unordered(Rank ranks) {
 }
 
 base::Result<int> print_counts(const EnumerateArguments& arguments) {
+    const ScheduleFamily family = family_of(arguments.kind);
+    const bool sieved = arguments.up_to && family == ScheduleFamily::factored;
+    if (sieved && arguments.ranks > kBestRanksMax)
+        return base::fail(Status::argument, "--ranks: {} is more than {}", arguments.ranks,
+                          kBestRanksMax);
+    std::vector<std::uint64_t> counts;
+    if (sieved) counts = collectives::count_factored_up_to(arguments.ranks, arguments.unordered);
     std::uint64_t sum = 0;
     std::uint64_t most = 0;
     for (Rank ranks = arguments.up_to ? 2 : arguments.ranks; ranks <= arguments.ranks; ++ranks) {
-        const std::uint64_t count =
-            arguments.unordered ? count_unordered(ranks)
-                                : collectives::count_schedules(ranks, family_of(arguments.kind));
+        const std::uint64_t count = sieved ? counts[static_cast<std::size_t>(ranks)]
+                                    : arguments.unordered
+                                        ? count_unordered(ranks)
+                                        : collectives::count_schedules(ranks, family);
         sum += count;
         most = std::max(most, count);
     }

@@ -18,6 +18,7 @@
 #include "collectives/v_collective.hpp"
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
+#include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "run/runtime/choice.hpp"
 
@@ -35,6 +36,7 @@ struct ExplainArguments {
     Rank hosts = 1;
     int processors = 0;
     std::string provider;
+    std::string params;
     bool stage = false;
     bool copy = false;
     bool json = false;
@@ -83,17 +85,33 @@ std::vector<Rank> nodes_of(Rank ranks, Rank nodes) {
     return node_of;
 }
 
-plan::Machine machine_of(const ExplainArguments& arguments) {
+base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
+    if (!arguments.params.empty()) {
+        auto parameters = read_parameters(arguments.params);
+        if (!parameters) return parameters.failure();
+        if (!parameters->machine)
+            return base::fail(Status::argument,
+                              "--params {}: says nothing of near and far puts (near_latency_ns, "
+                              "far_latency_ns, ...)",
+                              arguments.params);
+        return *std::move(parameters->machine);
+    }
     std::string provider = arguments.provider;
     const char* const set = std::getenv("WEFT_PROVIDER");
     if (provider.empty() && set != nullptr) provider = set;
-    plan::Machine machine = run::machine_over(provider);
+    return run::machine_over(provider);
+}
+
+base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
+    auto costs = costs_of(arguments);
+    if (!costs) return costs;
+    plan::Machine& machine = *costs;
     machine.node_of = nodes_of(arguments.ranks, arguments.nodes);
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
     machine.host_processors = arguments.processors > 0 ? arguments.processors : processors_here();
-    return machine;
+    return costs;
 }
 
 base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
@@ -153,7 +171,9 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     if (auto checked = check(arguments); !checked) return checked.failure();
     const auto call = call_of(arguments, (*traits)->even);
     if (!call) return call.failure();
-    auto choice = run::rank_algorithms(machine_of(arguments), arguments.ranks, *call);
+    const auto machine = machine_of(arguments);
+    if (!machine) return machine.failure();
+    auto choice = run::rank_algorithms(*machine, arguments.ranks, *call);
     if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
@@ -184,6 +204,8 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "processors of each host; default: those usable here");
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
+    add_option(*command, "--params", arguments->params,
+               "a file that says what near and far puts cost, in place of the provider's costs");
     add_flag(*command, "--stage", arguments->stage,
              "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_flag(*command, "--copy", arguments->copy,

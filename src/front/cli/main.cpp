@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
     auto [arguments, program] = split_at_program(argc, argv);
     weft::front::add_run_command(app, program, exit_status);
     weft::front::add_bench_command(app, exit_status);
+    weft::front::add_fit_command(app, exit_status);
     weft::front::add_info_command(app, exit_status);
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);

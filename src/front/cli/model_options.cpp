@@ -12,6 +12,26 @@
 
 namespace weft::front {
 
+namespace {
+
+/// A file in JSON, as `weft fit` writes it, as lines `key value`.
+base::Result<std::string> lines_of(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || text[first] != '{') return text;
+    const Json object = lab::read_json(text);
+    if (object.is_discarded() || object.value("schema", "") != kParametersSchema ||
+        !object.contains("parameters") || !object["parameters"].is_object())
+        return base::fail(Status::argument, "is no JSON object of the schema {}",
+                          kParametersSchema);
+    std::string lines;
+    for (const auto& [key, value] : object["parameters"].items())
+        lines += fmt::format("{} {}\n", key,
+                             value.is_string() ? value.get<std::string>() : value.dump());
+    return lines;
+}
+
+}  // namespace
+
 base::Result<lab::CostParameters> read_parameters(const std::string& name) {
     const auto sets = lab::named_parameters();
     const auto named = std::ranges::find(sets, name, &lab::CostParameters::name);
@@ -24,9 +44,18 @@ base::Result<lab::CostParameters> read_parameters(const std::string& name) {
                           "--params: '{}' is neither a file that can be read nor one of {}", name,
                           fmt::join(known, ", "));
     }
-    auto parameters = lab::parse_parameters(name, *text);
+    const auto lines = lines_of(*text);
+    if (!lines) return lines.failure().within("--params " + name);
+    auto parameters = lab::parse_parameters(name, *lines);
     if (!parameters) return parameters.failure().within("--params");
     return parameters;
+}
+
+base::Result<std::optional<plan::Machine>> read_machine(const ModelArguments& arguments) {
+    if (arguments.params.empty()) return std::optional<plan::Machine>();
+    auto set = read_parameters(arguments.params);
+    if (!set) return set.failure();
+    return std::move(set->machine);
 }
 
 base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {

@@ -27,6 +27,13 @@ base::Failure in_spec(const base::Failure& failure) {
     return failure.text.starts_with("character ") ? failure.within("--algorithm") : failure;
 }
 
+std::vector<Rank> nodes_of(const collectives::GenerateRequest& request) {
+    std::vector<Rank> nodes;
+    if (!request.layout.is_given()) return nodes;
+    for (Rank rank = 0; rank < request.size; ++rank) nodes.push_back(request.layout.node_of(rank));
+    return nodes;
+}
+
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
     add_option(command, "collective", arguments.collective, "barrier, broadcast, allreduce, ...")
         .required();
@@ -43,6 +50,8 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
         .shows_default();
     add_option(command, "--layout", arguments.layout,
                "ranks of each node, as in 3,1,4 (one node unless given)");
+    add_flag(command, "--ordered", arguments.ordered,
+             "combine in rank order, as for an operation that does not commute");
 }
 
 base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {
@@ -79,6 +88,7 @@ base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& 
     request.elements = elements->count;
     request.element_bytes = elements->bytes;
     request.placement = *placement;
+    request.ordered = arguments.ordered;
     return request;
 }
 

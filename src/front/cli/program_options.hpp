@@ -24,10 +24,11 @@ struct ProgramArguments {
     std::string type = "double";
     std::string placement = "ordered";
     std::string layout;  ///< none: all ranks on one node
+    bool ordered = false;
 };
 
-/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --placement and --layout to a
-/// command.
+/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --placement, --layout and
+/// --ordered to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
 /// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
@@ -56,6 +57,9 @@ struct ProgramQuestion {
 [[nodiscard]] base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank);
 [[nodiscard]] base::Result<std::vector<plan::Program>> generate_all(
     const ProgramQuestion& question);
+
+/// The node of each rank; none if the request has no layout.
+[[nodiscard]] std::vector<Rank> nodes_of(const collectives::GenerateRequest& request);
 
 /// A failure that points at a character means one of the spec.
 [[nodiscard]] base::Failure in_spec(const base::Failure& failure);

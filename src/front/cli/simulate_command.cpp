@@ -29,6 +29,7 @@
 #include "lab/simulate/noise_distributions.hpp"
 #include "lab/simulate/stream.hpp"
 #include "lab/simulate/timeline.hpp"
+#include "plan/select/predict.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::front {
@@ -89,12 +90,15 @@ class Progress {
 struct Conditions {
     plan::Surroundings around;
     lab::Queueing queueing;
+    std::optional<plan::Machine> machine;  ///< with two ways: what its parts of the image need
 };
 
 base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
-                                         const lab::ModelParameters& model, Rank size) {
+                                         const lab::ModelParameters& model,
+                                         const collectives::GenerateRequest& request) {
+    const Rank size = request.size;
     Conditions conditions;
-    auto& [around, queueing] = conditions;
+    auto& [around, queueing, machine] = conditions;
     around.model = lab::message_model(model);
     queueing.topology = lab::Topology(model.latency);
     if (!arguments.topology.empty()) {
@@ -114,6 +118,16 @@ base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
     queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
                           : arguments.contention == "links" ? lab::Contention::links
                                                             : lab::Contention::none;
+    auto two_ways = read_machine(arguments.model);
+    if (!two_ways) return two_ways.failure();
+    machine = *std::move(two_ways);
+    if (!machine) return conditions;
+    if (around.network != nullptr || queueing.contention != lab::Contention::none ||
+        !arguments.goal.empty())
+        return base::fail(Status::unsupported,
+                          "--topology, --contention and --goal do not go with parameters of near "
+                          "and far puts");
+    machine->node_of = nodes_of(request);
     return conditions;
 }
 
@@ -158,7 +172,13 @@ class Simulation {
         : arguments_(arguments),
           question_(question),
           around_(std::move(conditions.around)),
-          queueing_(std::move(conditions.queueing)) {
+          queueing_(std::move(conditions.queueing)),
+          machine_(std::move(conditions.machine)) {
+        if (machine_) {
+            const plan::PutModels models = plan::put_models(*machine_, true, true);
+            around_.model = models.model;
+            far_ = models.far;
+        }
         size_ = {question.request.elements, question.request.element_bytes};
         around_.progress = [this](double done) { progress_("simulated", done); };
     }
@@ -169,7 +189,7 @@ class Simulation {
             collectives::generate_stages(question_.collective, question_.spec, question_.request);
         if (!stages && stages.failure().status != Status::unsupported)
             return in_spec(stages.failure());
-        if (stages) stages_ = *std::move(stages);
+        if (stages && !far_) stages_ = *std::move(stages);  // stages know one way
         const std::string& engine = arguments_.engine;
         const bool traced = !arguments_.timeline.empty();
         if (traced && (engine == "structured" || engine == "folded"))
@@ -179,6 +199,9 @@ class Simulation {
                 "events",
                 engine);
         const bool by_stages = engine == "structured" || engine == "folded";
+        if (by_stages && far_)
+            return base::fail(Status::unsupported,
+                              "--engine {}: near and far puts are for the generic engine", engine);
         if (by_stages && !stages_)
             return base::fail(Status::unsupported, "--engine {}: {}", engine,
                               stages.failure().text);
@@ -266,7 +289,7 @@ class Simulation {
             static_cast<Rank>(std::max(1U, std::thread::hardware_concurrency()));
         const Rank threads = std::clamp(size / kRanksPerThread, 1, processors);
         std::vector<plan::ImagePart> parts(static_cast<std::size_t>(threads),
-                                           plan::ImagePart(around_.model, size_));
+                                           plan::ImagePart(around_.model, size_, far_));
         std::vector<base::Result<void>> results(parts.size());
         std::vector<std::thread> workers;
         const auto work = [&](Rank t) {
@@ -288,6 +311,8 @@ class Simulation {
     const ProgramQuestion& question_;
     plan::Surroundings around_;
     lab::Queueing queueing_;
+    std::optional<plan::Machine> machine_;
+    std::optional<plan::FarPuts> far_;
     plan::VectorSize size_;
     std::optional<plan::Stages> stages_;
     std::vector<plan::Span> spans_;
@@ -337,7 +362,7 @@ base::Result<int> simulate(const SimulateArguments& arguments) {
     if (!question) return question.failure();
     const auto model = read_model(arguments.model);
     if (!model) return model.failure();
-    const auto conditions = read_conditions(arguments, *model, question->request.size);
+    const auto conditions = read_conditions(arguments, *model, question->request);
     if (!conditions) return conditions.failure();
     Simulation simulation(arguments, *question, *conditions);
     const auto run = simulation.run();

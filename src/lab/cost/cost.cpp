@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plan/schedule/stage_steps.hpp"
+#include "plan/select/predict.hpp"
 
 namespace weft::lab {
 
@@ -83,9 +84,10 @@ base::Result<Cost> count(const Stages& stages, const VectorSize& size,
 }
 
 base::Result<Cost> count(const Programs& programs, const VectorSize& size,
-                         const plan::Surroundings& around) {
+                         const plan::Surroundings& around,
+                         const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
-    plan::ImagePart part(around.model, size);
+    plan::ImagePart part(around.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
@@ -102,14 +104,26 @@ base::Result<Cost> count(const Programs& programs, const VectorSize& size,
     return cost;
 }
 
+base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
+                               const CostParameters& parameters) {
+    plan::Surroundings around;
+    if (parameters.machine) {
+        plan::Machine machine = *parameters.machine;
+        machine.node_of = programs.node_of;
+        const plan::PutModels models = plan::put_models(machine, true, true);
+        around.model = models.model;
+        return count(programs, size, around, models.far);
+    }
+    around.model = message_model(parameters.wire);
+    if (programs.stages != nullptr) return count(*programs.stages, size, around);
+    return count(programs, size, around);
+}
+
 }  // namespace
 
 base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                            const CostParameters& parameters) {
-    plan::Surroundings around;
-    around.model = message_model(parameters.wire);
-    auto counted = programs.stages != nullptr ? count(*programs.stages, size, around)
-                                              : count(programs, size, around);
+    auto counted = count_under(programs, size, parameters);
     if (!counted) return counted;
     Cost& cost = *counted;
     const double picojoules = parameters.message_pj * static_cast<double>(cost.messages) +

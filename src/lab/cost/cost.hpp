@@ -26,6 +26,8 @@ using plan::VectorSize;
 struct Programs {
     Rank size = 1;
     const Stages* stages = nullptr;  ///< if the algorithm has that form
+    std::vector<Rank> node_of =
+        {};  ///< by rank; empty: all on one node. For machines with two ways
     std::function<base::Result<Program>(Rank)> program_of;
 };
 

@@ -7,18 +7,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
 #include "lab/simulate/wire_model.hpp"
+#include "plan/select/machine.hpp"
 
 namespace weft::lab {
 
 struct CostParameters {
     std::string name;
     ModelParameters wire;
+    /// Near and far puts and the nodes' cards, each with costs of its own, without the ranks: in
+    /// place of `wire`.
+    std::optional<plan::Machine> machine;
     double message_pj = 0;  ///< energy of a message without its bytes
     double byte_pj = 0;     ///< energy of a byte, from the source's memory to the target's
     double static_w = 0;    ///< drawn for as long as the call takes; one such term for all ranks
@@ -30,8 +35,10 @@ struct CostParameters {
 [[nodiscard]] std::span<const CostParameters> named_parameters();
 
 /// Lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns, gap_ns,
-/// ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w, descriptor_bytes. A
-/// failure names the line.
+/// ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w, descriptor_bytes; and
+/// of a machine with two ways near_ and far_ before latency_ns, issue_ns, receive_ns, ns_per_byte,
+/// turn_ns, and mapped_ns, mapped_ns_per_byte, card_message_ns, card_ns_per_byte. A failure names
+/// the line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 

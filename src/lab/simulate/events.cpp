@@ -155,8 +155,7 @@ base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> par
     if (contended && surroundings.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
-    if (plan::has_several_lanes(parts))
-        return SharedRun(parts, surroundings, queueing, trace).run();
+    if (plan::needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
     plan::Lanes lanes(parts, surroundings, trace);
     lanes.watch();
     Traffic traffic(queueing);

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/simulate/model.hpp"
+#include "plan/simulate/image.hpp"
 #include "weft/types.hpp"
 
 namespace weft::plan {
@@ -28,6 +28,7 @@ struct PutCost {
 struct Machine {
     PutCost near;
     PutCost far;
+    Card card;        ///< of each node, if its ranks can use more than it gives
     Time reduce = 0;  ///< for each operand that is combined into another, and
     std::int64_t reduce_byte_fs = 0;
     std::vector<Rank> node_of;  ///< by rank of the team; empty: all on one node

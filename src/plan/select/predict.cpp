@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "plan/select/chain.hpp"
+#include "plan/select/folding.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::plan {
@@ -21,20 +23,56 @@ struct Work {
     std::uint64_t bytes = 0;
     std::uint64_t far_bytes = 0;
     Time combining = 0;  ///< and copying in place
+
+    void multiply(std::uint64_t times) {
+        for (std::uint64_t* part : {&messages, &far_messages, &bytes, &far_bytes}) *part *= times;
+        combining *= static_cast<Time>(times);
+    }
 };
+
+/// Which ways a team's puts go.
+enum class Ways : std::uint8_t { near, far, both };
+
+Ways ways_of(const Machine& machine) {
+    const std::vector<Rank>& nodes = machine.node_of;
+    if (std::ranges::all_of(nodes, [&](Rank node) { return node == nodes.front(); }))
+        return Ways::near;
+    if (machine.card.held(1) > 0 || std::ranges::adjacent_find(nodes) != nodes.end())
+        return Ways::both;
+    if (std::ranges::is_sorted(nodes)) return Ways::far;
+    auto sorted = nodes;
+    std::ranges::sort(sorted);
+    return std::ranges::adjacent_find(sorted) != sorted.end() ? Ways::both : Ways::far;
+}
+
+Time latency_of(const Machine& machine, const PutCost& cost) {
+    if (!machine.crowded()) return cost.latency;
+    return cost.latency + cost.turn * machine.host_ranks / machine.host_processors;
+}
+
+/// What a put costs, with some of it left out.
+MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, bool computes) {
+    MessageModel model;
+    if (waits) model.latency = latency_of(machine, cost);
+    if (!computes) return model;
+    model.busy_base = cost.issue;
+    model.byte_fs = cost.byte_fs;
+    model.receive = cost.receive;
+    model.reduce = machine.reduce;
+    model.reduce_byte_fs = machine.reduce_byte_fs;
+    model.mapped = machine.mapped;
+    model.mapped_byte_fs = machine.mapped_byte_fs;
+    return model;
+}
 
 class Prediction {
   public:
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const VectorSize& vector)
         : machine_(machine), size_(size), candidate_(candidate), vector_(vector) {
-        const auto& nodes = machine.node_of;
-        const bool one = std::ranges::all_of(nodes, [&](Rank n) { return n == nodes.front(); });
-        apart_ = !one;
-        auto sorted = nodes;
-        std::ranges::sort(sorted);
-        mixed_ = apart_ && std::ranges::adjacent_find(sorted) != sorted.end();
-        if (mixed_ && size > kPredictedMixedRanks) mixed_ = false;  // all are taken to be far
+        const Ways ways = ways_of(machine);
+        apart_ = ways != Ways::near;
+        mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -43,43 +81,39 @@ class Prediction {
             if (stages) return of_stages(*stages);
             if (stages.failure().status != Status::unsupported) return stages.failure();
         }
-        if (mixed_ || size_ <= kPredictedRanks) return of_programs(size_);
+        if (size_ <= kPredictedRanks) return of_programs(size_);
         return continued();
     }
 
+    /// What rank 0 computes and what it waits for, along the chain of last waits.
+    [[nodiscard]] base::Result<Time> least() const {
+        if (size_ > kPredictedRanks) return Time{0};
+        const PutModels both = put_models(machine_, true, !machine_.crowded());
+        const auto waiting = chain_time(candidate_, size_, vector_, both);
+        if (!waiting || !machine_.crowded()) return waiting;
+        const PutModels work = put_models(machine_, false, true);
+        const auto computing = chain_time(candidate_, size_, vector_, work);
+        if (!computing) return computing;
+        return *waiting + *computing;
+    }
+
   private:
-    [[nodiscard]] const PutCost& put() const { return apart_ ? machine_.far : machine_.near; }
-
-    /// What a put costs, with some of it left out.
-    [[nodiscard]] MessageModel model(const PutCost& cost, bool waits, bool computes) const {
-        MessageModel model;
-        if (waits) model.latency = latency(cost);
-        if (!computes) return model;
-        model.busy_base = cost.issue;
-        model.byte_fs = cost.byte_fs;
-        model.receive = cost.receive;
-        model.reduce = machine_.reduce;
-        model.reduce_byte_fs = machine_.reduce_byte_fs;
-        model.mapped = machine_.mapped;
-        model.mapped_byte_fs = machine_.mapped_byte_fs;
-        return model;
-    }
-
-    [[nodiscard]] Time latency(const PutCost& cost) const {
-        if (!machine_.crowded()) return cost.latency;
-        return cost.latency + cost.turn * machine_.host_ranks / machine_.host_processors;
-    }
-
-    [[nodiscard]] Time shared_out(const Work& work, Rank size) const {
+    /// What messages keep senders and receivers busy.
+    [[nodiscard]] Time sent(const Work& work) const {
         const PutCost& near = machine_.near;
         const PutCost& far = apart_ ? machine_.far : near;
-        const std::uint64_t near_messages = work.messages - work.far_messages;
-        const std::uint64_t near_bytes = work.bytes - work.far_bytes;
-        const Wide sum =
-            Wide{near_messages} * (near.issue + near.receive) +
-            Wide{work.far_messages} * (far.issue + far.receive) +
-            (Wide{near_bytes} * near.byte_fs + Wide{work.far_bytes} * far.byte_fs) / 1000 +
-            work.combining;
+        const Wide sum = Wide{work.messages - work.far_messages} * (near.issue + near.receive) +
+                         Wide{work.far_messages} * (far.issue + far.receive) +
+                         (Wide{work.bytes - work.far_bytes} * near.byte_fs +
+                          Wide{work.far_bytes} * far.byte_fs) /
+                             1000;
+        return static_cast<Time>(sum);
+    }
+
+    [[nodiscard]] const PutCost& put() const { return apart_ ? machine_.far : machine_.near; }
+
+    [[nodiscard]] Time shared_out(const Work& work, Rank size) const {
+        const Wide sum = Wide{sent(work)} + work.combining;
         return static_cast<Time>(sum * machine_.host_ranks / machine_.host_processors / size);
     }
 
@@ -99,7 +133,7 @@ class Prediction {
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             Surroundings around;
-            around.model = model(put(), waits, computes);
+            around.model = model_of(machine_, put(), waits, computes);
             auto outcome = simulate_folded(stages, vector_, around);
             if (!outcome) outcome = simulate_structured(stages, vector_, around);
             if (!outcome) return outcome.failure();
@@ -112,7 +146,7 @@ class Prediction {
         Work work;
         const std::uint64_t bytes =
             stages.carries ? vector_.elements * vector_.element_bytes : std::uint64_t{0};
-        const Time combine = model(put(), false, true).combine(bytes, 2);
+        const Time combine = model_of(machine_, put(), false, true).combine(bytes, 2);
         for (const Stage& stage : stages.stages) {
             const std::uint64_t messages = raises_of(stages, stage);
             work.messages += messages;
@@ -137,49 +171,48 @@ class Prediction {
         // Vectors of blocks for each rank are shorter in a smaller team.
         const VectorSize vector{candidate_.elements ? candidate_.elements(size) : vector_.elements,
                                 vector_.element_bytes};
-        std::vector<Program> programs;
-        programs.reserve(static_cast<std::size_t>(size));
-        for (Rank rank = 0; rank < size; ++rank) {
-            auto program = candidate_.program(size, rank);
-            if (!program) return program.failure();
-            programs.push_back(*std::move(program));
-        }
+        const auto shown = show_team(candidate_, size, period(), vector);
+        if (!shown) return shown.failure();
         Work work;
-        for (const Program& program : programs) add_work(program, vector, work);
-        const bool in_place = std::ranges::any_of(programs, [](const Program& program) {
-            return std::ranges::find(program.steps, StepKind::expose, &Step::kind) !=
-                   program.steps.end();
-        });
+        for (Rank rank = 0; rank < shown->ranks && machine_.crowded(); ++rank)
+            add_work(shown->program_of(rank), rank, vector, work);
+        const auto times = static_cast<std::uint64_t>(size / shown->ranks);
+        work.multiply(times);
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
+            PutModels models = put_models(machine_, waits, computes);
+            if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
             Surroundings around;
-            around.model = model(mixed_ ? machine_.near : put(), waits, computes);
-            std::optional<FarPuts> far;
-            if (mixed_) {
-                // The receiver's part is charged to the sender: only there near and far are
-                // distinguished.
-                MessageModel over = model(machine_.far, waits, computes);
-                around.network = std::make_shared<NodeNetwork>(machine_.node_of,
-                                                               around.model.latency, over.latency);
-                if (computes) over.busy_base += machine_.far.receive - machine_.near.receive;
-                far = FarPuts{over, &machine_.node_of};
-            }
-            ImagePart part(around.model, vector, far);
-            for (const Program& program : programs)
-                if (auto added = part.add(program); !added) return added.failure();
+            around.model = models.model;
+            std::optional<Fold> fold;
+            if (shown->folded()) fold = Fold{shown->ranks};
+            ImagePart part(around.model, vector, models.far, fold);
+            for (Rank rank = 0; rank < shown->ranks; ++rank)
+                if (auto added = part.add(shown->program_of(rank), rank); !added)
+                    return added.failure();
             const auto outcome = simulate_generic({&part, 1}, around);
             if (!outcome) return outcome.failure();
+            work.messages = outcome->messages * times;
             return outcome->makespan;
         };
         auto predicted = combined(makespan, work, size);
-        if (predicted) predicted->in_place = in_place;
+        if (predicted) predicted->in_place = std::ranges::any_of(shown->programs, &is_in_place);
         return predicted;
     }
 
-    void add_work(const Program& program, const VectorSize& vector, Work& work) const {
-        const MessageModel costs = model(put(), false, true);
+    static bool is_in_place(const Program& program) {
+        return std::ranges::find(program.steps, StepKind::expose, &Step::kind) !=
+               program.steps.end();
+    }
+
+    /// Of the program as that rank has it.
+    void add_work(const Program& program, Rank rank, const VectorSize& vector, Work& work) const {
+        const MessageModel costs = model_of(machine_, put(), false, true);
         for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
-            const bool far = apart_ && (!mixed_ || machine_.node_of[at(peer)] !=
-                                                       machine_.node_of[at(program.rank)]);
+            const auto to = static_cast<Rank>(
+                (std::int64_t{peer} + rank - program.rank + program.size) % program.size);
+            const bool far =
+                apart_ && (!mixed_ || (peer != kNoRank &&
+                                       machine_.node_of[at(to)] != machine_.node_of[at(rank)]));
             ++work.messages;
             work.bytes += bytes;
             work.far_messages += far ? 1 : 0;
@@ -193,6 +226,8 @@ class Prediction {
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
+    static constexpr Rank kContinuedRanks = 64;
+
     /// The growth from a quarter to a half and to all of the largest size that is looked at says
     /// how the time grows with each doubling; it goes on like that.
     [[nodiscard]] base::Result<Predicted> continued() const {
@@ -200,7 +235,7 @@ class Prediction {
         std::uint64_t messages = 0;
         bool in_place = false;
         for (std::size_t i = 0; i < times.size(); ++i) {
-            const auto predicted = of_programs(kPredictedRanks >> (2 - i));
+            const auto predicted = of_programs(kContinuedRanks >> (2 - i));
             if (!predicted) return predicted;
             times[i] = predicted->time;
             messages = predicted->messages;
@@ -210,12 +245,24 @@ class Prediction {
         const Time last = std::max<Time>(1, times[2] - times[1]);
         Time time = times[2];
         Wide step = last;
-        for (std::int64_t held = kPredictedRanks; held < size_; held *= 2) {
+        for (std::int64_t held = kContinuedRanks; held < size_; held *= 2) {
             step = std::min<Wide>(step * last / before, Wide{1} << 61);
             const Wide part = step * std::min<std::int64_t>(held, size_ - held) / held;
             time = static_cast<Time>(std::min<Wide>(time + part, Wide{1} << 62));
         }
         return Predicted{time, messages, in_place};
+    }
+
+    /// How many ranks stand for all, if ranks that do the same take the same time.
+    [[nodiscard]] Rank period() const {
+        if (!mixed_) return 1;
+        const std::vector<Rank>& node_of = machine_.node_of;
+        const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of[0]; });
+        const auto each = static_cast<std::size_t>(end - node_of.begin());
+        if (node_of.size() % each != 0) return 0;
+        for (std::size_t i = each; i < node_of.size(); ++i)
+            if ((node_of[i] == node_of[i - 1]) != (i % each != 0)) return 0;
+        return static_cast<Rank>(each);
     }
 
     const Machine& machine_;
@@ -227,6 +274,23 @@ class Prediction {
 };
 
 }  // namespace
+
+PutModels put_models(const Machine& machine, bool waits, bool computes) {
+    const Ways ways = ways_of(machine);
+    if (ways != Ways::both)
+        return {model_of(machine, ways == Ways::far ? machine.far : machine.near, waits, computes),
+                {}};
+    // The receiver's part is charged to the sender: only there near and far are distinguished.
+    MessageModel far = model_of(machine, machine.far, waits, computes);
+    if (computes) far.busy_base += machine.far.receive - machine.near.receive;
+    return {model_of(machine, machine.near, waits, computes),
+            FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
+}
+
+base::Result<Time> least_time(const Machine& machine, Rank size, const Candidate& candidate,
+                              const VectorSize& vector) {
+    return Prediction(machine, size, candidate, vector).least();
+}
 
 base::Result<Predicted> predict(const Machine& machine, Rank size, const Candidate& candidate,
                                 const VectorSize& vector) {

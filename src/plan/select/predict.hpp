@@ -4,15 +4,18 @@
 // Idea     Where each rank has a processor, the simulator's time. Where ranks share processors, the
 //          time of the waits alone (each with its turns), and on top of it the larger of two: what
 //          the longest chain of ranks computes, and what all ranks compute, divided by the
-//          processors. Algorithms with stages are simulated by stages, whatever the number of
-//          ranks; of others the programs of up to so many ranks, and above that the growth from
-//          size to size is continued.
-// Holds    Whole numbers only. The time of one prediction has a bound that does not grow with the
-//          ranks.
+//          processors. Algorithms with stages are simulated by stages where all puts go one way,
+//          whatever the number of ranks; of others the programs, and above so many ranks the growth
+//          from size to size is continued. Where ranks do the same at the same distances (rings,
+//          disseminations, direct exchanges; on nodes of equally many ranks those of one node stand
+//          for all), only the ranks of one node are simulated, or a single one.
+// Holds    Whole numbers only. Up to kPredictedRanks ranks the time is that of the programs that
+//          run, within 5 %: folded, all blocks of a vector count as equally large.
 // Next     select.hpp.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "plan/schedule/stages.hpp"
@@ -34,16 +37,27 @@ struct Candidate {
     std::function<std::uint64_t(Rank size)> elements = {};
 };
 
-/// Programs of more ranks than that are not made to predict a time: of a team with one way to put,
-/// and of one with two.
-inline constexpr Rank kPredictedRanks = 64;
-inline constexpr Rank kPredictedMixedRanks = 256;
+/// Programs of more ranks than that are not made to predict a time.
+inline constexpr Rank kPredictedRanks = 4096;
+
+/// What puts cost on a machine, as images and engines take it.
+struct PutModels {
+    MessageModel model;          ///< between ranks of a node, or the only way there is
+    std::optional<FarPuts> far;  ///< where ranks share nodes, or cards count
+};
+/// Only what waits cost, only what ranks compute, or both. The machine outlives the answer.
+[[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 struct Predicted {
     Time time = 0;
     std::uint64_t messages = 0;  ///< of all ranks, of the largest team that was looked at
     bool in_place = false;       ///< ranks read or write memory of node-mates where it lies
 };
+/// A time that the prediction cannot be below but for the rounding of blocks, found quickly: what
+/// rank 0 computes and waits for, looking at few other ranks.
+[[nodiscard]] base::Result<Time> least_time(const Machine& machine, Rank size,
+                                            const Candidate& candidate, const VectorSize& vector);
+
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
                                               const Candidate& candidate, const VectorSize& vector);
 

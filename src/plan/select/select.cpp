@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
+#include <utility>
 
 #include "plan/simulate/model.hpp"
 
@@ -50,13 +52,48 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     return text;
 }
 
+/// The order in which the candidates were given, on which equal times depend.
+void keep_order(Choice& choice, std::span<const Candidate> candidates) {
+    std::ranges::sort(choice.candidates, {}, [&](const RankedCandidate& ranked) {
+        return std::ranges::find(candidates, ranked.algorithm, &Candidate::algorithm) -
+               candidates.begin();
+    });
+}
+
+bool fulfils(const Candidate& candidate, const Needs& needs) {
+    return (candidate.ordered || !needs.ordered) &&
+           (candidate.bit_identical || !needs.bit_identical);
+}
+
+/// Those that may be chosen, by what they take at the least.
+std::vector<std::pair<Time, const Candidate*>> in_order_of_least_time(
+    const Machine& machine, Rank size, std::span<const Candidate> candidates,
+    const VectorSize& vector, const Needs& needs) {
+    std::vector<std::pair<Time, const Candidate*>> order;
+    for (const Candidate& candidate : candidates) {
+        if (!fulfils(candidate, needs)) continue;
+        const auto least = least_time(machine, size, candidate, vector);
+        if (least) order.emplace_back(*least, &candidate);
+    }
+    std::ranges::stable_sort(order, {}, &std::pair<Time, const Candidate*>::first);
+    return order;
+}
+
 }  // namespace
 
 base::Result<Choice> select(const Machine& machine, Rank size,
                             std::span<const Candidate> candidates, const VectorSize& vector,
-                            const Needs& needs) {
+                            const Needs& needs, Scope scope) {
     Choice choice;
-    for (const Candidate& candidate : candidates) {
+    std::vector<std::pair<Time, const Candidate*>> order;
+    if (scope == Scope::chosen)
+        order = in_order_of_least_time(machine, size, candidates, vector, needs);
+    else
+        for (const Candidate& candidate : candidates) order.emplace_back(0, &candidate);
+    Time best = std::numeric_limits<Time>::max();
+    for (const auto& [least, each] : order) {
+        if (least > best) break;
+        const Candidate& candidate = *each;
         const auto predicted = predict(machine, size, candidate, vector);
         if (!predicted) continue;  // it does not fit this number of ranks
         choice.candidates.push_back({.algorithm = candidate.algorithm,
@@ -65,9 +102,10 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                                      .in_place = predicted->in_place,
                                      .ordered = candidate.ordered,
                                      .bit_identical = candidate.bit_identical,
-                                     .fulfils = (candidate.ordered || !needs.ordered) &&
-                                                (candidate.bit_identical || !needs.bit_identical)});
+                                     .fulfils = fulfils(candidate, needs)});
+        if (scope == Scope::chosen) best = std::min(best, predicted->time);
     }
+    if (scope == Scope::chosen) keep_order(choice, candidates);
     std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
         return std::pair(candidate.predicted, candidate.messages);
     });

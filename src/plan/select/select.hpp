@@ -41,9 +41,14 @@ struct Choice {
     [[nodiscard]] const std::string& algorithm() const { return candidates[chosen].algorithm; }
 };
 
+/// Whether all candidates are predicted, or only those that may be chosen: by what they need and by
+/// what they take at the least. The choice is the same.
+enum class Scope : std::uint8_t { all, chosen };
+
 /// Fails if no candidate fits the size and fulfils the needs.
 [[nodiscard]] base::Result<Choice> select(const Machine& machine, Rank size,
                                           std::span<const Candidate> candidates,
-                                          const VectorSize& vector, const Needs& needs);
+                                          const VectorSize& vector, const Needs& needs,
+                                          Scope scope = Scope::all);
 
 }  // namespace weft::plan

@@ -5,8 +5,8 @@
 //          then memory is read and written in streams, and a delivery is a store. Where few lanes
 //          get on (a chain against the order of ranks), those that wait are watched from there on:
 //          a lane that misses something is taken up again when it has come, after all that were
-//          ready before. Where ranks have several lanes, these share the rank's processor, and
-//          processors.hpp runs them in the order of time.
+//          ready before. Where ranks have several lanes, these share the rank's processor, or
+//          ranks share cards, processors.hpp runs them in the order of time.
 // Holds    A sweep that gets on in less than an eighth of the lanes is the last one, and a watched
 //          lane is run once more than it is stopped: time follows the number of messages.
 #include "plan/simulate/lanes.hpp"
@@ -62,7 +62,7 @@ base::Result<Outcome> simulate_processors(std::span<const ImagePart> parts,
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                        const Surroundings& surroundings, const Trace& trace) {
-    if (has_several_lanes(parts)) return simulate_processors(parts, surroundings, trace);
+    if (needs_order(parts)) return simulate_processors(parts, surroundings, trace);
     Lanes lanes(parts, surroundings, trace);
     std::uint64_t receptions = 0;
     for (const ImagePart& part : parts) receptions += part.pieces().rows().size();

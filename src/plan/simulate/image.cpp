@@ -139,22 +139,25 @@ base::Result<void> ImagePart::check_room(Rank rank) const {
                       rank);
 }
 
-base::Result<void> ImagePart::add(const Program& program) {
+base::Result<void> ImagePart::add(const Program& program, Rank rank) {
     if (auto admitted = admit(program); !admitted) return admitted;
     busy_.known = false;
+    rank_ = rank;
+    shift_ = rank >= program.rank ? rank - program.rank : rank + program.size - program.rank;
+    const Rank size = fold_ ? fold_->ranks : program.size;
     std::uint32_t number = 0;
     if (program.lanes.empty()) {
-        begin_lane(program.rank, program.size, number++);
+        begin_lane(shown(rank), size, number++);
         pieces_.end_lane();
     }
     for (const Lane& lane : program.lanes) {
-        begin_lane(program.rank, program.size, number++);
+        begin_lane(shown(rank), size, number++);
         for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
             add_step(program, step, segment);
         });
         pieces_.end_lane();
     }
-    return check_room(program.rank);
+    return check_room(rank);
 }
 
 void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t segment) {
@@ -166,7 +169,8 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
         case StepKind::put:
         case StepKind::signal:
         case StepKind::expose:
-            pieces_.send(key, busy_of(program, step, segment), step.peer);
+            pieces_.send(key, busy_of(program, step, segment),
+                         shown(meant(step.peer, program.size)));
             break;
         case StepKind::publish:
             pieces_.publish(key, busy_of(program, step, segment));
@@ -197,7 +201,7 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
     const std::uint32_t raised = segment - std::min<std::uint32_t>(segment, step.lag);
     const std::uint32_t key = step.signal * program.segments + raised;
     if ((step.flags & kFromPublished) != 0)
-        pieces_.await_cell(key, step.peer);
+        pieces_.await_cell(key, shown(meant(step.peer, program.size)));
     else
         pieces_.await(key);
 }
@@ -205,12 +209,15 @@ void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t
 /// The index of the time that a message keeps its sender busy.
 std::uint32_t ImagePart::busy_of(const Program& program, const Step& step, std::uint32_t segment) {
     const BlockList source = sent_by(step);
-    const bool far = far_ && step.kind != StepKind::publish && is_far(program.rank, step.peer);
+    const bool far =
+        far_ && step.kind != StepKind::publish && is_far(rank_, meant(step.peer, program.size));
     if (busy_.known && far == busy_.far && source == busy_.source && segment == busy_.segment)
         return busy_.index;
     const std::uint64_t bytes = bytes_of(program, source, segment);
     const Time time = far ? far_->model.busy(bytes) : model_.busy(bytes);
-    busy_ = {index_of(time), true, far, source, segment};
+    const Time delay = far ? far_->model.latency - model_.latency : 0;
+    const Time hold = far ? far_->card.held(bytes) : 0;
+    busy_ = {index_of(time, delay, hold), true, far, source, segment};
     return busy_.index;
 }
 
@@ -218,15 +225,35 @@ std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const
     return elements_in(partition_, block, first) * size_.element_bytes;
 }
 
-std::uint32_t ImagePart::index_of(Time time) {
-    const auto index = static_cast<std::size_t>(std::ranges::find(times_, time) - times_.begin());
-    if (index == times_.size()) times_.push_back(time);
+std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold) {
+    std::size_t index = 0;
+    while (index < times_.size() &&
+           (times_[index] != time || delays_[index] != delay || holds_[index] != hold))
+        ++index;
+    if (index == times_.size()) {
+        times_.push_back(time);
+        delays_.push_back(delay);
+        holds_.push_back(hold);
+        has_cards_ = has_cards_ || hold > 0;
+    }
     return static_cast<std::uint32_t>(index);
+}
+
+/// Of a list of blocks, or of one share of it. Folded, the vector is spread evenly over its units,
+/// so that ranks which do the same to other units take the same time.
+std::uint64_t ImagePart::carried_by(const Program& program, BlockList list, std::uint32_t segment,
+                                    std::uint32_t share) const {
+    if (!fold_) return elements_of(program, partition_, list, segment, share);
+    std::uint64_t units = 0;
+    for (const Block& block : blocks_of(program, {list.start, list.count / share}))
+        units += block.count;
+    const std::uint64_t all = std::max<std::uint64_t>(1, program.units);
+    return (units * size_.elements + all - 1) / all;
 }
 
 std::uint64_t ImagePart::bytes_of(const Program& program, BlockList list, std::uint32_t segment,
                                   std::uint32_t share) const {
-    return elements_of(program, partition_, list, segment, share) * size_.element_bytes;
+    return carried_by(program, list, segment, share) * size_.element_bytes;
 }
 
 }  // namespace weft::plan

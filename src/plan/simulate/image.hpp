@@ -36,19 +36,43 @@ struct ImageLane {
     std::size_t first = 0;   ///< its first piece in the part's rows
 };
 
-/// Messages between ranks of different nodes keep their sender busy for another time.
+/// A network card that the ranks of a node share: a message holds that of its sender, and then that
+/// of its target, for the longer of these.
+struct Card {
+    Time message = 0;          ///< from one message to the next, and
+    std::int64_t byte_fs = 0;  ///< each byte
+
+    [[nodiscard]] Time held(std::uint64_t bytes) const {
+        return std::max(message, to_time(static_cast<std::int64_t>(bytes) * byte_fs));
+    }
+};
+
+/// Messages between ranks of different nodes keep their sender busy for another time, arrive after
+/// another latency and go through the nodes' cards.
 struct FarPuts {
     MessageModel model;
+    Card card;
     const std::vector<Rank>* node_of = nullptr;  ///< by rank; outlives the parts
+};
+
+/// A team in which rank r + ranks does what rank r does, at the same distances: the image holds the
+/// first `ranks` ranks and stands for all. All units of a vector then count as equally large.
+struct Fold {
+    Rank ranks = 0;
 };
 
 class ImagePart {
   public:
-    ImagePart(const MessageModel& model, const VectorSize& size, std::optional<FarPuts> far = {})
-        : model_(model), size_(size), far_(far) {}
+    ImagePart(const MessageModel& model, const VectorSize& size, std::optional<FarPuts> far = {},
+              std::optional<Fold> fold = {})
+        : model_(model), size_(size), far_(far), fold_(fold) {}
 
     /// The programs of consecutive ranks, in order.
-    [[nodiscard]] base::Result<void> add(const Program& program);
+    [[nodiscard]] base::Result<void> add(const Program& program) {
+        return add(program, program.rank);
+    }
+    /// The program as another rank would have it, that does the same at the same distances.
+    [[nodiscard]] base::Result<void> add(const Program& program, Rank rank);
     /// Room for so many ranks with programs like the ones so far.
     void reserve(std::size_t ranks);
 
@@ -56,6 +80,17 @@ class ImagePart {
     [[nodiscard]] const Pieces& pieces() const { return pieces_; }
     [[nodiscard]] Pieces& pieces() { return pieces_; }
     [[nodiscard]] const std::vector<Time>& times() const { return times_; }
+    /// By the index of the time that a message keeps its sender busy: how much later than after
+    /// the model's latency it arrives.
+    [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
+    /// By the same index: how long it holds a card; 0: it goes through none.
+    [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
+    /// Messages meet in cards: their order in time matters.
+    [[nodiscard]] bool has_cards() const { return has_cards_; }
+    /// Whose card a rank uses.
+    [[nodiscard]] Rank node_of(Rank rank) const {
+        return (*far_->node_of)[static_cast<std::size_t>(rank)];
+    }
     [[nodiscard]] std::uint32_t keys() const { return keys_; }
     [[nodiscard]] std::uint64_t raises() const { return pieces_.raises(); }
     [[nodiscard]] std::uint64_t waits() const { return pieces_.waits(); }
@@ -69,7 +104,7 @@ class ImagePart {
         lanes_.push_back({rank, lane, pieces_.rows().size()});
         pieces_.begin_lane(rank, size);
     }
-    [[nodiscard]] std::uint32_t index_of(Time time);
+    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0);
     /// Of a block that starts at this unit.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return model_; }
@@ -84,6 +119,14 @@ class ImagePart {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
     }
+    /// Whom a program means by a rank, if another rank has it.
+    [[nodiscard]] Rank meant(Rank peer, Rank size) const {
+        const std::int64_t rank = std::int64_t{peer} + shift_;
+        return static_cast<Rank>(rank < size ? rank : rank - size);
+    }
+    [[nodiscard]] Rank shown(Rank rank) const { return fold_ ? rank % fold_->ranks : rank; }
+    [[nodiscard]] std::uint64_t carried_by(const Program& program, BlockList list,
+                                           std::uint32_t segment, std::uint32_t share) const;
     [[nodiscard]] std::uint32_t busy_of(const Program& program, const Step& step,
                                         std::uint32_t segment);
     [[nodiscard]] std::uint64_t bytes_of(const Program& program, BlockList list,
@@ -92,10 +135,16 @@ class ImagePart {
     MessageModel model_;
     VectorSize size_;
     std::optional<FarPuts> far_;
+    std::optional<Fold> fold_;
+    Rank rank_ = 0;   ///< whose program is being added, and
+    Rank shift_ = 0;  ///< how far ahead of the program's own rank that is
     Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;
     std::vector<Time> times_;
+    std::vector<Time> delays_;
+    std::vector<Time> holds_;
+    bool has_cards_ = false;
     std::uint32_t keys_ = 0;
     /// Of the last message: how long it keeps its sender busy, and what it was found for.
     struct Busy {

@@ -40,7 +40,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings,
         raises_ += part.raises();
         waits_ += part.waits();
         views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
-                          part.pieces().words().data(), part.times().data()});
+                          part.pieces().words().data(), part.times().data(), part.delays().data()});
         index += static_cast<std::uint32_t>(part.lanes().size());
     }
     for (const auto& [rank, start] : surroundings.starts)
@@ -171,7 +171,6 @@ std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
 }
 
 Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, Time now) {
-    const Time latency = around_.model.latency;
     const auto own = static_cast<std::uint32_t>(rank);
     const auto size = static_cast<std::uint32_t>(ranks_);
     const std::uint32_t* const end = piece + piece[1];
@@ -183,6 +182,7 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
             continue;
         }
         const Time busy = view.times[at[1]];
+        const Time latency = around_.model.latency + view.delays[at[1]];
         const std::uint32_t count = at[2];
         at += 3;
         arrivals_.make_room(now + count * busy + latency);

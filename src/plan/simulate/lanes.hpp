@@ -85,6 +85,7 @@ class Lanes {
         const std::uint32_t* rows = nullptr;
         const std::uint32_t* words = nullptr;
         const Time* times = nullptr;
+        const Time* delays = nullptr;
 
         [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane, std::uint32_t place) const {
             return words + rows[lane.first + (place >> 1)];
@@ -164,6 +165,7 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
             continue;
         }
         const Time busy = view.times[at[1]];
+        const Time delay = view.delays[at[1]];
         if (word == Word::publish) {
             publish(rank, argument, busy, clock);
             at += 2;
@@ -173,7 +175,8 @@ void Lanes::act(Rank rank, const View& view, const std::uint32_t* piece, Clock& 
         for (at += 3; at < last; ++at) {
             const Rank peer = ahead(rank, *at);
             const Time begin = std::max(clock.now, clock.send_free);
-            const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer));
+            const Time arrives =
+                clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
             if (trace_) {
                 trace_({Span::Kind::send, rank, peer, begin, clock.now});
                 trace_({Span::Kind::flight, rank, peer, clock.now, arrives});

@@ -5,10 +5,11 @@
 
 namespace weft::plan {
 
-bool has_several_lanes(std::span<const ImagePart> parts) {
+bool needs_order(std::span<const ImagePart> parts) {
     return std::ranges::any_of(parts, [](const ImagePart& part) {
-        return std::ranges::any_of(part.lanes(),
-                                   [](const ImageLane& lane) { return lane.lane > 0; });
+        return part.has_cards() || std::ranges::any_of(part.lanes(), [](const ImageLane& lane) {
+                   return lane.lane > 0;
+               });
     });
 }
 
@@ -157,7 +158,8 @@ Departure Processors::send_next(LaneState& state) {
     const Time busy = state.part->times()[state.at[1]];
     const std::uint32_t key = *state.at >> 3;
     const Time begin = std::max(clock.now, clock.send_free);
-    const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer));
+    const Time delay = state.part->delays()[state.at[1]];
+    const Time arrives = clock.send(around_.model, busy, around_.latency(rank, peer) + delay);
     show(Span::Kind::send, rank, peer, begin, clock.now);
     show(Span::Kind::flight, rank, peer, clock.now, arrives);
     ++state.run;
@@ -166,6 +168,36 @@ Departure Processors::send_next(LaneState& state) {
         state.run = nullptr;
     }
     return {rank, peer, key, clock.now, arrives, busy - busy_base_};
+}
+
+void Processors::depart(const Departure& departure, Time hold) {
+    std::uint32_t flight = 0;
+    if (landed_.empty()) {
+        flight = static_cast<std::uint32_t>(flights_.size());
+        flights_.emplace_back();
+    } else {
+        flight = landed_.back();
+        landed_.pop_back();
+    }
+    flights_[flight] = {departure, hold, false};
+    possible_.push({departure.left, flight + static_cast<std::uint32_t>(lanes_.size())});
+}
+
+/// Cut-through, as links are: it enters both cards as soon as it can, and the latency is added.
+void Processors::fly(std::uint32_t flight, Time now) {
+    Flight& message = flights_[flight];
+    const Departure& departure = message.departure;
+    Time& free = card_of(message.left ? departure.target : departure.source, !message.left);
+    const Time enters = std::max(now, free);
+    free = enters + message.hold;
+    if (!message.left) {
+        message.left = true;
+        possible_.push({enters, flight + static_cast<std::uint32_t>(lanes_.size())});
+        return;
+    }
+    const Departure over = departure;
+    landed_.push_back(flight);
+    arrive(over.target, over.key, enters + over.arrives - over.left);
 }
 
 base::Result<Outcome> Processors::outcome() const {

@@ -8,6 +8,8 @@
 // Why      Where a rank has one lane, any order in which a reception comes after its sends gives
 //          the answer (lanes.hpp). Of several lanes the one that is first takes the processor from
 //          the others, so there is no way around the order of time.
+//          Cards that ranks of a node share are the same: a message enters a card when it is its
+//          turn.
 // Holds    The same order as in GOAL's reader (lab/simulate/goal_read.cpp): both say the same
 //          times.
 // Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
@@ -23,8 +25,8 @@
 
 namespace weft::plan {
 
-/// Whether some rank has more than one lane.
-[[nodiscard]] bool has_several_lanes(std::span<const ImagePart> parts);
+/// Whether some rank has more than one lane, or messages meet in cards.
+[[nodiscard]] bool needs_order(std::span<const ImagePart> parts);
 
 class Processors {
   public:
@@ -91,6 +93,20 @@ class Processors {
     void compute(LaneState& state);
     void publish(LaneState& state);
     [[nodiscard]] Departure send_next(LaneState& state);
+    /// A message that goes by way of cards: it waits for its own node's, then for its target's.
+    struct Flight {
+        Departure departure;
+        Time hold = 0;
+        bool left = false;  ///< it is through its own node's card
+    };
+    void depart(const Departure& departure, Time hold);
+    void fly(std::uint32_t flight, Time now);
+    [[nodiscard]] Time& card_of(Rank rank, bool out) {
+        const auto node = static_cast<std::size_t>(lanes_.front().part->node_of(rank));
+        const std::size_t index = 2 * node + (out ? 1 : 0);
+        if (index >= cards_.size()) cards_.resize(index + 1);
+        return cards_[index];
+    }
     void show(Span::Kind kind, Rank rank, Rank peer, Time begin, Time end) const {
         if (trace_ && end > begin) trace_({kind, rank, peer, begin, end});
     }
@@ -106,6 +122,9 @@ class Processors {
     Board waiting_;  ///< the lane that waits for such an arrival
     std::unordered_map<std::uint64_t, Time> cells_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> readers_;  ///< waiting lanes by cell
+    std::vector<Flight> flights_;
+    std::vector<std::uint32_t> landed_;  ///< flights that are over
+    std::vector<Time> cards_;            ///< by node, in and out: when it is free
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
 };
@@ -114,6 +133,10 @@ template <class Send>
 void Processors::step(Send send) {
     const Possible next = possible_.top();
     possible_.pop();
+    if (next.lane >= lanes_.size()) {
+        fly(next.lane - static_cast<std::uint32_t>(lanes_.size()), next.time);
+        return;
+    }
     LaneState& state = lanes_[next.lane];
     Clock& clock = clock_of(state);
     clock.now = std::max(clock.now, next.time);
@@ -127,10 +150,14 @@ void Processors::step(Send send) {
     } else if (word == Word::publish) {
         publish(state);
     } else {
+        const Time hold = state.part->holds()[state.at[1]];
         const Departure message = send_next(state);
         state.ready = clock.now;
         go_on(next.lane);
-        send(message);
+        if (hold > 0)
+            depart(message, hold);
+        else
+            send(message);
         return;
     }
     state.ready = clock.now;

@@ -51,7 +51,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .ordered = call.ordered && properties.ordered};
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
-                              .bit_identical = properties.bit_identical};
+                              .bit_identical = algorithm.bit_identical_on(spec, layout)};
     const plan::Contract& contract = collectives::contract(call.collective);
     candidate.stages = [=, &contract, collective = call.collective](Rank size) mutable {
         request.size = size;
@@ -97,6 +97,10 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                       .message = put.issue + put.receive + machine.reduce +
                                  plan::to_time(static_cast<std::int64_t>(bytes) *
                                                (put.byte_fs + machine.reduce_byte_fs))},
+            .round = put.latency + (machine.crowded() ? crowd : 0) + put.issue + put.receive +
+                     machine.reduce,
+            .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
+                                    (put.byte_fs + machine.reduce_byte_fs)),
             .layout = layout_of(machine, size),
             .direct = machine.direct};
 }
@@ -107,7 +111,8 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
 }
 
 base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
-                                const std::vector<collectives::AlgorithmSpec>& specs) {
+                                const std::vector<collectives::AlgorithmSpec>& specs,
+                                plan::Scope scope) {
     const plan::Layout layout = layout_of(machine, size);
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
@@ -119,7 +124,7 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);
     return plan::select(machine, size, candidates, {elements, call.element_bytes},
-                        {.ordered = call.ordered, .bit_identical = call.bit_identical});
+                        {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
 }
 
 }  // namespace
@@ -168,7 +173,8 @@ CallClass rounded(CallClass call) {
 
 base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                            const CallClass& call) {
-    return rank(machine, size, rounded(call), specs_for(machine, size, rounded(call)));
+    return rank(machine, size, rounded(call), specs_for(machine, size, rounded(call)),
+                plan::Scope::all);
 }
 
 base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string reason) {
@@ -185,7 +191,7 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
     const CallClass asked = rounded(class_of(call));
     if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
     const auto specs = specs_for(machine_, size_, asked);
-    const auto choice = rank(machine_, size_, asked, specs);
+    const auto choice = rank(machine_, size_, asked, specs, plan::Scope::chosen);
     if (!choice) return choice.failure();
     const auto chosen = std::ranges::find_if(
         specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });

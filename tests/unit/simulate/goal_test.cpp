@@ -115,7 +115,7 @@ TEST(Goal, AgreesWithTheEnginesForEveryAlgorithm) {
             around.model = message_model(parameters);
             const ImagePart image = image_of(programs, question, around);
             if (image.pieces().has_cells()) continue;  // GOAL has no published cells
-            several += has_several_lanes({&image, 1}) ? 1 : 0;
+            several += needs_order({&image, 1}) ? 1 : 0;
             const auto text = to_goal(programs, size_of(question), around.model);
             ASSERT_TRUE(text.ok()) << what << ": " << text.failure().text;
             const auto read = simulate_goal(*text, around.model);

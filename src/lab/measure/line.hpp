@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// line.hpp - the straight line through measured points, and how well it fits.
+//
+// Holds    Pure. Least squares; at least two points with different x, else it is our own bug.
+// Next     front/cli/fit_command.cpp for whose points.
+#pragma once
+
+#include <span>
+
+namespace weft::lab {
+
+struct Point {
+    double x = 0;
+    double y = 0;
+};
+
+/// y = intercept + slope * x.
+struct Line {
+    double intercept = 0;
+    double slope = 0;
+    double r2 = 0;  ///< part of the variance of y that it explains; 1 if y does not vary
+};
+[[nodiscard]] Line fit_line(std::span<const Point> points);
+
+}  // namespace weft::lab

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// chain.hpp - a time that a call cannot be over before, from the programs of few ranks.
+//
+// Idea     Rank 0 is not done before it has done what follows its last wait; that wait is not over
+//          before its sender has done what comes before the message, and so on, from rank to rank
+//          along the chain of last waits.
+// Why      It is mostly close to the simulator's time and needs a program for each round, not for
+//          each rank: what cannot be the quickest need not be simulated.
+// Next     select.cpp, Scope::chosen.
+#pragma once
+
+#include "plan/select/predict.hpp"
+
+namespace weft::plan {
+
+/// Under these models. Fails where rank 0 has no program.
+[[nodiscard]] base::Result<Time> chain_time(const Candidate& candidate, Rank size,
+                                            const VectorSize& vector, const PutModels& models);
+
+}  // namespace weft::plan

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// folding.hpp - as few ranks as stand for all of a team.
+//
+// Idea     In many algorithms every rank does the same at the same distances, or every node does:
+//          the programs of one rank, or of the ranks of one node, then show what all do. Whether
+//          that is so is found by comparing a few ranks' programs. Where a flag is named by a
+//          rank, its number is first made the distance from the rank that awaits it.
+// Holds    A few compared ranks are no proof: what is made of the answer is a prediction.
+// Next     simulate/image.hpp, Fold, for what such an image means; predict.cpp.
+#pragma once
+
+#include <vector>
+
+#include "plan/select/predict.hpp"
+
+namespace weft::plan {
+
+/// Ranks whose programs show what a team does.
+struct Shown {
+    std::vector<Program> programs;
+    Rank ranks = 0;  ///< they do what their programs say, or all what the only one says
+    Rank team = 0;   ///< and stand for so many
+
+    [[nodiscard]] bool folded() const { return ranks < team; }
+    [[nodiscard]] const Program& program_of(Rank rank) const {
+        return programs.size() == 1 ? programs.front() : programs[static_cast<std::size_t>(rank)];
+    }
+};
+
+/// `period`: the ranks of a node, if all nodes have equally many, in order; 1 if all ranks may
+/// do the same; 0 if neither.
+[[nodiscard]] base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
+                                            const VectorSize& vector);
+
+}  // namespace weft::plan

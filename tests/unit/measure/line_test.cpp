@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: the line through points on a line is that line, and R^2 says how far others are from one.
+#include "lab/measure/line.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace weft::lab {
+namespace {
+
+TEST(Line, GoesThroughPointsThatLieOnOne) {
+    const std::vector<Point> points{{1, 5}, {2, 7}, {5, 13}};
+    const Line line = fit_line(points);
+    EXPECT_NEAR(line.intercept, 3, 1e-9);
+    EXPECT_NEAR(line.slope, 2, 1e-9);
+    EXPECT_NEAR(line.r2, 1, 1e-9);
+}
+
+TEST(Line, ExplainsOnlyAPartOfWhatIsBent) {
+    const Line line = fit_line(std::vector<Point>{{0, 0}, {1, 0}, {2, 3}});
+    EXPECT_DOUBLE_EQ(line.slope, 1.5);
+    EXPECT_DOUBLE_EQ(line.intercept, -0.5);
+    EXPECT_DOUBLE_EQ(line.r2, 0.75);
+    const Line flat = fit_line(std::vector<Point>{{0, 2}, {1, 2}});
+    EXPECT_EQ(flat.slope, 0);
+    EXPECT_EQ(flat.r2, 1);
+}
+
+}  // namespace
+}  // namespace weft::lab

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: what is predicted for a candidate is what the generic engine says of the programs that
+// would run, at any number of ranks and on any nodes. Method: the programs of all ranks, simulated
+// with the same costs, for every candidate of every collective; growth continued from 16, 32 and 64
+// ranks, or nodes that are not seen, would fail by factors.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "collectives/near_way.hpp"
+#include "collectives/registry.hpp"
+#include "plan/simulate/simulate.hpp"
+#include "run/runtime/choice.hpp"
+
+namespace weft::run {
+namespace {
+
+struct Team {
+    const char* name;
+    std::vector<Rank> nodes;  ///< ranks of each
+};
+
+std::vector<Rank> even(Rank nodes, Rank each) {
+    return std::vector<Rank>(static_cast<std::size_t>(nodes), each);
+}
+
+plan::Machine machine_of(const Team& team) {
+    plan::Machine machine = machine_over("verbs;ofi_rxm");
+    for (std::size_t node = 0; node < team.nodes.size(); ++node)
+        machine.node_of.insert(machine.node_of.end(), static_cast<std::size_t>(team.nodes[node]),
+                               static_cast<Rank>(node));
+    machine.host_processors = machine.host_ranks = 1;
+    return machine;
+}
+
+/// The programs of all ranks. Node-mates do not reach each other's buffers.
+std::vector<plan::Program> programs_of(const CallClass& call, const std::string& algorithm,
+                                       const plan::Layout& layout) {
+    const auto spec =
+        collectives::with_near_puts(call.collective, *collectives::parse_spec(algorithm));
+    collectives::GenerateRequest request{
+        .size = layout.size(),
+        .root = collectives::is_rooted(call.collective) ? 0 : plan::kNoRank,
+        .elements =
+            collectives::contract(call.collective).vector_elements(layout.size(), call.elements),
+        .element_bytes = call.element_bytes,
+        .layout = layout};
+    std::vector<plan::Program> programs;
+    for (request.rank = 0; request.rank < request.size; ++request.rank)
+        programs.push_back(*collectives::generate(call.collective, spec, request));
+    return programs;
+}
+
+plan::Time simulated(const plan::Machine& machine, const CallClass& call,
+                     const std::string& algorithm) {
+    const plan::Layout layout = plan::Layout::of(machine.node_of);
+    const std::vector<plan::Program> programs = programs_of(call, algorithm, layout);
+    const plan::VectorSize vector{
+        collectives::contract(call.collective).vector_elements(layout.size(), call.elements),
+        call.element_bytes};
+    const plan::PutModels models = plan::put_models(machine, true, true);
+    plan::Surroundings around;
+    around.model = models.model;
+    plan::ImagePart part(models.model, vector, models.far);
+    for (const plan::Program& program : programs) EXPECT_TRUE(part.add(program).ok());
+    const auto outcome = plan::simulate_generic({&part, 1}, around);
+    EXPECT_TRUE(outcome.ok()) << algorithm;
+    return outcome ? outcome->makespan : 0;
+}
+
+/// All candidates of these sizes whose messages are not too many to look at each.
+int compare(const Team& team, std::string_view collective,
+            const std::vector<std::uint64_t>& elements, std::uint64_t messages_max) {
+    const plan::Machine machine = machine_of(team);
+    const auto ranks = static_cast<Rank>(machine.node_of.size());
+    int compared = 0;
+    for (const std::uint64_t count : elements) {
+        const CallClass call{.collective = collective, .elements = count, .element_bytes = 8};
+        const auto choice = rank_algorithms(machine, ranks, call);
+        EXPECT_TRUE(choice.ok()) << team.name << ' ' << collective;
+        if (!choice) continue;
+        for (const plan::RankedCandidate& candidate : choice->candidates) {
+            if (candidate.messages > messages_max) continue;
+            const auto exact =
+                static_cast<double>(simulated(machine, rounded(call), candidate.algorithm));
+            EXPECT_NEAR(static_cast<double>(candidate.predicted), exact, 0.05 * exact)
+                << team.name << ": " << collective << ' ' << count << ' ' << candidate.algorithm;
+            ++compared;
+        }
+    }
+    return compared;
+}
+
+TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
+    const std::vector<Team> teams{{"33 on a node", {33}},       {"65 on a node", {65}},
+                                  {"66 on 66", even(66, 1)},    {"97 on 97", even(97, 1)},
+                                  {"127 on 127", even(127, 1)}, {"130 on 13", even(13, 10)},
+                                  {"66 on uneven", {30, 1, 35}}};
+    for (const Team& team : teams) {
+        int compared = 0;
+        for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
+            if (!traits.has_counts())
+                compared += compare(team, traits.name, {1, 100, 8192}, 20'000);
+        EXPECT_GT(compared, 100) << team.name;
+    }
+}
+
+TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
+    const Team even_nodes{"2304 on 128", even(128, 18)};
+    const Team uneven{"1000 on 7", {143, 150, 1, 200, 199, 150, 157}};
+    for (const Team& team : {even_nodes, uneven})
+        EXPECT_GT(compare(team, "allreduce", {1024}, 30'000), 4) << team.name;
+}
+
+TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
+    constexpr double kSecondsMax = 0.5;  // for builds that are not optimised, too
+    const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
+    const Chooser chooser(machine, 2304);
+    for (const std::size_t count : {1U, 8192U}) {
+        const Call call{.collective = Collective::allreduce,
+                        .count = count,
+                        .type = Type::float64,
+                        .op = Op::sum};
+        const auto begin = std::clock();
+        const auto chosen = chooser.choose(call);
+        const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+        ASSERT_TRUE(chosen.ok());
+        EXPECT_LT(seconds, kSecondsMax);
+        const auto all = rank_algorithms(machine, 2304, class_of(call));
+        EXPECT_EQ((*chosen)->text, all->algorithm()) << count;
+        fmt::print("{} elements: {:.1f} ms\n", count, seconds * 1000);
+    }
+}
+
+TEST(Prediction, ChoosesWhatTheSimulatorFindsBest) {
+    const auto chosen = [](const Team& team, const CallClass& call) {
+        const plan::Machine machine = machine_of(team);
+        const auto choice =
+            rank_algorithms(machine, static_cast<Rank>(machine.node_of.size()), call);
+        EXPECT_TRUE(choice.ok()) << team.name;
+        return choice->algorithm();
+    };
+    CallClass call{
+        .collective = "allreduce", .elements = 8192, .element_bytes = 8, .bit_identical = true};
+    for (const Team& team : {Team{"63 on a node", {63}}, Team{"63 on 63", even(63, 1)}})
+        EXPECT_EQ(chosen(team, call), "generalized") << team.name;
+    call.elements = 16;
+    EXPECT_EQ(chosen({"252 on 14", even(14, 18)}, call), "multi-object-small");
+    // Whole numbers may be added in any order, so r is free.
+    call = {.collective = "allreduce", .elements = 4096, .element_bytes = 4};
+    for (const Team& team : {Team{"127 on a node", {127}}, Team{"127 on 127", even(127, 1)}}) {
+        plan::Time best = simulated(machine_of(team), call, "generalized");
+        for (int r = 1; r <= 7; ++r)
+            best = std::min(best,
+                            simulated(machine_of(team), call, fmt::format("generalized:r={}", r)));
+        EXPECT_EQ(simulated(machine_of(team), call, chosen(team, call)), best) << team.name;
+    }
+}
+
+}  // namespace
+}  // namespace weft::run
