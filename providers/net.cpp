@@ -17,6 +17,7 @@
 //   its data.
 // - No fence. Atomics are offered and return ENOSYS; nothing here uses them.
 // - Writes without a byte carry their immediate.
+// - One write takes four sources to four places: its header lists them.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -31,6 +32,7 @@ const link::Profile& net_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .writes_two_places = true,
         .cost = {.latency_ns = 500,
                  .issue_ns = 3500,
                  .receive_ns = 2000,

@@ -12,8 +12,8 @@ std::span<const Profile* const> preferred_profiles() {
         &providers::cxi_profile(),           &providers::gni_profile(),
         &providers::opx_profile(),           &providers::psm2_profile(),
         &providers::verbs_ofi_rxm_profile(), &providers::efa_profile(),
-        &providers::tcp_profile(),           &providers::tcp_ofi_rxm_profile(),
-        &providers::net_profile(),           &providers::psm3_profile(),
+        &providers::tcp_profile(),           &providers::net_profile(),
+        &providers::tcp_ofi_rxm_profile(),   &providers::psm3_profile(),
         &providers::udp_ofi_rxd_profile(),   &providers::sockets_profile(),
         &providers::shm_profile(),
     };

@@ -7,6 +7,7 @@
 // - One stream per pair, as net has it: order across places, acknowledged delivery, no fence, no
 //   atomics, words that a cut of the stream may leave half written.
 // - It reports automatic progress; measured, puts do not land with a passive target.
+// - One write takes four sources to four places, as net's does.
 // - 128 bytes are injected, immediates have eight bytes, no registration is demanded.
 // libfabric 1.17 answers "tcp;ofi_rxm" when it is asked for "tcp"; then that profile counts.
 #include "providers/profiles.hpp"
@@ -22,6 +23,7 @@ const link::Profile& tcp_profile() {
         .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},
         .asks_write_order = true,
         .target_must_progress = true,
+        .writes_two_places = true,
         .cost = {.latency_ns = 1900,
                  .issue_ns = 3500,
                  .receive_ns = 3000,

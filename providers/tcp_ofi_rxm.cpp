@@ -18,6 +18,7 @@
 //   default.
 // - No fence.
 // - Writes without a byte carry their immediate.
+// - One write takes four sources to four places: its header lists them.
 // - Registration costs nothing and no source needs it.
 // - Enabling an endpoint fills a pool of receive buffers for messages, 27 ms at 16 KiB each. Puts
 //   do not use them: with 256 bytes each it takes 2 ms.
@@ -43,6 +44,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,
+        .writes_two_places = true,
         .cost = {.latency_ns = 1950,
                  .issue_ns = 3450,
                  .receive_ns = 3000,

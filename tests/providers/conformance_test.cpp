@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/providers/provider_test.hpp"
 
@@ -107,7 +108,8 @@ constexpr std::uint32_t kSlots = 32;
 constexpr std::size_t kSlotBytes = 8192;
 
 /// Every rank sends `count` puts of random size into slots of random peers; a slot is used again
-/// when its owner has checked it and said so with an empty put.
+/// when its owner has checked it and said so with an empty put. Every other one brings a flag and
+/// has several sources, where the port can do that.
 class RandomTraffic {
   public:
     RandomTraffic(Member& me, std::uint32_t count, std::uint64_t seed)
@@ -144,6 +146,25 @@ class RandomTraffic {
     [[nodiscard]] std::size_t area(Rank sender, std::uint32_t slot) const {
         return (static_cast<std::size_t>(sender) * kSlots + slot) * kSlotBytes;
     }
+    [[nodiscard]] std::size_t flag_place(Rank sender, std::uint32_t slot) const {
+        return area(kRanksMax, 0) + index(sender, slot) * sizeof(std::uint64_t);
+    }
+    static std::uint64_t flag_of(std::uint64_t which) { return ~which; }
+    [[nodiscard]] bool is_flagged(std::size_t bytes, std::uint32_t slot, std::uint32_t use) const {
+        return bytes != 0 && me_.port->facts().flagged_parts_max != 0 && (slot + use) % 2 == 1;
+    }
+    /// The source in as many parts as a put with a flag may have; some are empty.
+    std::span<const base::PutPart> cut(std::span<const std::byte> source,
+                                       std::span<base::PutPart> parts) {
+        parts = parts.first(std::min(parts.size(), me_.port->facts().flagged_parts_max));
+        for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+            const std::size_t bytes = random_() % (source.size() + 1);
+            parts[i] = {source.data(), bytes};
+            source = source.subspan(bytes);
+        }
+        parts.back() = {source.data(), source.size()};
+        return parts;
+    }
     static std::uint64_t which(Rank sender, Rank target, std::uint32_t slot, std::uint32_t use) {
         return ((std::uint64_t{use} * kSlots + slot) * kRanksMax + static_cast<unsigned>(sender)) *
                    kRanksMax +
@@ -164,6 +185,12 @@ class RandomTraffic {
         const auto data = me_.memory.subspan(area(sender, slot), bytes);
         expect(filled(data, which(sender, me_.rank, slot, use)),
                "{} bytes from rank {}: wrong data, use {}", bytes, sender, use);
+        if (is_flagged(bytes, slot, use)) {
+            std::uint64_t flag = 0;
+            std::memcpy(&flag, me_.memory.data() + flag_place(sender, slot), sizeof flag);
+            expect(flag == flag_of(which(sender, me_.rank, slot, use)),
+                   "{} bytes from rank {}: no flag, use {}", bytes, sender, use);
+        }
         answers_.push_back({sender, kAnswer | encode(me_.rank, 0, slot)});
         me_.meeting.stage.fetch_add(1, std::memory_order_acq_rel);
     }
@@ -190,12 +217,19 @@ class RandomTraffic {
         auto& source = sources_[at];
         source.resize(bytes);
         fill(source, which(me_.rank, peer, slot, sent_[at]));
-        const auto posted = me_.try_put({.peer = peer,
-                                         .data = source.data(),
-                                         .bytes = bytes,
-                                         .target = area(me_.rank, slot),
-                                         .immediate = encode(me_.rank, bytes, slot),
-                                         .pending = &pending_[at]});
+        link::FabricPut put{.peer = peer,
+                            .data = source.data(),
+                            .bytes = bytes,
+                            .target = area(me_.rank, slot),
+                            .immediate = encode(me_.rank, bytes, slot),
+                            .pending = &pending_[at]};
+        std::array<base::PutPart, 8> parts;
+        if (is_flagged(bytes, slot, sent_[at])) {
+            put.flag_target = flag_place(me_.rank, slot);
+            put.flag = flag_of(which(me_.rank, peer, slot, sent_[at]));
+            put.parts = cut(source, parts);
+        }
+        const auto posted = me_.try_put(put);
         expect(me_.port->in_flight() <= 16, "too many puts in flight");
         if (posted != base::Post::posted) return;
         ++sent_[at];

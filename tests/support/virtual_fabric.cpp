@@ -114,6 +114,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.inject_bytes = options_.setting.conduct.inject_bytes;
     facts.message_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.get_bytes_max = options_.setting.conduct.message_bytes_max;
+    facts.flagged_parts_max = options_.setting.conduct.flagged_parts_max;
     facts.notify = options_.setting.notify;
     facts.completion = options_.setting.completion;
     facts.whole_words = options_.setting.whole_words;
@@ -175,7 +176,19 @@ std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const link::FabricPut& put)
         std::ranges::stable_partition(chunks, [&](const Chunk& chunk) {
             return (put.target + chunk.offset) % kWord >= kWord / 2;
         });
+    if (put.flag_target != link::FabricPut::kNoFlag) cut_flag(chunks, put);
     return chunks;
+}
+
+/// The flag comes last only where a fabric keeps every order.
+void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put) {
+    const std::size_t bytes = options_.setting.conduct.keeps_words ? kWord : kWord / 2;
+    for (std::size_t at = 0; at < kWord; at += bytes) {
+        const auto place =
+            options_.setting.conduct.keeps_order ? chunks.size() : random_.below(chunks.size() + 1);
+        chunks.insert(chunks.begin() + static_cast<std::ptrdiff_t>(place),
+                      {put.bytes + at, bytes, due()});
+    }
 }
 
 base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
@@ -185,8 +198,13 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
+    const bool flagged = put.flag_target != link::FabricPut::kNoFlag;
+    WEFT_CHECK(flagged ? put.parts.size() <= conduct.flagged_parts_max : put.parts.empty(),
+               put.parts.size(), options_.seed);
     auto write = std::make_unique<Write>();
     write->put = put;
+    write->parts.assign(put.parts.begin(), put.parts.end());
+    if (put.parts.empty()) write->parts.push_back({put.data, put.bytes});
     write->origin = origin;
     write->chunks = cut(put);
     if (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes) {
@@ -247,8 +265,17 @@ void VirtualFabric::read_some(Rank rank) {
 
 void VirtualFabric::read_source(Write& write) {
     if (write.read) return;
-    write.copy.assign(write.put.data, write.put.data + write.put.bytes);
+    write.copy = source_of(write);
     write.read = true;
+}
+
+std::vector<std::byte> VirtualFabric::source_of(const Write& write) {
+    std::vector<std::byte> bytes;
+    for (const base::PutPart& part : write.parts)
+        bytes.insert(bytes.end(), part.data, part.data + part.bytes);
+    const auto* flag = reinterpret_cast<const std::byte*>(&write.put.flag);
+    bytes.insert(bytes.end(), flag, flag + sizeof write.put.flag);
+    return bytes;
 }
 
 std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediates) {
@@ -307,11 +334,13 @@ void VirtualFabric::land_some(Rank rank) {
 
 void VirtualFabric::land(Write& write, std::size_t number) {
     const Chunk chunk = write.chunks[number];
-    const std::byte* source = write.read ? write.copy.data() : write.put.data;
+    const std::vector<std::byte> source = write.read ? write.copy : source_of(write);
+    const std::uint64_t target = chunk.offset < write.put.bytes
+                                     ? write.put.target + chunk.offset
+                                     : write.put.flag_target + chunk.offset - write.put.bytes;
     if (chunk.bytes != 0)
-        std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.target +
-                        chunk.offset,
-                    source + chunk.offset, chunk.bytes);
+        std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + target,
+                    source.data() + chunk.offset, chunk.bytes);
     write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.setting.conduct.keeps_immediates)

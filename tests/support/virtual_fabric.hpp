@@ -38,6 +38,7 @@ struct FabricConduct {
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = 96;
     std::size_t puts_in_flight = 24;
+    std::size_t flagged_parts_max = 0;  ///< as that of link::FabricFacts
 };
 
 /// A fabric that keeps no promise.
@@ -98,12 +99,13 @@ class VirtualFabric {
 
   private:
     struct Chunk {
-        std::size_t offset = 0;  ///< in the write
+        std::size_t offset = 0;  ///< in the write; the flag, if it has one, is its end
         std::size_t bytes = 0;
         std::uint64_t due = 0;
     };
     struct Write {
         link::FabricPut put;
+        std::vector<base::PutPart> parts;  ///< its sources
         Rank origin = 0;
         std::vector<std::byte> copy;  ///< of the source, once it is read
         std::vector<Chunk> chunks;    ///< that have not landed
@@ -120,6 +122,7 @@ class VirtualFabric {
 
     [[nodiscard]] std::uint64_t due();
     [[nodiscard]] std::vector<Chunk> cut(const link::FabricPut& put);
+    void cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put);
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
     void land_some(Rank rank);
@@ -127,6 +130,7 @@ class VirtualFabric {
     void complete_some(Rank rank);
     void read_some(Rank rank);
     static void read_source(Write& write);
+    [[nodiscard]] static std::vector<std::byte> source_of(const Write& write);
 
     VirtualFabricOptions options_;
     base::Random random_;

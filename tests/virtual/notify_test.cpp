@@ -43,8 +43,10 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     std::vector<int> nodes(static_cast<std::size_t>(ranks));
     std::iota(nodes.begin(), nodes.end(), 0);
     if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
+    FabricConduct conduct = harden(pair.conduct, random);
+    conduct.flagged_parts_max = seed % 4;
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
-                   FabricSetting{.conduct = harden(pair.conduct, random), .notify = pair.plan});
+                   FabricSetting{.conduct = conduct, .notify = pair.plan});
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
@@ -157,6 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
     Broken, NotifyControls,
     ::testing::Values(
         Case{"ImmediatesBeforeTheirData", {all(link::Notify::immediate), kFaithless}},
+        Case{"ImmediatesBeforeTheirDataAboveCells",
+             {{link::Notify::cells, link::Notify::immediate}, keeping(kWords)}},
         Case{"TornWords", {{link::Notify::cells, link::Notify::immediate}, keeping(kImmediates)}},
         Case{"CompletionsBeforeLanding", {all(link::Notify::delivery), keeping(kWords)}},
         Case{"FencesThatHoldNothingBack", {all(link::Notify::fence), keeping(kDelivery, kWords)}},

@@ -64,6 +64,8 @@ struct FabricFacts {
     bool reads = true;  ///< try_get() works
     /// The endpoint is a file in shared memory: call forget_file() once all peers have set_peer().
     bool endpoint_file = false;
+    /// Sources that a put with a flag may have; 0: puts carry no flags.
+    std::size_t flagged_parts_max = 0;
     bool stages_sources = false;   ///< sources outside the registered memory are copied first
     std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
     std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
@@ -79,6 +81,8 @@ enum class PutKind : std::uint8_t {
 
 /// One write.
 struct FabricPut {
+    static constexpr std::uint64_t kNoFlag = ~std::uint64_t{0};
+
     Rank peer = 0;
     const std::byte* data = nullptr;
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
@@ -88,6 +92,12 @@ struct FabricPut {
     /// See base::Put. Not touched by puts of up to inject_bytes that are plain or with immediate,
     /// nor by those whose source was copied.
     std::uint32_t* pending = nullptr;
+    /// A word for another place that travels in the same write: with an immediate, which arrives
+    /// after it, too. Where facts().flagged_parts_max is not 0; then `parts`, if there are any, are
+    /// the source in place of `data`.
+    std::uint64_t flag_target = kNoFlag;
+    std::uint64_t flag = 0;
+    std::span<const base::PutPart> parts = {};
 };
 
 /// One read.

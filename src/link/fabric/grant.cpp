@@ -138,6 +138,8 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         .key_bytes = offer.domain_attr->mr_key_size,
         .inject_bytes = offer.tx_attr->inject_size,
         .message_bytes_max = offer.ep_attr->max_msg_size,
+        .source_parts_max = offer.tx_attr->iov_limit,
+        .target_parts_max = offer.tx_attr->rma_iov_limit,
         .immediate_bytes = offer.domain_attr->cq_data_size,
         .ordered_bytes = ordered ? offer.ep_attr->max_order_waw_size : 0,
         .fence = (offer.caps & FI_FENCE) != 0,

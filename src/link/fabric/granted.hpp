@@ -18,10 +18,12 @@ struct Grant {
     std::size_t key_bytes = 0;           ///< of a registration key that is chosen here
     std::size_t inject_bytes = 0;
     std::size_t message_bytes_max = 0;
-    std::size_t immediate_bytes = 0;  ///< less than 4: no immediates
-    std::size_t ordered_bytes = 0;    ///< writes up to this size keep their order at one location
-    bool fence = false;               ///< FI_FENCE is among the capabilities
-    bool delivery = false;            ///< FI_DELIVERY_COMPLETE is accepted for operations
+    std::size_t source_parts_max = 1;  ///< sources that one write takes together
+    std::size_t target_parts_max = 1;  ///< places that one write goes to
+    std::size_t immediate_bytes = 0;   ///< less than 4: no immediates
+    std::size_t ordered_bytes = 0;     ///< writes up to this size keep their order at one location
+    bool fence = false;                ///< FI_FENCE is among the capabilities
+    bool delivery = false;             ///< FI_DELIVERY_COMPLETE is accepted for operations
 };
 
 }  // namespace weft::link

@@ -42,6 +42,15 @@ std::size_t staged_bytes_max(const Found& found) {
     return found.profile.free_registration ? 0 : Staging::kBufferBytes;
 }
 
+/// A flag is a second source and goes to a second place. Sources that have to be registered or
+/// copied go alone.
+std::size_t flagged_parts_max(const Found& found, const FabricFacts& facts) {
+    const bool two_places = found.profile.writes_two_places && found.grant.target_parts_max >= 2 &&
+                            found.grant.source_parts_max >= 2;
+    if (!two_places || facts.stages_sources) return 0;
+    return std::min(found.grant.source_parts_max, kSourceParts) - 1;
+}
+
 FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteCompletion completion) {
     FabricFacts facts;
     facts.notify = notify;
@@ -65,6 +74,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.signals = completion == base::RemoteCompletion::ordered &&
                     found.profile.target_must_progress && found.profile.immediate.holds &&
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
+    facts.flagged_parts_max = flagged_parts_max(found, facts);
     return facts;
 }
 

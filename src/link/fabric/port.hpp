@@ -42,6 +42,9 @@
 
 namespace weft::link {
 
+/// Sources of one write, its flag among them.
+inline constexpr std::size_t kSourceParts = 4;
+
 class Port final : public FabricPort {
   public:
     /// Opens an endpoint on a discovered offer.
@@ -81,6 +84,7 @@ class Port final : public FabricPort {
         std::byte* staged = nullptr;
         std::byte* into = nullptr;       // of a read through `staged`: where it goes from there
         std::size_t source = kNoSource;  // in sources_, if it was registered for this put
+        std::uint64_t flag = 0;          // of a put with one: its source
         Transfer* next = nullptr;
         std::size_t bytes = 0;
         Rank peer = 0;
@@ -131,6 +135,7 @@ class Port final : public FabricPort {
 
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
+    [[nodiscard]] base::Post put_flagged(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept;

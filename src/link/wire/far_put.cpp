@@ -44,7 +44,10 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
         case Notify::cells:
             break;
     }
-    return small ? put_cell(put) : put_counted(put, resume);
+    if (small) return put_cell(put);
+    const bool one_write =
+        put.parts.size() <= flagged_parts_max_ && put.bytes <= piece_bytes_max_ && put.bytes != 0;
+    return one_write ? put_flagged(put) : put_counted(put, resume);
 }
 
 // --- immediate ---------------------------------------------------------------------------------
@@ -59,6 +62,19 @@ base::Post Wire::put_cell(const base::Put& put) noexcept {
                        .target = put.cell + base::kCellDelivered,
                        .kind = PutKind::with_immediate,
                        .immediate = immediate_for(put.cell, Delivered::all)});
+}
+
+/// Payload and flag word in one write to two places: its immediate arrives after both.
+base::Post Wire::put_flagged(const base::Put& put) noexcept {
+    return port_->try_put({.peer = put.peer,
+                           .bytes = put.bytes,
+                           .target = put.target,
+                           .kind = PutKind::with_immediate,
+                           .immediate = immediate_for(put.cell, Delivered::all),
+                           .pending = put.pending,
+                           .flag_target = put.cell + base::kCellDelivered,
+                           .flag = put.flag,
+                           .parts = put.parts});
 }
 
 /// Pieces first, each with its own immediate, then the flag word with their number.

@@ -187,6 +187,7 @@ class Wire {
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
     base::Post put_far(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_cell(const base::Put& put) noexcept;
+    base::Post put_flagged(const base::Put& put) noexcept;
     base::Post put_counted(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_words(const base::Put& put) noexcept;
     base::Post put_delivered(const base::Put& put, std::uint64_t& resume) noexcept;
@@ -217,6 +218,7 @@ class Wire {
     unsigned polls_ = 0;
     std::size_t piece_bytes_max_ = 0;
     std::size_t get_bytes_max_ = 0;
+    std::size_t flagged_parts_max_ = 0;
     std::size_t inject_bytes_ = 0;
     std::vector<StagedPut> staging_;
     std::size_t next_staging_ = 0;
