@@ -104,8 +104,8 @@ struct Profile {
     bool target_must_progress = true;
     /// May a put carry its immediate and no byte? If not, it writes a reserved word.
     bool writes_empty = false;
-    /// May one write go to two places, if as many are granted? Then a put whose payload fits no cell
-    /// takes its flag along.
+    /// May one write go to two places, if as many are granted? Then a put whose payload fits no
+    /// cell takes its flag along.
     bool writes_two_places = false;
     /// May small puts go without a completion of their own? Only if one that fails because its peer
     /// died does no harm. It saves the sender work; one in a few reports all the same, so that what

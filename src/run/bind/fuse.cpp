@@ -12,6 +12,8 @@ namespace {
 using plan::Buffer;
 using plan::StepKind;
 
+constexpr std::size_t kFusedSteps = 512;  ///< longer programs are not worth a second form
+
 /// Reads the steps of one lane as stages; any step that does not fit ends the attempt.
 class Fuser {
   public:
@@ -27,13 +29,17 @@ class Fuser {
 
   private:
     bool take(const BoundStep& step) {
+        if (step.salt != 0) return false;
         switch (step.kind) {
             case StepKind::publish:
-                return take_publish(step);
+                return take_store(step, -1);
+            case StepKind::put:
+                return step.target.count == 0 && take_store(step, step.peer);
+            case StepKind::signal:
+                // Of a single segment a lag leaves nothing.
+                return step.lag != 0 || take_store(step, step.peer);
             case StepKind::wait:
-                if ((step.flags & plan::kFromPublished) == 0) return false;
-                awaited_.push_back({.peer = step.peer, .number = step.number, .combines = false});
-                return true;
+                return step.lag != 0 || take_wait(step);
             case StepKind::flush:
                 return true;  // cells are stored at once: nothing reads their source later
             case StepKind::reduce:
@@ -44,21 +50,46 @@ class Fuser {
         }
     }
 
-    bool take_publish(const BoundStep& step) {
-        if (stage_.publishes || !awaited_.empty()) close_stage();
-        stage_.publishes = true;
-        stage_.number = step.number;
-        if (step.source.count == 0) return true;
-        stage_.source = whole_vector(step.source);
-        return stage_.source != FusedVector::none;
+    bool take_store(const BoundStep& step, Rank peer) {
+        if (!awaited_.empty()) close_stage();
+        result_.stores_at_peers = result_.stores_at_peers || peer >= 0;
+        FusedStore store{.peer = peer,
+                         .target = place_in_cell(step.number, 0, step.in_cell),
+                         .source = {},
+                         .bytes = 0};
+        if (peer < 0) store.target.buffer = FusedBuffer::published;
+        if (step.source.count > 1) return false;
+        if (step.source.count == 1) {
+            store.source = place_of(step.source.start);
+            store.bytes = bound_.pieces[step.source.start].bytes;
+            const bool fits =
+                store.target.buffer == FusedBuffer::slot || store.bytes <= base::kCellPayload;
+            if (store.source.buffer == FusedBuffer::none || !fits) return false;
+        }
+        stage_.stores.push_back(store);
+        return true;
+    }
+
+    bool take_wait(const BoundStep& step) {
+        const bool published = (step.flags & plan::kFromPublished) != 0;
+        result_.stores_at_peers = result_.stores_at_peers || !published;
+        awaited_.push_back(
+            {.place = {.buffer = published ? FusedBuffer::published : FusedBuffer::cell,
+                       .peer = step.peer,
+                       .number = cell_of(step.number)},
+             .awaited = true,
+             .combines = false});
+        return true;
     }
 
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
-        stage_.target = whole_vector(step.target);
-        if (stage_.target != FusedVector::output) return false;
+        stage_.target = place_of(step.target.start);
+        if (stage_.target.buffer != FusedBuffer::output) return false;
+        stage_.bytes = bound_.pieces[step.target.start].bytes;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
+        if (operands > kFusedOperands) return false;
         for (std::uint32_t i = 0; i < operands; ++i) {
             if (!take_operand(step.source.start + i)) return false;
         }
@@ -66,21 +97,18 @@ class Fuser {
         return true;
     }
 
-    bool take_operand(std::uint32_t piece_index) {
-        const PieceList list{piece_index, 1};
-        const Piece& piece = bound_.pieces[piece_index];
-        if (const FusedVector own = whole_vector(list); own != FusedVector::none) {
-            stage_.operands.push_back({.vector = own});
-            return true;
+    bool take_operand(std::uint32_t piece) {
+        FusedOperand operand{.place = place_of(piece)};
+        if (operand.place.buffer == FusedBuffer::none || bound_.pieces[piece].bytes != stage_.bytes)
+            return false;
+        const auto waited = std::ranges::find_if(
+            awaited_, [&](const FusedOperand& one) { return one.place.same_cell(operand.place); });
+        operand.awaited = waited != awaited_.end();
+        if (operand.awaited) {
+            operand.place.peer = waited->place.peer;
+            awaited_.erase(waited);
         }
-        if (piece.buffer != Buffer::published || piece.offset != 0) return false;
-        if (piece.bytes != vector_bytes()) return false;
-        const auto waited = std::ranges::find_if(awaited_, [&](const FusedOperand& operand) {
-            return operand.peer == piece.peer && operand.number == piece.index;
-        });
-        if (waited == awaited_.end()) return false;
-        stage_.operands.push_back({.peer = piece.peer, .number = piece.index});
-        awaited_.erase(waited);
+        stage_.operands.push_back(operand);
         return true;
     }
 
@@ -88,23 +116,37 @@ class Fuser {
         // What was awaited but not combined still orders this stage before the next.
         stage_.operands.insert(stage_.operands.begin(), awaited_.begin(), awaited_.end());
         awaited_.clear();
-        if (stage_.publishes || !stage_.operands.empty()) result_.stages.push_back(stage_);
+        if (!stage_.stores.empty() || !stage_.operands.empty()) result_.stages.push_back(stage_);
         stage_ = {};
     }
 
-    [[nodiscard]] std::uint64_t vector_bytes() const {
-        return bound_.elements * bound_.element_bytes;
+    [[nodiscard]] std::uint32_t cell_of(std::uint32_t number) const {
+        return number * bound_.depth;
     }
 
-    /// Which vector the list names as a whole; none if it names anything else.
-    [[nodiscard]] FusedVector whole_vector(PieceList list) const {
-        if (list.count != 1) return FusedVector::none;
-        const Piece& piece = bound_.pieces[list.start];
-        if (piece.moving || piece.offset != 0 || piece.bytes != vector_bytes())
-            return FusedVector::none;
-        if (piece.buffer == Buffer::input) return FusedVector::input;
-        if (piece.buffer == Buffer::output) return FusedVector::output;
-        return FusedVector::none;
+    /// None if it is not of a kind that stages read and write.
+    [[nodiscard]] FusedPlace place_of(std::uint32_t index) const {
+        const Piece& piece = bound_.pieces[index];
+        FusedPlace place{.offset = piece.offset};
+        if (piece.moving) return place;
+        if (piece.buffer == Buffer::input) place.buffer = FusedBuffer::input;
+        if (piece.buffer == Buffer::output) place.buffer = FusedBuffer::output;
+        if (piece.buffer == Buffer::slot)
+            return place_in_cell(piece.index, piece.offset, piece.in_cell);
+        if (piece.buffer != Buffer::published) return place;
+        place.buffer = FusedBuffer::published;
+        place.peer = piece.peer;
+        place.number = cell_of(piece.index);
+        return place;
+    }
+
+    /// Where the payload of a put lies, in a cell or in its slot.
+    [[nodiscard]] FusedPlace place_in_cell(std::uint32_t number, std::uint64_t offset,
+                                           bool in_cell) const {
+        const bool slot = bound_.bulk && !in_cell;
+        return {.buffer = slot ? FusedBuffer::slot : FusedBuffer::cell,
+                .number = cell_of(number),
+                .offset = offset + (slot ? bound_.slot_offset(number, 0) : 0)};
     }
 
     const BoundProgram& bound_;
@@ -116,8 +158,8 @@ class Fuser {
 }  // namespace
 
 FusedProgram fuse(const BoundProgram& bound) {
-    if (bound.bulk || bound.lanes.size() != 1 || bound.segments != 1) return {};
-    if (bound.elements * bound.element_bytes > base::kCellPayload) return {};
+    if (bound.lanes.size() != 1 || bound.segments != 1) return {};
+    if (bound.steps.size() > kFusedSteps) return {};
     return Fuser(bound).run().value_or(FusedProgram{});
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused.hpp - the shortest form of a bound program: stages of publish, wait and reduce.
+// fused.hpp - the shortest form of a bound program: stages of store, wait and combine.
 //
-// Idea     A program whose every step stays on one node and whose payloads fit a cell is a list of
-//          stages: publish at most one payload, take in some published cells in order, store the
-//          result. A stage runs as one loop without decoding steps.
+// Idea     A program of one node and one segment is a list of stages: store some payloads with
+//          their flags, take in some in order, store the result. A stage runs as one loop without
+//          decoding steps.
 // Holds    Made from the steps alone (fuse.cpp); gives what the steps give, which the tests of the
 //          virtual wire check program by program.
 #pragma once
@@ -15,27 +15,56 @@
 
 namespace weft::run {
 
-/// Where a stage reads or writes a vector of the call.
-enum class FusedVector : std::uint8_t { none, input, output };
+/// Which memory a stage reads or writes: a vector of the call, a cell that a peer has written here
+/// or the slot that belongs to it in a bulk bank, or a cell that its owner has published.
+enum class FusedBuffer : std::uint8_t { none, input, output, cell, slot, published };
 
-/// One operand of a stage: a peer's published cell, or this rank's own vector.
+struct FusedPlace {
+    FusedBuffer buffer = FusedBuffer::none;
+    Rank peer = -1;            ///< team rank that wrote the cell
+    std::uint32_t number = 0;  ///< of the cell
+    std::uint64_t offset = 0;  ///< bytes from the start of the vector, of the payload or, of a
+                               ///< slot, of the bank
+
+    [[nodiscard]] bool published() const { return buffer == FusedBuffer::published; }
+    [[nodiscard]] bool in_cell() const {
+        return buffer == FusedBuffer::cell || buffer == FusedBuffer::slot || published();
+    }
+    /// Whether both have the same flag.
+    [[nodiscard]] bool same_cell(const FusedPlace& other) const {
+        return in_cell() && other.in_cell() && number == other.number &&
+               published() == other.published() && (!published() || peer == other.peer);
+    }
+};
+
+/// A payload and its flag.
+struct FusedStore {
+    Rank peer = -1;     ///< team rank whose cell it is; -1: published by this rank
+    FusedPlace target;  ///< cell or slot there; published
+    FusedPlace source;  ///< none: a bare flag
+    std::uint64_t bytes = 0;
+};
+
+/// Most operands of one result.
+inline constexpr std::size_t kFusedOperands = 64;
+
+/// A cell whose flag is awaited, a part of the result, or both.
 struct FusedOperand {
-    Rank peer = -1;            ///< team rank whose cell it is; -1: own vector `vector`
-    std::uint32_t number = 0;  ///< of the published cell
-    FusedVector vector = FusedVector::none;
-    bool combines = true;  ///< false: only awaited
+    FusedPlace place;
+    bool awaited = false;
+    bool combines = true;
 };
 
 struct FusedStage {
-    bool publishes = false;
-    std::uint32_t number = 0;                ///< cell that this rank publishes
-    FusedVector source = FusedVector::none;  ///< its payload; none: a bare flag
-    FusedVector target = FusedVector::none;  ///< where the result goes; none: the stage only waits
-    std::vector<FusedOperand> operands;      ///< awaited, then combined, in this order
+    std::vector<FusedStore> stores;
+    std::vector<FusedOperand> operands;  ///< awaited, then combined, in this order
+    FusedPlace target;                   ///< of the result; none: the stage only waits
+    std::uint64_t bytes = 0;             ///< of the result
 };
 
 struct FusedProgram {
     std::vector<FusedStage> stages;
+    bool stores_at_peers = false;  ///< needs a team whose ranks all share memory
 
     [[nodiscard]] bool empty() const { return stages.empty(); }
 };

@@ -52,6 +52,7 @@ class Engine {
             team.near_regions.push_back(base == nullptr ? nullptr : base + team.setup.region);
         }
         team.own_region = team.near_regions[static_cast<std::size_t>(team.setup.rank)];
+        team.one_node = std::ranges::find(team.near_regions, nullptr) == team.near_regions.end();
         return team;
     }
 
@@ -125,7 +126,8 @@ class Engine {
              const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        if (may_run_fused(team, program)) return run_fused(team, program, registers, reducer);
+        if (!busy() && may_run_fused(team, program))
+            return run_fused(team, program, registers, reducer);
         Operation& op = issue_now(team, program, registers, reducer);
         // A call that needs nothing from others ends without a look at the network, mostly.
         if (++calls_ % kProgressEvery != 0) move_now();
@@ -224,8 +226,7 @@ class Engine {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
     }
 
-    /// Starts and moves what can be without another look at the network, but for the completions
-    /// of what it puts: there they are as soon as the network has taken it.
+    /// Moves what can be without a look at the network, but for completions of what that puts.
     bool move_now() {
         bool moved = advance_running();
         for (; start_queued(); moved = true) advance_running();
@@ -397,25 +398,9 @@ class Engine {
 
     // --- fused calls -------------------------------------------------------------------------
 
-    [[nodiscard]] bool may_run_fused(const TeamState& team, const BoundProgram& program) const {
-        return !program.fused.stages.empty() && !busy() && !team.failed && team.cells->idle() &&
-               (program.synchronizing || !team.cells->needs_barrier());
-    }
-
     bool run_fused(TeamState& team, const BoundProgram& program, Registers registers,
                    const Reducer& reducer) {
-        const base::Tick tick = team.next_tick;
-        team.next_tick = (tick + 1) & base::kTickMask;
-        const Epoch epoch = team.cells->pass(program.synchronizing);
-        const Digest digest = team.digest_next(program.call_hash);
-        team.remember(epoch, {&program, digest});
-        FusedCall call{team,
-                       program,
-                       registers,
-                       reducer,
-                       epoch,
-                       team.cell_bank(epoch),
-                       base::flag_word(tick, flag_hash(digest))};
+        const FusedCall call = begin_fused(team, program, registers, reducer);
         bool done = false;
         try {
             done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
@@ -423,7 +408,7 @@ class Engine {
             });
         } catch (...) {
             fail_team(team, failure_of_user(program));
-            watchdog_.spread_failure(team, epoch, {&program, digest});
+            watchdog_.spread_failure(team, call.epoch, {&program, team.digest});
         }
         if (!done) failure_ = team.failure;
         return done;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused_runner.hpp - runs the fused form of a program: publish, wait, combine; nothing else.
+// fused_runner.hpp - runs the fused form of a program: store, wait, combine; nothing else.
 //
-// Idea     The whole payload fits a cell, so a stage is: store it with its flag, then take in the
-//          peers' cells in operand order while they arrive, then store the result.
+// Idea     A stage is: store some payloads with their flags, then take in those of peers in operand
+//          order while they arrive, then store the result.
 // Holds    No allocation, lock, system call or choice of algorithm. An idle hook is called after
 //          each failed test of a flag; it decides how to wait and when to give up.
 // Next     run/bind/fused.hpp for the form; engine.hpp for when it is used.
 #pragma once
 
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "run/bind/fused.hpp"
 #include "run/execute/operation.hpp"
@@ -25,7 +27,38 @@ struct FusedCall {
     Epoch epoch;
     std::uint32_t bank;
     base::FlagWord flag;
+    std::uint64_t bulk_offset;  ///< of its bulk bank, from the start of a region
 };
+
+/// Whether this rank may make the call at once; nothing is in flight on any team.
+[[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
+    if (program.fused.empty() || team.failed || !team.cells->idle()) return false;
+    if (program.fused.stores_at_peers && !team.one_node) return false;
+    if (program.synchronizing) return true;
+    const Window* bulk = team.bulk_of(program);
+    return !team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier());
+}
+
+/// Numbers the call, as issue() and complete() would.
+[[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
+                                           Registers registers, const Reducer& reducer) {
+    const base::Tick tick = team.next_tick;
+    team.next_tick = (tick + 1) & base::kTickMask;
+    const Epoch epoch = team.cells->pass(program.synchronizing);
+    const Digest digest = team.digest_next(program.call_hash);
+    team.remember(epoch, {&program, digest});
+    Window* bulk = team.bulk_of(program);
+    const std::uint64_t bulk_offset =
+        bulk == nullptr ? 0 : team.bulk_offset(*bulk, bulk->pass(program.synchronizing));
+    return {team,
+            program,
+            registers,
+            reducer,
+            epoch,
+            team.cell_bank(epoch),
+            base::flag_word(tick, flag_hash(digest)),
+            bulk_offset};
+}
 
 /// Where a fused call waits, for reports.
 struct FusedWait {
@@ -45,14 +78,36 @@ struct FusedWait {
             .want = call.flag};
 }
 
-[[nodiscard]] inline const std::byte* own_vector(const FusedCall& call, FusedVector vector) {
-    return vector == FusedVector::input ? call.registers.input : call.registers.output;
+[[nodiscard]] inline const base::Cell* cell_of(const FusedCall& call, const FusedPlace& place) {
+    return place.published() ? call.team.published(place.peer, call.bank, place.number)
+                             : call.team.cell(call.bank, place.number);
 }
 
-inline void publish_cell(const FusedCall& call, const FusedStage& stage, std::size_t bytes) {
-    base::Cell* cell = call.team.published(call.team.setup.rank, call.bank, stage.number);
-    if (stage.source != FusedVector::none)
-        std::memcpy(cell->payload, own_vector(call, stage.source), bytes);
+[[nodiscard]] inline const std::byte* data_of(const FusedCall& call, const FusedPlace& place) {
+    switch (place.buffer) {
+        case FusedBuffer::input:
+            return call.registers.input + place.offset;
+        case FusedBuffer::output:
+            return call.registers.output + place.offset;
+        case FusedBuffer::slot:
+            return call.team.own_region + call.bulk_offset + place.offset;
+        default:
+            return cell_of(call, place)->payload + place.offset;
+    }
+}
+
+inline void store(const FusedCall& call, const FusedStore& store) {
+    TeamState& team = call.team;
+    const FusedPlace& target = store.target;
+    std::byte* const region = team.near(store.peer < 0 ? team.setup.rank : store.peer);
+    const base::RegionShape& shape = team.setup.shape;
+    auto* cell = reinterpret_cast<base::Cell*>(
+        region + (target.published() ? shape.published(call.bank, target.number)
+                                     : shape.cell(call.bank, target.number)));
+    std::byte* const at = target.buffer == FusedBuffer::slot
+                              ? region + call.bulk_offset + target.offset
+                              : cell->payload;
+    if (store.bytes != 0) std::memcpy(at, data_of(call, store.source), store.bytes);
     // Release: pairs with the acquire in await_cell(). The payload is visible with the flag.
     cell->flag.store(call.flag, std::memory_order_release);
 }
@@ -67,44 +122,73 @@ bool await_cell(const FusedCall& call, const FusedWait& wait, Idle& idle) {
     return true;
 }
 
-/// Waits for the operands of a stage and combines them, left to right.
+template <class Idle>
+bool await_operand(const FusedCall& call, const FusedOperand& operand, std::uint32_t stage_index,
+                   Idle& idle) {
+    if (!operand.awaited) return true;
+    return await_cell(call, {stage_index, operand.place.peer, cell_of(call, operand.place)}, idle);
+}
+
+/// Of a cell's size: left to right, while later operands are still on their way.
 template <class Idle>
 bool combine_cells(const FusedCall& call, const FusedStage& stage, std::uint32_t stage_index,
-                   std::size_t bytes, Idle& idle) {
+                   Idle& idle) {
     alignas(16) std::byte sum[base::kCellPayload];
-    bool first = true;
+    const std::byte* result = nullptr;
+    const std::uint64_t elements = stage.bytes / call.program.element_bytes;
     for (const FusedOperand& operand : stage.operands) {
-        const std::byte* data = nullptr;
-        if (operand.peer >= 0) {
-            const base::Cell* cell = call.team.published(operand.peer, call.bank, operand.number);
-            if (!await_cell(call, {stage_index, operand.peer, cell}, idle)) return false;
-            data = cell->payload;
-        } else {
-            data = own_vector(call, operand.vector);
-        }
+        if (!await_operand(call, operand, stage_index, idle)) return false;
         if (!operand.combines) continue;
-        if (first) {
-            std::memcpy(sum, data, bytes);
-        } else if (call.reducer.kernel != nullptr) {
-            call.reducer.kernel(sum, sum, data, call.program.elements);
-        } else {
-            const std::byte* operands[] = {sum, data};
-            reduce_many(call.reducer, sum, operands, call.program.elements);
+        const std::byte* data = data_of(call, operand.place);
+        if (result == nullptr) {
+            result = data;
+            continue;
         }
-        first = false;
+        if (call.reducer.kernel != nullptr) {
+            call.reducer.kernel(sum, result, data, elements);
+        } else {
+            const std::byte* operands[] = {result, data};
+            reduce_many(call.reducer, sum, operands, elements);
+        }
+        result = sum;
     }
-    if (stage.target == FusedVector::output) std::memcpy(call.registers.output, sum, bytes);
+    if (stage.target.buffer == FusedBuffer::none || stage.bytes == 0) return true;
+    std::byte* const target = call.registers.output + stage.target.offset;
+    if (target != result) std::memmove(target, result, stage.bytes);
+    return true;
+}
+
+/// Of any size: when all operands are there, so that the target may be one of them.
+template <class Idle>
+bool combine_slots(const FusedCall& call, const FusedStage& stage, std::uint32_t stage_index,
+                   Idle& idle) {
+    std::array<const std::byte*, kFusedOperands> operands;
+    std::size_t count = 0;
+    for (const FusedOperand& operand : stage.operands) {
+        if (!await_operand(call, operand, stage_index, idle)) return false;
+        if (operand.combines) operands[count++] = data_of(call, operand.place);
+    }
+    std::byte* const target = call.registers.output + stage.target.offset;
+    if (count == 1) {
+        if (target != operands[0]) std::memmove(target, operands[0], stage.bytes);
+        return true;
+    }
+    reduce_many(call.reducer, target, std::span(operands).first(count),
+                stage.bytes / call.program.element_bytes);
     return true;
 }
 
 /// False if the idle hook gave up.
 template <class Idle>
 bool run_stages(const FusedCall& call, Idle idle) {
-    const std::size_t bytes = call.program.elements * call.program.element_bytes;
     std::uint32_t index = 0;
     for (const FusedStage& stage : call.program.fused.stages) {
-        if (stage.publishes) publish_cell(call, stage, bytes);
-        if (!combine_cells(call, stage, index++, bytes, idle)) return false;
+        for (const FusedStore& one : stage.stores) store(call, one);
+        const bool fits_cell = stage.bytes <= base::kCellPayload;
+        if (!(fits_cell ? combine_cells(call, stage, index, idle)
+                        : combine_slots(call, stage, index, idle)))
+            return false;
+        ++index;
     }
     return true;
 }
