@@ -232,18 +232,10 @@ class Engine {
         for (; start_queued(); moved = true) advance_running();
         if (!failing_.empty()) [[unlikely]]
             moved = end_settled() || moved;
-        if (!moved || !ends_with_its_puts()) return moved;
+        if (!moved || std::ranges::none_of(running_, &Operation::ends_with_its_puts)) return moved;
         wire_.progress();
         advance_running();
         return true;
-    }
-
-    [[nodiscard]] bool ends_with_its_puts() const {
-        return std::ranges::any_of(running_, [](const Operation* op) {
-            return op->pending != 0 && std::ranges::all_of(op->lanes, [](const LaneState& lane) {
-                       return lane.at == lane.end;
-                   });
-        });
     }
 
     bool poll_now(Caller caller = Caller::waits) {

@@ -2,6 +2,7 @@
 // operation.hpp - one call in flight: a bound program plus what differs from call to call.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,11 @@ struct Operation {
     std::vector<base::Reach> exposed;
     base::Failure failure;  ///< if state is failed
 
+    /// All steps are done, and transfers still read their sources.
+    [[nodiscard]] bool ends_with_its_puts() const {
+        return pending != 0 &&
+               std::ranges::all_of(lanes, [](const LaneState& lane) { return lane.ended(); });
+    }
     [[nodiscard]] bool ended() const { return state == State::complete || state == State::failed; }
 };
 
