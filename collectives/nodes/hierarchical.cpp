@@ -123,7 +123,7 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
     }
     for (Named* part : {&parts.node, &parts.net, &parts.down}) {
         if (part->algorithm == nullptr) continue;
-        if (part->algorithm->properties.direct)
+        if (part->algorithm->properties_of(part->spec).direct)
             return base::fail(Status::argument,
                               "{} {} is no part of hierarchies: these go in pieces, it does not",
                               part->collective, part->algorithm->name);

@@ -34,6 +34,7 @@ link::Profile willing_profile() {
     profile.provider = "strict";
     profile.cells = profile.delivery = profile.fence = {true, "it is made so"};
     profile.writes_empty = true;
+    profile.small_keys = true;
     return profile;
 }
 

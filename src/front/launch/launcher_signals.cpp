@@ -42,6 +42,11 @@ LauncherSignals::LauncherSignals() {
     file_ = FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+LauncherSignals::~LauncherSignals() {
+    inherited_.restore();
+    set_handler(SIGPIPE, SIG_IGN);
+}
+
 int LauncherSignals::take() const {
     signalfd_siginfo info = {};
     if (::read(file_.number(), &info, sizeof info) != sizeof info) return 0;

@@ -33,7 +33,9 @@ class LauncherSignals {
   public:
     LauncherSignals();
     /// Gives the process its former mask and actions.
-    ~LauncherSignals() { inherited_.restore(); }
+    /// All as it was, but for SIGPIPE: the PMIx server lives as long as the process and may still
+    /// answer ranks that have gone.
+    ~LauncherSignals();
     LauncherSignals(const LauncherSignals&) = delete;
     LauncherSignals& operator=(const LauncherSignals&) = delete;
 

@@ -124,9 +124,12 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     options.output_starts = scattered_starts(call.out_blocks);
     const bool direct = context.machine.direct;
     const std::string_view even = traits_of(traits_of(call.collective).even).name;
-    auto program = program_of(
-        context, call, direct ? algorithm.spec : collectives::with_near_puts(even, algorithm.spec),
-        options);
+    const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, algorithm.spec);
+    auto program = program_of(context, call, direct ? algorithm.spec : puts, options);
+    if (!program) return program.failure();
+    // Exposed blocks need more flags; where these do not fit, mates put as other nodes do.
+    if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
+        program = program_of(context, call, puts, options);
     if (!program) return program.failure();
     if (needs_direct(context, call, algorithm.spec) && !direct)
         return base::fail(Status::unsupported,

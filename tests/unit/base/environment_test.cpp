@@ -58,7 +58,7 @@ TEST(Environment, ValuesReachTheirFields) {
          "WEFT_BANKS=256", "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
          "WEFT_PROGRESS=thread", "WEFT_NODES=3", "WEFT_NODE_ID=0", "WEFT_REDUCE_ISA=scalar",
          "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=trace",
-         "WEFT_LOG_FILE=log.%r", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
+         "WEFT_LOG_FILE=log.%r", "WEFT_STATS=1", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
     EXPECT_EQ(settings.notify, Notify::fence);
     EXPECT_EQ(settings.direct, DirectChoice::adopt);
@@ -150,6 +150,7 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
         {"WEFT_BANKS=64", "WEFT_BANKS is \"128\" here and \"64\" there"},
         {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"1M\" here and \"64\" there"},
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
+        {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
         {"WEFT_GOSSIP=a2", "WEFT_GOSSIP is not set here and \"a2\" there"},
     };
     std::set<std::string> texts{agreement_text(plain)};

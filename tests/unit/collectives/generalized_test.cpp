@@ -94,7 +94,7 @@ TEST(AllreduceCounts, GeneralizedServesMixedGroups) {
     EXPECT_EQ(refused("generalized:group=4x4"),
               "character 19: group=4x4 is not a product of 12 ranks");
     EXPECT_EQ(refused("generalized:group=axe"),
-              "character 19: group=axe is no list of factors, as in group=4x3x2");
+              "character 19: group=axe is no list of factors, as in group=4x3x2, nor n or primes");
     EXPECT_EQ(refused("generalized:r=5"), "character 15: r=5 is not in 0..4");
 }
 
