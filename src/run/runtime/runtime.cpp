@@ -169,6 +169,7 @@ void Runtime::leave_team(Team& team) {
 /// rank waits for: on a network they have landed if it keeps the order of what one rank puts to
 /// another, for the additions follow them; else the region stays out of use.
 void Runtime::end_left_teams() {
+    if (job_.wire == nullptr) return;  // finalized: the calls that follow say so
     std::vector<Team*> settled;
     for (const auto& team : teams_) {
         if (team->abandoned() && team->failed() && !team->left()) team->leave();
