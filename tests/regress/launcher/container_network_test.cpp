@@ -24,7 +24,10 @@ struct Networks {
             "docker0; ip -n {0}$i link set d0 up; ip -n {0}$i link set docker0 up; done; "
             "ip -n {0}0 link add eth0 type veth peer name eth0 netns {0}1; "
             "for i in 0 1; do ip -n {0}$i addr add 10.77.0.$((i+1))/24 dev eth0; "
-            "ip -n {0}$i link set eth0 up; done",
+            "ip -n {0}$i link set eth0 up; done; "
+            // The kernel says up to a second later that an interface runs.
+            "for i in 0 1; do for t in $(seq 50); do ip -n {0}$i link show eth0 | "
+            "grep -q 'state UP' && break; sleep 0.1; done; done",
             name);
         made = RunningProgram({"sh", "-c", script}).wait();
     }
