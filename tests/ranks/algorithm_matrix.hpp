@@ -120,7 +120,11 @@ class AlgorithmMatrix {
         const auto parsed = collectives::parse_spec(spec);
         collectives::GenerateRequest request = request_of();
         if (!collectives::generate(name, *parsed, request).ok()) return;
-        if ((*collectives::find_algorithm(name, *parsed))->properties.direct && !direct_) return;
+        const bool direct =
+            (*collectives::find_algorithm(name, *parsed))->properties_of(*parsed).direct;
+        if (direct && !direct_) return;
+        // Where blocks must be exposed to many mates, small teams have too few flags.
+        if (parsed->find("near") != nullptr && world_.size() > kExposersMax) return;
         request.ordered = true;
         const bool ordered = collectives::generate(name, *parsed, request).ok();
         ++caller_.covered[std::string(traits.name)][parsed->name];
@@ -205,6 +209,8 @@ class AlgorithmMatrix {
             }
         }
     }
+
+    static constexpr Rank kExposersMax = 8;
 
     MatrixCaller& caller_;
     Team world_;
