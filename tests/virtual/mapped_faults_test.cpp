@@ -220,14 +220,16 @@ std::vector<Ending> end_of_a_call(const VirtualProfile& profile, int& withdrawn)
     const TeamCall call =
         bind_call(job, team, {.collective = "allreduce", .algorithm = "mapped", .elements = 1000});
     std::vector<Ending> endings(4);
+    // They outlive the threads: after a failed call mates may still use what is not adopted.
+    std::vector<std::vector<std::byte>> vectors(8, std::vector<std::byte>(call.bytes()));
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
-        std::vector<std::byte> input(call.bytes());
-        std::vector<std::byte> output(call.bytes());
-        fill_input(call, {5, 0}, rank, input.data());
+        std::byte* const input = vectors[at].data();
+        std::byte* const output = vectors[4 + at].data();
+        fill_input(call, {5, 0}, rank, input);
         VirtualEngine& engine = job.engine(rank);
-        if (!engine.run(*team.states[at], call.programs[at],
-                        {.input = input.data(), .output = output.data()}, call.reducer))
+        if (!engine.run(*team.states[at], call.programs[at], {.input = input, .output = output},
+                        call.reducer))
             endings[at] = {engine.failure().status, engine.failure().text};
     });
     withdrawn = job.network().withdrawn();
