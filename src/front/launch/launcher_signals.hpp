@@ -32,8 +32,8 @@ struct InheritedSignals {
 class LauncherSignals {
   public:
     LauncherSignals();
-    /// Gives the process its former mask and actions, but for SIGPIPE: the PMIx server lives as long
-    /// as the process and may still answer ranks that have gone.
+    /// Gives the process its former mask and actions, but for SIGPIPE: the PMIx server lives as
+    /// long as the process and may still answer ranks that have gone.
     ~LauncherSignals();
     LauncherSignals(const LauncherSignals&) = delete;
     LauncherSignals& operator=(const LauncherSignals&) = delete;
