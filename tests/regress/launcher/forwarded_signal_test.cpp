@@ -58,7 +58,7 @@ TEST(ForwardedSignal, ReachesTheRanksAndNotTheLauncher) {
 }
 
 TEST(ForwardedSignal, StopStopsTheWholeJobAndItsTimeout) {
-    RunningProgram running(launched("", "-n 2 --timeout 2 -- sh -c 'echo ready; sleep 1'"));
+    RunningProgram running(launched("", "-n 2 --timeout 2 -- sh -c 'echo ready; exec sleep 1'"));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGTSTP);
     ASSERT_TRUE(wait_until_stopped(running, true));
