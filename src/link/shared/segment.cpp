@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +67,18 @@ base::Failure refused(const char* call, std::uint64_t bytes) {
                       std::strerror(error));
 }
 
+/// A memory object counts as a file: one beyond the limit would end the process by SIGXFSZ.
+base::Result<void> check_file_limit(std::uint64_t bytes) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        bytes <= limit.rlim_cur)
+        return base::Done{};
+    return base::fail(Status::memory,
+                      "segment of {}: it is a file in memory, and files may have {} at most; raise "
+                      "the limit (ulimit -f), or make WEFT_HEAP_SIZE smaller",
+                      base::format_bytes(bytes), base::format_bytes(limit.rlim_cur));
+}
+
 }  // namespace
 
 std::span<const std::byte, 64> SegmentCard::to_bytes() const noexcept {
@@ -90,6 +103,7 @@ base::Result<Segment> Segment::create(SegmentOptions options) {
         return base::fail(Status::argument, "segment bytes: found {}, expected {} to {}",
                           options.bytes, kSegmentHeaderBytes + 1, kBytesMax);
     const std::uint64_t bytes = (options.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    if (auto allowed = check_file_limit(bytes); !allowed) return allowed.failure();
     auto nonce = base::system_entropy();
     if (!nonce) return nonce.failure();
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: the transfers to a peer were counted in 32 bits and compared for equality, so 2^32 transfers
+// after a quiet the next one believed that all had landed. Method: one-sided calls over a network
+// whose counter jumps by 2^32; whether they ask the peer before they go on. On the code before,
+// nothing is asked.
+#include <gtest/gtest.h>
+
+#include "run/onesided/onesided.hpp"
+
+namespace weft::run {
+namespace {
+
+/// Of two ranks this one; the other is far, takes everything and answers nothing.
+class CountingWire {
+  public:
+    std::uint64_t transfers = 0;
+    std::uint64_t per_write = 1;
+    int requests = 0;
+
+    std::byte* near(Rank rank) noexcept {
+        return rank == 0 ? reinterpret_cast<std::byte*>(memory_.data()) : nullptr;
+    }
+    std::uint64_t segment_bytes() noexcept { return memory_.size() * sizeof(base::Cell); }
+    base::Post try_put(const base::Put&, std::uint64_t&) noexcept {
+        ++requests;
+        return base::Post::posted;
+    }
+    base::Post try_write(const base::Write&, std::uint64_t&) noexcept {
+        transfers += per_write;
+        return base::Post::posted;
+    }
+    base::Post try_read(const base::Read&, std::uint64_t&) noexcept { return base::Post::posted; }
+    void settle(std::uint64_t) noexcept {}
+    base::RemoteCompletion completion() noexcept { return base::RemoteCompletion::counted; }
+    std::uint64_t written_to(Rank) noexcept { return transfers; }
+    std::uint32_t close_batch(Rank) noexcept { return 1; }
+    bool take_batch(Rank, std::uint32_t) noexcept { return true; }
+    bool whole_words() noexcept { return true; }
+    bool reads() noexcept { return true; }
+    bool signals() noexcept { return false; }
+    void distrust(Rank, const char*) noexcept {}
+
+  private:
+    std::vector<base::Cell> memory_ = std::vector<base::Cell>(1 << 16);
+};
+static_assert(Network<CountingWire>);
+
+/// Gives up as soon as there is something to wait for.
+struct Impatience {
+    base::Failure gave_up;
+    template <class Ended, class Waits>
+    bool await(Ended ended, Waits) {
+        return ended();
+    }
+    [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+};
+
+class WrappedCounts : public testing::Test {
+  protected:
+    WrappedCounts() : calls_(wire_, patience_, {.offset = 0, .ranks = 2}, 0) {}
+    bool put() { return calls_.put(1, 4096, data_.data(), data_.size(), Return::at_once); }
+
+    CountingWire wire_;
+    Impatience patience_;
+    OneSided<CountingWire, Impatience> calls_;
+    std::vector<std::byte> data_ = std::vector<std::byte>(100);
+};
+
+TEST_F(WrappedCounts, AreNotTakenForNoTransfers) {
+    wire_.per_write = std::uint64_t{1} << 32;
+    ASSERT_TRUE(put());
+    EXPECT_FALSE(calls_.quiet()) << "nothing is known to have landed";
+    EXPECT_EQ(wire_.requests, 1) << "the peer is asked";
+}
+
+TEST_F(WrappedCounts, AreSettledBeforeARequestCannotSayThem) {
+    wire_.per_write = (std::uint64_t{1} << 31) + 1;
+    ASSERT_TRUE(put());
+    EXPECT_EQ(wire_.requests, 0);
+    EXPECT_FALSE(put()) << "a request says in 32 bits how many transfers it follows";
+    EXPECT_EQ(wire_.requests, 1);
+}
+
+}  // namespace
+}  // namespace weft::run
