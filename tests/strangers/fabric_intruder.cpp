@@ -10,19 +10,23 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 namespace weft::test {
 namespace {
 
 constexpr const char* kProvider = "tcp;ofi_rxm";
+/// As the library has it (providers/tcp_ofi_rxm.cpp): the layer refuses peers whose size differs.
+constexpr const char* kBufferBytes = "256";
 
 /// What is opened stays open: the process ends soon.
 struct Intruder {
     bool open();
-    bool write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset);
+    Intrusion write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset, int milliseconds);
     fi_info* info = nullptr;
     fid_fabric* fabric = nullptr;
     fid_domain* domain = nullptr;
@@ -33,6 +37,7 @@ struct Intruder {
 };
 
 bool Intruder::open() {
+    ::setenv("FI_OFI_RXM_BUFFER_SIZE", kBufferBytes, 1);
     junk.fill('!');
     fi_info* hints = fi_allocinfo();
     hints->caps = FI_RMA;
@@ -58,8 +63,8 @@ bool Intruder::open() {
            fi_enable(endpoint) == 0;
 }
 
-/// Whether the write was reported as delivered.
-bool Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset) {
+Intrusion Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset,
+                          int milliseconds) {
     fi_context2 context{};
     iovec source{junk.data(), junk.size()};
     fi_rma_iov target{offset, junk.size(), key};
@@ -70,43 +75,47 @@ bool Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset) {
     message.rma_iov = &target;
     message.rma_iov_count = 1;
     message.context = &context;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(150);
-    bool posted = false;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    Intrusion outcome = Intrusion::refused;
     while (std::chrono::steady_clock::now() < end) {
-        if (!posted) {
+        if (outcome == Intrusion::refused) {
             const ssize_t rc = fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE);
-            posted = rc == 0;
-            if (rc != 0 && rc != -FI_EAGAIN) return false;
+            if (rc == 0) outcome = Intrusion::reached;  // taken by a connection
+            if (rc != 0 && rc != -FI_EAGAIN) return outcome;
         }
         fi_cq_data_entry done{};
         const ssize_t count = fi_cq_read(completions, &done, 1);
-        if (count == 1) return true;
+        if (count == 1) return Intrusion::wrote;
         if (count == -FI_EAVAIL) {
             fi_cq_err_entry error{};
             fi_cq_readerr(completions, &error, 0);
-            return false;
+            return outcome;
         }
     }
-    return false;
+    return outcome;
 }
 
 }  // namespace
 
-bool write_over_fabric(std::uint16_t port) {
+Intrusion write_over_fabric(std::uint16_t port) {
     Intruder intruder;
-    if (!intruder.open()) return false;
+    if (!intruder.open()) return Intrusion::refused;
     sockaddr_in there{};
     there.sin_family = AF_INET;
     there.sin_port = htons(port);
     there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     fi_addr_t peer = 0;
-    if (fi_av_insert(intruder.addresses, &there, 1, &peer, 0, nullptr) != 1) return false;
-    bool wrote = false;
+    if (fi_av_insert(intruder.addresses, &there, 1, &peer, 0, nullptr) != 1)
+        return Intrusion::refused;
+    Intrusion most = Intrusion::refused;
     for (std::uint64_t key = 0; key < 4; ++key) {
-        for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 20})
-            wrote = intruder.write(peer, key, offset) || wrote;
+        for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+            const int milliseconds = most == Intrusion::refused ? 1000 : 100;
+            most = std::max(most, intruder.write(peer, key, offset, milliseconds));
+            if (most == Intrusion::refused) return most;  // another protocol
+        }
     }
-    return wrote;
+    return most;
 }
 
 }  // namespace weft::test

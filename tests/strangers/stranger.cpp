@@ -3,7 +3,8 @@
 //
 // Usage: stranger PIDS PORTS [NAME]. The processes of the job and the TCP ports that they listen
 // at, both separated by commas: what ps and ss show. It tries what these open, and prints a line
-// that begins with BROKE for everything that worked; the last line counts what was tried. NAME is
+// that begins with BROKE for everything that worked, and with "reached" for each port that took a
+// write over libfabric without doing it; the last line counts what was tried. NAME is
 // that of the job: with it, only joining is tried.
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -151,15 +152,19 @@ void join_as_rank(int port, const std::string& name) {
 }
 
 void over_fabric(int port) {
+    using weft::test::Intrusion;
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(10);
-        ::_exit(weft::test::write_over_fabric(static_cast<std::uint16_t>(port)) ? 1 : 0);
+        ::_exit(static_cast<int>(weft::test::write_over_fabric(static_cast<std::uint16_t>(port))));
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    attempt(WIFEXITED(status) && WEXITSTATUS(status) == 1,
-            fmt::format("a write over libfabric to port {}", port));
+    const auto came_to = [&](Intrusion much) {
+        return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(much);
+    };
+    if (came_to(Intrusion::reached)) fmt::print("reached port {}\n", port);
+    attempt(came_to(Intrusion::wrote), fmt::format("a write over libfabric to port {}", port));
 }
 
 }  // namespace

@@ -5,14 +5,19 @@
 //
 // Usage: watched_job SECONDS. Waits a little before it joins, so that start-up
 // is watched, too.
+#include <execinfo.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "weft/weft.hpp"
 
@@ -21,6 +26,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWords = 1 << 16;
 constexpr std::uint64_t kPattern = 0x5757'5757'5757'5757;
+
+/// Where a rank was that is killed by what strangers did.
+void tell_where(int signal) {
+    std::array<void*, 50> frames{};
+    const int count = ::backtrace(frames.data(), frames.size());
+    ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
 
 int run(double seconds) {
     fmt::print("here\n");
@@ -54,6 +68,8 @@ int run(double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    ::signal(SIGSEGV, tell_where);
+    ::signal(SIGBUS, tell_where);
     try {
         return run(argc > 1 ? std::atof(argv[1]) : 1);
     } catch (const weft::Error& error) {

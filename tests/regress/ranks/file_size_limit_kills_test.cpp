@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: under a limit of file sizes (ulimit -f) every rank was killed by SIGXFSZ as it made its
-// segment, which is a file in memory, without a word of why. Method: jobs under limits below and
+// segment, which is a file in memory, and nothing said why. Method: jobs under limits below and
 // above the size of a segment. On the code before, the first ends by the signal (153).
 #include <fmt/format.h>
 
