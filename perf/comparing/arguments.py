@@ -6,7 +6,7 @@ import math
 import pathlib
 import re
 
-from comparing.jobs import BIN, PEERS, require
+from comparing.jobs import BIN, OTHERS, PEERS, require
 
 
 def read_collectives():
@@ -81,7 +81,8 @@ def declare_cells(parser):
     parser.add_argument("--nodes", default="0", metavar="LIST",
                         help="virtual nodes; 0 (the default): one real node")
     parser.add_argument("--peers", default=",".join(PEERS), metavar="LIST",
-                        help="libraries to compare with, of those that are there (default openmpi,mpich)")
+                        help="what to compare with, of what is there (default openmpi,mpich; copy: weft itself with "
+                             "WEFT_DIRECT=copy)")
 
 
 def declare_measuring(parser):
@@ -89,6 +90,8 @@ def declare_measuring(parser):
                         help=f"launches of each side per cell, {ROUNDS_MIN} or more")
     parser.add_argument("--loop", default="back-to-back", choices=("back-to-back", "separated"),
                         help="back-to-back unless weft bench is asked for the other")
+    parser.add_argument("--buffers", default="reused", choices=("reused", "fresh"),
+                        help="the same for every call, or for each call one that no call had before")
     parser.add_argument("--seconds", type=float, metavar="S",
                         help="how long a side measures each size "
                              f"(default {USUAL['seconds']}, with --quick {QUICK['seconds']}, divided by the number of sizes, "
@@ -147,6 +150,6 @@ def read_arguments(arguments, summary):
     fill_in(options)
     check(options)
     options.collectives = read_names("--collectives", options.collectives, COLLECTIVES)
-    options.peers = read_names("--peers", options.peers, PEERS)
+    options.peers = read_names("--peers", options.peers, (*PEERS, *OTHERS))
     options.shapes = read_shapes(options.ranks, options.nodes)
     return options

@@ -145,6 +145,16 @@ class Weft:
         return weft_run(weft, cell.ranks, cell.nodes, weft, "bench", cell.collective, *measuring(cell, self.options))
 
 
+class WeftCopying(Weft):
+    """The same, with all that ranks of a node have for each other copied by the kernel: nothing is adopted."""
+
+    name = "copy"
+
+    def command(self, cell):
+        plain = super().command(cell)
+        return [*plain[:2], "-x", "WEFT_DIRECT=copy", *plain[2:]]
+
+
 class OpenMpi:
     """The peer program under Open MPI's own launcher, where it yields by itself."""
 
@@ -199,11 +209,14 @@ class Mpich:
 
 
 PEERS = {side.name: side for side in (OpenMpi, Mpich)}
+OTHERS = {WeftCopying.name: WeftCopying}  # only if asked for
 
 
 def measuring(cell, options):
     """The options of all sides."""
-    return ["--bytes", cell.bytes_text(), "--loop", options.loop, "--seconds", f"{options.seconds:g}", "--json"]
+    buffers = [] if options.buffers == "reused" else ["--buffers", options.buffers]
+    return ["--bytes", cell.bytes_text(), "--loop", options.loop, *buffers,
+            "--seconds", f"{options.seconds:g}", "--json"]
 
 
 def digest(path):

@@ -14,7 +14,8 @@ from comparing.jobs import digest
 
 def identity_of(options, sides):
     """All that a cell's figures depend on, but for the machine."""
-    return {"rounds": options.rounds, "seconds": options.seconds, "loop": options.loop, "bytes": options.bytes,
+    return {"rounds": options.rounds, "seconds": options.seconds, "loop": options.loop, "buffers": options.buffers,
+            "bytes": options.bytes,
             "self_test": options.self_test,
             "sides": {side.name: [side.version(), *map(digest, side.files)] for side in sides}}
 

@@ -38,6 +38,7 @@ using weft::peer::Job;
 struct Options {
     std::string collective;
     std::string loop = "back-to-back";
+    std::string buffers = "reused";
     std::string bytes_text = "0";
     std::string type = "double";
     std::string op = "sum";
@@ -72,6 +73,10 @@ void declare(weft::lab::CommandLine& line, Options& options) {
     line.option("--loop", options.loop, "How calls follow each other")
         .one_of({"back-to-back", "separated"})
         .shows_default();
+    line.option("--buffers", options.buffers,
+                "The same for every call, or for each call one that no call had before")
+        .one_of({"reused", "fresh"})
+        .shows_default();
     line.option("--root", options.call.root, "Root, where there is one").shows_default();
     line.flag("--json", options.json, "One JSON object on stdout");
 }
@@ -103,6 +108,7 @@ std::string complete(Options& options, int size) {
     if (options.call.root < 0 || options.call.root >= size)
         return fmt::format("--root: {} is not a rank from 0 to {}", options.call.root, size - 1);
     options.bytes = *bytes;
+    options.call.fresh = options.buffers == "fresh";
     options.measuring.loop =
         options.loop == "separated" ? MeasuringLoop::separated : MeasuringLoop::back_to_back;
     return {};
@@ -153,6 +159,7 @@ bool run(const Options& options, const Job& job) {
                 {"type", options.type},
                 {"op", traits_of(options).reduces() ? options.op : "none"},
                 {"loop", options.loop},
+                {"buffers", options.buffers},
                 {"results", Json::array()}};
     const bool speaks = job.rank() == 0;
     if (speaks && !options.json)

@@ -17,12 +17,15 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "collectives/collective_traits.hpp"
+#include "lab/measure/fresh_buffers.hpp"
+#include "lab/measure/measuring.hpp"
 #include "lab/oracle/oracle.hpp"
 #include "perf/peer/mpi_types.hpp"
 
@@ -36,17 +39,33 @@ inline std::vector<std::string> collective_names() {
     return names;
 }
 
-/// Page-aligned bytes: no side shall lose for its buffers' alignment.
+/// Page-aligned bytes, since no side shall lose for its buffers' alignment; or, if fresh, for each
+/// call some that no call had before, as those of `weft bench` lie.
 class Buffer {
   public:
-    explicit Buffer(std::size_t bytes)
+    Buffer(std::size_t bytes, bool fresh)
         : bytes_(bytes),
           memory_(static_cast<std::byte*>(std::aligned_alloc(4096, (bytes / 4096 + 1) * 4096))) {
         if (!memory_) throw std::bad_alloc();
+        if (fresh) fresh_.emplace(bytes);
         clear();
     }
-    [[nodiscard]] std::byte* data() { return memory_.get(); }
+    [[nodiscard]] std::byte* data() { return fresh_ ? fresh_->data() : memory_.get(); }
     void clear() { std::memset(memory_.get(), 0, bytes_); }
+    void next() {
+        if (fresh_) fresh_->next();
+    }
+    template <class Write>
+    void fill(Write write) {
+        if (fresh_) return fresh_->for_each(write);
+        write(memory_.get());
+    }
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return fresh_ ? fresh_->calls_max() : lab::measuring::kCallsMax;
+    }
+    void supply(std::uint64_t calls) {
+        if (fresh_) fresh_->supply(calls);
+    }
 
   private:
     struct Free {
@@ -54,6 +73,7 @@ class Buffer {
     };
     std::size_t bytes_;
     std::unique_ptr<std::byte[], Free> memory_;
+    std::optional<lab::FreshBuffers> fresh_;
 };
 
 /// What the subjects share: how ranks meet and agree.
@@ -102,6 +122,7 @@ struct CallOptions {
     Type type = Type::float64;
     Op op = Op::sum;
     int root = 0;
+    bool fresh = false;  ///< each call has buffers of its own
 };
 
 class Call : public Job {
@@ -112,14 +133,23 @@ class Call : public Job {
           op_(mpi_op(options.op)),
           oracle_(facts_of(bytes, options), rank()),
           count_(static_cast<int>(oracle_.facts().count(0, 0))),
-          in_(oracle_.input_bytes()),
-          out_(std::max(oracle_.output_bytes(), oracle_.input_bytes())) {}
+          in_(oracle_.input_bytes(), options.fresh),
+          out_(std::max(oracle_.output_bytes(), oracle_.input_bytes()), options.fresh) {}
 
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return std::min(in_.calls_max(), out_.calls_max());
+    }
+    void supply(std::uint64_t calls) {
+        in_.supply(calls);
+        out_.supply(calls);
+    }
     void prepare(std::uint64_t batch) {
         out_.clear();
-        oracle_.write(batch, in_.data());
+        in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
     }
     void call() {
+        in_.next();
+        out_.next();
         void* const in = in_.data();
         void* const out = out_.data();
         const int count = count_;

@@ -134,6 +134,19 @@ class WholeRuns(unittest.TestCase):
         self.assertNotIn("tcp,self", mpirun)
         self.assertEqual(mpirun[-1], "yield=none", "an inherited choice to yield reaches no side")
 
+    def test_fresh_buffers_are_asked_of_all_sides_and_weft_can_be_its_own_peer(self):
+        job = Job({"weft": [3, 4]}, "--collectives", "allreduce", "--ranks", "4", "--json", "--buffers", "fresh",
+                  "--peers", "openmpi,copy")
+        self.assertEqual(job.status, 0, job.err)
+        sides = [call for call in job.calls if call[0] != "ping_pong"][:3]
+        for call in sides:
+            self.assertEqual(call[call.index("--buffers") + 1], "fresh")
+        self.assertEqual([call[0] for call in sides], ["weft", "mpirun", "weft"])
+        self.assertNotIn("WEFT_DIRECT=copy", sides[0])
+        self.assertEqual(sides[2][1:5], ["run", "-x", "WEFT_DIRECT=copy", "-n"])
+        row = job.rows()[0]
+        self.assertEqual((row["buffers"], row["best_peer"], row["copy_us"]), ("fresh", "openmpi", 36))
+
     def test_json_has_a_row_per_size_and_nothing_else_on_stdout(self):
         job = Job({"weft": [3], "mpirun": [4]}, "--ranks", "2,4", "--bytes", "8,1K", "--json")
         found = job.json()

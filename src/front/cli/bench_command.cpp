@@ -24,6 +24,7 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "front/cli/bench_delay.hpp"
+#include "front/cli/bench_options.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
@@ -37,28 +38,6 @@
 namespace weft::front {
 
 namespace {
-
-struct BenchOptions {
-    std::string collective;
-    std::string bytes_text = "8";
-    std::string type = "double";
-    std::string op = "sum";
-    std::string loop = "back-to-back";
-    std::vector<std::string> algorithms{"auto"};
-    std::string buffers = "reused";
-    std::string counts = "same";
-    Rank root = 0;
-    double delay_ns = 0;
-    bool json = false;
-    bool osu = false;
-    bool histogram = false;
-    lab::MeasuringOptions measuring;
-
-    // Read from the texts above.
-    std::vector<std::uint64_t> bytes;
-    Type element = Type::float64;
-    Op operation = Op::sum;
-};
 
 /// What one subject gives.
 struct Measured {
@@ -280,7 +259,9 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
                            .type = options.element,
                            .op = options.operation,
                            .root = options.root,
-                           .rotated = options.buffers == "rotated",
+                           .buffers = options.buffers == "rotated" ? BufferKind::rotated
+                                      : options.buffers == "fresh" ? BufferKind::fresh
+                                                                   : BufferKind::reused,
                            .uneven = options.counts == "ragged"};
     switch (call.collective) {
         case Collective::allreduce:
@@ -364,6 +345,13 @@ base::Result<BenchRow> measure_row(Team world, const BenchOptions& options, std:
     return row;
 }
 
+base::Result<BenchRow> measure_memcpy(Team world, const BenchOptions& options,
+                                      std::uint64_t bytes) {
+    auto measured = measure_subject<MemcpySubject>(world, options, bytes);
+    if (!measured) return measured.failure();
+    return BenchRow{"memcpy", bytes, measured->batches, 0, std::move(measured->single_calls_us)};
+}
+
 /// Nothing for what "all" stands for and all ranks refuse: to reach buffers that they cannot reach.
 std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptions& options,
                                                     std::uint64_t bytes, const std::string& spec) {
@@ -382,6 +370,10 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
     const std::vector<std::string> specs = specs_for(options, world.size());
     BenchProgress progress(world.rank() == 0, options.bytes.size() * specs.size());
     std::vector<BenchRow> rows;
+    const auto add = [&](const BenchRow& row) {
+        if (printer != nullptr) printer->print(row);
+        rows.push_back(row);
+    };
     for (const std::uint64_t bytes : options.bytes) {
         for (const std::string& spec : specs) {
             progress.begin(spec, bytes);
@@ -389,9 +381,12 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
             progress.clear();
             if (!row) continue;
             if (!*row) return row->failure();
-            if (printer != nullptr) printer->print(**row);
-            rows.push_back(**row);
+            add(**row);
         }
+        if (!options.memcpy) continue;
+        const auto row = measure_memcpy(world, options, bytes);
+        if (!row) return row.failure();
+        add(*row);
     }
     return rows;
 }
@@ -478,8 +473,9 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         .one_of({"back-to-back", "separated"})
         .shows_default();
     add_option(command, "--buffers", options->buffers,
-               "the same for every call, or others out of more than the caches hold")
-        .one_of({"reused", "rotated"})
+               "the same for every call, others out of more than the caches hold, or for each "
+               "call one that no call had before")
+        .one_of({"reused", "rotated", "fresh"})
         .shows_default();
     add_option(command, "--counts", options->counts,
                "elements of the blocks of gather, scatter, allgather, alltoall or "
@@ -488,6 +484,8 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         .shows_default();
     add_flag(command, "--histogram", options->histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
+    add_flag(command, "--memcpy", options->memcpy,
+             "also time a copy of as many bytes by rank 0 alone, as a row of its own");
     add_option(command, "--delay-ns", options->delay_ns,
                "make each call slower by this, to test whether a comparison detects it")
         .within(0.0, 1e9)

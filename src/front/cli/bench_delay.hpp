@@ -15,6 +15,7 @@
 #include <span>
 
 #include "base/clock.hpp"
+#include "lab/measure/measuring.hpp"
 
 namespace weft::front {
 
@@ -71,6 +72,12 @@ class DelayedSubject {
     }
     [[nodiscard]] bool check(std::uint64_t batch) { return subject_.check(batch); }
     void largest(std::span<double> values) { subject_.largest(values); }
+    [[nodiscard]] std::uint64_t calls_max() const requires lab::SuppliedSubject<Subject> {
+        return subject_.calls_max();
+    }
+    void supply(std::uint64_t calls) requires lab::SuppliedSubject<Subject> {
+        subject_.supply(calls);
+    }
 
   private:
     Subject& subject_;

@@ -7,11 +7,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "lab/measure/block_sizes.hpp"
+#include "lab/measure/fresh_buffers.hpp"
+#include "lab/measure/measuring.hpp"
 #include "lab/oracle/oracle.hpp"
 #include "weft/weft.hpp"
 
@@ -54,20 +58,38 @@ class BarrierSubject : public BenchJob {
     }
 };
 
+enum class BufferKind : std::uint8_t { reused, rotated, fresh };
+
 /// The buffer of a call: always the same one, or each time the next of so many that caches do not
-/// hold them. What it shows is the buffer of the last call.
+/// hold them, or one that no call had before. What it shows is the buffer of the last call.
 class CallBuffer {
   public:
-    CallBuffer(std::size_t bytes, bool rotated)
-        : bytes_(bytes), copies_(rotated ? copies_of(bytes) : 1), held_(bytes * copies_) {}
+    CallBuffer(std::size_t bytes, BufferKind kind)
+        : bytes_(bytes),
+          copies_(kind == BufferKind::rotated ? copies_of(bytes) : 1),
+          held_(kind == BufferKind::fresh ? 0 : bytes * copies_) {
+        if (kind == BufferKind::fresh) fresh_.emplace(bytes);
+    }
 
-    [[nodiscard]] std::byte* data() { return held_.data() + shown_ * bytes_; }
-    void rotate() { shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0; }
+    [[nodiscard]] std::byte* data() {
+        return fresh_ ? fresh_->data() : held_.data() + shown_ * bytes_;
+    }
+    void rotate() {
+        if (fresh_) return fresh_->next();
+        shown_ = shown_ + 1 < copies_ ? shown_ + 1 : 0;
+    }
     void clear() { std::fill(held_.begin(), held_.end(), std::byte{}); }
     /// write(start) fills one buffer.
     template <class Write>
     void fill(Write write) {
+        if (fresh_) return fresh_->for_each(write);
         for (std::size_t copy = 0; copy < copies_; ++copy) write(held_.data() + copy * bytes_);
+    }
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return fresh_ ? fresh_->calls_max() : lab::measuring::kCallsMax;
+    }
+    void supply(std::uint64_t calls) {
+        if (fresh_) fresh_->supply(calls);
     }
 
   private:
@@ -82,6 +104,7 @@ class CallBuffer {
     std::size_t copies_;
     std::vector<std::byte> held_;
     std::size_t shown_ = 0;
+    std::optional<lab::FreshBuffers> fresh_;
 };
 
 /// What is called.
@@ -90,7 +113,7 @@ struct CallOptions {
     Type type = Type::float64;
     Op op = Op::sum;
     Rank root = 0;
-    bool rotated = false;
+    BufferKind buffers = BufferKind::reused;
     bool uneven = false;  ///< blocks of calls with counts differ in size
 };
 
@@ -103,10 +126,17 @@ class CallSubject : public BenchJob {
           oracle_(facts_of(world.size(), bytes, options), world.rank()),
           in_counts_(counts_of(oracle_.input())),
           out_counts_(counts_of(oracle_.output())),
-          in_(oracle_.input_bytes(), options.rotated),
-          out_(output_bytes(), options.rotated),
+          in_(oracle_.input_bytes(), options.buffers),
+          out_(output_bytes(), options.buffers),
           call_(make_call(options)) {}
 
+    [[nodiscard]] std::uint64_t calls_max() const {
+        return std::min(in_.calls_max(), out_.calls_max());
+    }
+    void supply(std::uint64_t calls) {
+        in_.supply(calls);
+        out_.supply(calls);
+    }
     void prepare(std::uint64_t batch) {
         out_.clear();
         in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
@@ -219,6 +249,34 @@ class ReduceSubject : public CallSubject {
         world_.reduce(in().data(), out().data(), wanted().count, wanted().type, wanted().op,
                       wanted().root);
     }
+};
+
+/// What moving as many bytes takes that are at hand: rank 0 copies them, the others do nothing.
+class MemcpySubject : public BenchJob {
+  public:
+    MemcpySubject(Team world, std::uint64_t bytes)
+        : BenchJob(world),
+          from_(bytes, BufferKind::reused),
+          to_(bytes, BufferKind::reused),
+          bytes_(bytes) {}
+
+    void prepare(std::uint64_t batch) {
+        to_.clear();
+        from_.fill([&](std::byte* start) {
+            std::memset(start, static_cast<int>(batch % 255 + 1), bytes_);
+        });
+    }
+    void call() {
+        if (world_.rank() == 0) std::memcpy(to_.data(), from_.data(), bytes_);
+    }
+    [[nodiscard]] bool check(std::uint64_t) {
+        return world_.rank() != 0 || std::memcmp(to_.data(), from_.data(), bytes_) == 0;
+    }
+
+  private:
+    CallBuffer from_;
+    CallBuffer to_;
+    std::size_t bytes_;
 };
 
 }  // namespace weft::front

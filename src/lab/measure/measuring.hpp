@@ -34,6 +34,13 @@ concept MeasuringSubject = requires(S& subject, std::uint64_t batch, std::span<d
     subject.largest(values);  // each value becomes the largest over the ranks
 };
 
+/// One that needs something made before its calls, such as buffers that no call had.
+template <class S>
+concept SuppliedSubject = MeasuringSubject<S> && requires(S& subject, std::uint64_t calls) {
+    { subject.calls_max() } -> std::same_as<std::uint64_t>;  // that can be supplied at once
+    subject.supply(calls);  // for so many calls; not timed, contents do not matter
+};
+
 enum class MeasuringLoop : std::uint8_t {
     back_to_back,  ///< call after call
     separated,     ///< all ranks align before each call; only the calls are timed
@@ -56,6 +63,23 @@ struct Measurement {
 namespace measuring {
 
 inline constexpr std::uint64_t kCallsMax = std::uint64_t{1} << 30;
+
+/// For how many calls every rank can be supplied.
+template <MeasuringSubject S>
+std::uint64_t calls_max(S& subject) {
+    if constexpr (SuppliedSubject<S>) {
+        double fewest = -static_cast<double>(std::min(subject.calls_max(), kCallsMax));
+        subject.largest(std::span(&fewest, 1));
+        return static_cast<std::uint64_t>(-fewest);
+    } else {
+        return kCallsMax;
+    }
+}
+
+template <MeasuringSubject S>
+void supply(S& subject, std::uint64_t calls) {
+    if constexpr (SuppliedSubject<S>) subject.supply(calls);
+}
 
 struct BatchTime {
     double calls_ns = 0;  ///< in the calls
@@ -81,20 +105,21 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// How many calls fill `target_ns`. The quickest of three tries counts: one that was disturbed
-/// would make the batches too short.
+/// How many calls fill `target_ns`, `most` at most. The quickest of three tries counts: one that
+/// was disturbed would make the batches too short.
 template <MeasuringSubject S>
-std::uint64_t calibrate(S& subject, MeasuringLoop loop, double target_ns) {
+std::uint64_t calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
     for (std::uint64_t calls = 1;; calls *= 4) {
         double quickest = std::numeric_limits<double>::infinity();
         for (int i = 0; i < 3; ++i) {
+            supply(subject, calls);
             double elapsed = time_batch(subject, loop, calls).all_ns;
             subject.largest(std::span(&elapsed, 1));
             quickest = std::min(quickest, std::max(elapsed, 1.0));
         }
-        if (quickest < target_ns / 8 && calls < kCallsMax / 4) continue;
+        if (quickest < target_ns / 8 && calls <= most / 4) continue;
         const double fitting = static_cast<double>(calls) * target_ns / quickest;
-        return static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(kCallsMax)));
+        return static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(most)));
     }
 }
 
@@ -105,18 +130,23 @@ template <MeasuringSubject S>
 [[nodiscard]] Measurement measure(S& subject, const MeasuringOptions& options) {
     std::uint64_t batches = std::max<std::uint64_t>(options.batches, 1);
     std::uint64_t iterations = options.iterations;
+    const std::uint64_t most = measuring::calls_max(subject);
     subject.prepare(0);
-    for (std::uint64_t i = 0; i < options.warmup; ++i) subject.call();
+    for (std::uint64_t i = 0; i < options.warmup; ++i) {
+        if (i % most == 0) measuring::supply(subject, std::min(most, options.warmup - i));
+        subject.call();
+    }
     if (iterations == 0) {
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
-        iterations = batches * measuring::calibrate(subject, options.loop, target_ns);
+        iterations = batches * measuring::calibrate(subject, options.loop, target_ns, most);
     }
-    batches = std::min(batches, iterations);
+    batches = std::clamp(batches, (iterations + most - 1) / most, iterations);
 
     std::vector<double> samples_us;
     double wrong = 0;
     for (std::uint64_t batch = 0; batch < batches; ++batch) {
         const std::uint64_t calls = iterations / batches + (batch < iterations % batches ? 1 : 0);
+        measuring::supply(subject, calls);
         subject.prepare(batch + 1);
         const auto elapsed = measuring::time_batch(subject, options.loop, calls);
         samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
@@ -134,8 +164,12 @@ template <MeasuringSubject S>
                                                  std::uint64_t calls) {
     std::vector<double> times_us;
     times_us.reserve(calls);
-    subject.align();
+    const std::uint64_t most = measuring::calls_max(subject);
     for (std::uint64_t i = 0; i < calls; ++i) {
+        if (i % most == 0) {
+            measuring::supply(subject, std::min(most, calls - i));
+            subject.align();
+        }
         if (loop == MeasuringLoop::separated) subject.align();
         const std::uint64_t entry = subject.now_ns();
         subject.call();

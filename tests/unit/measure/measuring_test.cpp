@@ -136,6 +136,38 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
     }
 }
 
+/// At most so many calls before it has to be supplied again.
+struct HungrySubject : FakeSubject {
+    std::uint64_t most = 4;
+    std::uint64_t left = 0;
+    std::uint64_t supplies = 0;
+
+    std::uint64_t calls_max() const { return most; }
+    void supply(std::uint64_t supplied) {
+        clock_ns += 1'000'000;
+        EXPECT_LE(supplied, most);
+        left = supplied;
+        ++supplies;
+    }
+    void call() {
+        ASSERT_GT(left--, 0U) << "a call without a supply";
+        FakeSubject::call();
+    }
+};
+
+TEST(Measuring, EveryCallIsSuppliedAndThatIsNotTimed) {
+    HungrySubject subject;
+    const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
+    EXPECT_EQ(given.iterations, 43U);
+    EXPECT_EQ(given.call_us.count, 11U) << "as many batches as supplies are needed";
+    EXPECT_EQ(subject.supplies, 3U + 11U);
+    EXPECT_DOUBLE_EQ(given.call_us.max, 0.1);
+    const auto filled = measure(subject, {.seconds = 0.2, .batches = 5});
+    EXPECT_EQ(filled.iterations, 20U);
+    const std::vector<double> times = measure_singly(subject, MeasuringLoop::back_to_back, 9);
+    EXPECT_DOUBLE_EQ(*std::ranges::max_element(times), 0.1);
+}
+
 TEST(Measuring, ACallTakesTimeEvenIfTheClockStandsStill) {
     FakeSubject subject;
     subject.cost_ns = [](std::uint64_t) { return 0U; };

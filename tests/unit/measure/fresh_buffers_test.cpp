@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: no call gets a buffer that another has had, and no more than so much memory is held.
+// Method: addresses of many supplies are compared; what lies behind old ones is asked of the
+// kernel.
+#include "lab/measure/fresh_buffers.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace weft::lab {
+namespace {
+
+TEST(FreshBuffers, NoCallGetsWhatAnotherHasHad) {
+    constexpr std::size_t kBytes = 10'000;
+    FreshBuffers buffers(kBytes);
+    std::set<std::uintptr_t> pages;
+    for (const std::uint64_t calls : {3U, 1U, 7U}) {
+        buffers.supply(calls);
+        for (std::uint64_t call = 0; call < calls; ++call) {
+            buffers.next();
+            const auto begin = reinterpret_cast<std::uintptr_t>(buffers.data());
+            EXPECT_EQ(begin % 4096, 64U);
+            for (auto page = begin / 4096; page <= (begin + kBytes - 1) / 4096; ++page)
+                EXPECT_TRUE(pages.insert(page).second);
+        }
+    }
+    EXPECT_EQ(pages.size(), 11U * 3U);
+}
+
+TEST(FreshBuffers, OldOnesHaveNoMemory) {
+    FreshBuffers buffers(4096);
+    buffers.supply(1);
+    buffers.next();
+    std::byte* const old = buffers.data() - 64;
+    buffers.supply(1);
+    unsigned char resident = 1;
+    // The addresses stay reserved, so nothing else gets them.
+    ASSERT_EQ(::mincore(old, 4096, &resident), 0) << std::strerror(errno);
+    EXPECT_EQ(resident & 1, 0);
+}
+
+TEST(FreshBuffers, AllAreFilledAndSuppliesAreBounded) {
+    FreshBuffers buffers(100);
+    buffers.supply(5);
+    int filled = 0;
+    buffers.for_each([&](std::byte* start) {
+        std::memset(start, 7, 100);
+        ++filled;
+    });
+    EXPECT_EQ(filled, 5);
+    buffers.next();
+    buffers.next();
+    EXPECT_EQ(buffers.data()[99], std::byte{7});
+    EXPECT_EQ(FreshBuffers(1 << 20).calls_max(), 63U) << "64 MiB of pages";
+    EXPECT_EQ(FreshBuffers(std::size_t{1} << 30).calls_max(), 1U);
+}
+
+}  // namespace
+}  // namespace weft::lab
