@@ -115,18 +115,24 @@ TEST(ForbiddenTest, ACopyRefusedInTheMiddleIsKnownToAllRanks) {
     EXPECT_EQ(outcome.output, "all know\n") << outcome.errors;
 }
 
-/// On request rank 0 prints what the ranks have done with each other's memory.
-TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
-    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
-                                      {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
-    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+/// The words of the lines of the table that rank 0 prints with WEFT_STATS=1.
+std::vector<Words> rows_of_table(const Outcome& outcome) {
     std::istringstream table(outcome.errors);
-    std::vector<std::vector<std::string>> rows;
+    std::vector<Words> rows;
     for (std::string line; std::getline(table, line);) {
         std::istringstream words(line);
         rows.emplace_back(std::istream_iterator<std::string>(words),
                           std::istream_iterator<std::string>());
     }
+    return rows;
+}
+
+/// On request rank 0 prints what the ranks have done with each other's memory.
+TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
+                                      {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    const std::vector<Words> rows = rows_of_table(outcome);
     ASSERT_EQ(rows.size(), 6U);
     constexpr std::size_t kColumns = 14;
     for (std::size_t row = 3; row < rows.size(); ++row) {
@@ -138,6 +144,66 @@ TEST(StatisticsTest, ATableIsPrintedAtTheEnd) {
     EXPECT_GT(std::stoull(rows[5][2]), 0U) << "bytes read in place";
     EXPECT_GT(std::stoull(rows[5][2 + 7]), 300U) << "adoptions";
 }
+
+/// What a call moves in memory of node-mates, in units of its vector or block, of n ranks. A
+/// reduction reads n vectors: of these each rank reads a slice of its own.
+struct Movement {
+    const char* collective;
+    std::uint64_t (*read)(std::uint64_t n);
+    std::uint64_t (*written)(std::uint64_t n);
+    bool either;  ///< read and written together are `read`: of two ranks each does a half
+};
+
+constexpr auto kNone = [](std::uint64_t) { return std::uint64_t{0}; };
+constexpr auto kOthers = [](std::uint64_t n) { return n - 1; };
+constexpr auto kPairs = [](std::uint64_t n) { return n * (n - 1); };
+
+constexpr Movement kMovements[] = {
+    {"broadcast", kOthers, kNone, true},      {"allreduce", kOthers, kOthers, false},
+    {"reduce_scatter", kPairs, kNone, false}, {"allgather", kPairs, kNone, false},
+    {"alltoall", kPairs, kNone, true},        {"scatter", kOthers, kNone, true},
+    {"gather", kOthers, kNone, true},
+};
+
+class MovementTest : public testing::TestWithParam<Movement> {};
+
+/// By the algorithm that is chosen, of buffers in the segment and of such that were adopted.
+TEST_P(MovementTest, EachByteIsMovedOnceOrNotAtAll) {
+    constexpr std::uint64_t kDoubles = 6 << 14;
+    constexpr std::uint64_t kCalls = 5;
+    const Movement& movement = GetParam();
+    for (const char* where : {"weft_alloc", "malloc"}) {
+        for (const std::uint64_t ranks : {2U, 3U}) {
+            SCOPED_TRACE(fmt::format("{}, {} ranks", where, ranks));
+            const Outcome outcome =
+                run_ranks({"-n", std::to_string(ranks)},
+                          {rank_program("direct_counts"), movement.collective,
+                           std::to_string(kDoubles), std::to_string(kCalls), where},
+                          {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
+            EXPECT_EQ(outcome.status, 0) << outcome.errors;
+            const std::vector<Words> rows = rows_of_table(outcome);
+            ASSERT_EQ(rows.size(), 4 + ranks) << outcome.errors;
+            const auto sum = [&](std::size_t column) {
+                return std::stoull(rows.back()[2 + column]);
+            };
+            constexpr std::uint64_t kBytes = kDoubles * sizeof(double) * kCalls;
+            const std::uint64_t read = sum(0);
+            const std::uint64_t written = sum(2);
+            EXPECT_EQ(sum(1) + sum(3), 0U) << "by the kernel";
+            if (movement.either) {
+                EXPECT_EQ(read + written, kBytes * movement.read(ranks));
+            } else {
+                EXPECT_EQ(read, kBytes * movement.read(ranks));
+                EXPECT_EQ(written, kBytes * movement.written(ranks));
+            }
+            const std::size_t way = std::string_view(where) == "malloc" ? 5 : 4;
+            EXPECT_GE(sum(way), kCalls) << "buffers that calls exposed";
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, MovementTest, testing::ValuesIn(kMovements),
+                         [](const auto& chosen) { return std::string(chosen.param.collective); });
 
 /// Bytes that can be had without driving anything else out.
 std::uint64_t available_bytes() {
