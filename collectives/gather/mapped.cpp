@@ -2,10 +2,9 @@
 // mapped.cpp - gather straight into the root's memory.
 //
 // Idea     The root exposes to each rank the place of that one's block in its output; each copies
-//          its block there, and tells the root that it is done. Of two ranks, each copies one half
-//          of the block.
+//          its block there, and tells the root that it is done.
 // Source   Huang et al., PiP-MColl, section III.
-// Rounds   2. Messages: none; 2 (n - 1) signals; 4 of two ranks.
+// Rounds   2. Messages: none; 2 (n - 1) signals.
 // Bytes    Each rank copies its block once; the root copies its own, unless it lies there.
 // Memory   No put targets.
 // Good for Long blocks on one node: the root, which would have to copy them all, copies none.
@@ -22,20 +21,9 @@ namespace {
 constexpr MappedCall kCall{
     .collective = "gather",
     .summary = "each rank copies its block into the root's vector",
-    .halves = true,
 };
 
-void write_of_two(MappedWriter& writer) {
-    const Rank from = 1 - writer.root();
-    const auto first = 2 * static_cast<std::uint32_t>(1 - writer.root());
-    const std::uint32_t own = 2 * writer.own();
-    writer.expose_halves(from, first);
-    if (writer.is_root()) writer->copy(plan::output(own, 2), plan::input(own, 2));
-    writer.copy_half(from, first);
-}
-
 void write(MappedWriter& writer) {
-    if (writer.size() == 2) return write_of_two(writer);
     const Rank root = writer.root();
     if (!writer.is_root()) {
         writer.await(root, Purpose::output);
