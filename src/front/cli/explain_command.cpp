@@ -145,7 +145,7 @@ void print_text(const plan::Choice& choice) {
     fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
     fmt::print("{:>14}  {:6} {:13}  {}\n", "predicted_us", "order", "bit-identical", "algorithm");
     for (const plan::RankedCandidate& candidate : choice.candidates)
-        fmt::print("{:>14.3f}  {:6} {:13}  {}\n", plan::nanoseconds(candidate.predicted) * 1e-3,
+        fmt::print("{:>14.3f}  {:6} {:13}  {}\n", plan::nanoseconds(candidate.in_stream) * 1e-3,
                    candidate.ordered ? "rank" : "any", candidate.bit_identical ? "yes" : "no",
                    candidate.algorithm);
 }
@@ -154,7 +154,7 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments)
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates)
         candidates.push_back({{"algorithm", candidate.algorithm},
-                              {"predicted_us", plan::nanoseconds(candidate.predicted) * 1e-3},
+                              {"predicted_us", plan::nanoseconds(candidate.in_stream) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
     print_json(Json{{"collective", arguments.collective},

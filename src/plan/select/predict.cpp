@@ -16,6 +16,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
+/// Vectors up to this size have put targets for many calls.
+constexpr std::uint64_t kOverlappingBytes = std::uint64_t{16} << 10;
+
 /// What all ranks compute together.
 struct Work {
     std::uint64_t messages = 0;
@@ -73,6 +76,7 @@ class Prediction {
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
+        streams_ = !apart_ && machine.crowded() && overlaps();
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -94,10 +98,19 @@ class Prediction {
         const PutModels work = put_models(machine_, false, true);
         const auto computing = chain_time(candidate_, size_, vector_, work);
         if (!computing) return computing;
-        return *waiting + *computing;
+        return streams_ ? Time{0} : *waiting + *computing;
     }
 
   private:
+    /// Whether calls of a stream overlap: none waits for all ranks, and the payloads of many of
+    /// them have room at a time. A rank that waits leaves the processor to those before it, which
+    /// go on to later calls; so it waits once for many.
+    [[nodiscard]] bool overlaps() const {
+        if (vector_.elements * vector_.element_bytes > kOverlappingBytes) return false;
+        const auto program = candidate_.program(size_, 0);
+        return program && !program->synchronizing;
+    }
+
     /// What messages keep senders and receivers busy.
     [[nodiscard]] Time sent(const Work& work) const {
         const PutCost& near = machine_.near;
@@ -119,15 +132,18 @@ class Prediction {
 
     /// `makespan(waits, computes)` of the simulator, put together.
     template <class Makespan>
-    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, const Work& work,
+    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, const Work& all,
                                                    Rank size) const {
         const bool crowded = machine_.crowded();
         const base::Result<Time> first = makespan(true, !crowded);
         if (!first) return first.failure();
-        if (!crowded) return Predicted{*first, work.messages};
+        if (!crowded) return Predicted{*first, all.messages, *first};
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
-        return Predicted{*first + std::max(*computing, shared_out(work, size)), work.messages};
+        const Time work = shared_out(all, size);
+        const Time alone = *first + std::max(*computing, work);
+        return Predicted{
+            .time = alone, .messages = all.messages, .in_stream = streams_ ? work : alone};
     }
 
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
@@ -250,7 +266,7 @@ class Prediction {
             const Wide part = step * std::min<std::int64_t>(held, size_ - held) / held;
             time = static_cast<Time>(std::min<Wide>(time + part, Wide{1} << 62));
         }
-        return Predicted{time, messages, in_place};
+        return Predicted{time, messages, time, in_place};
     }
 
     /// How many ranks stand for all, if ranks that do the same take the same time.
@@ -269,8 +285,9 @@ class Prediction {
     Rank size_;
     const Candidate& candidate_;
     const VectorSize& vector_;
-    bool apart_ = false;  ///< there are several nodes,
-    bool mixed_ = false;  ///< and some rank shares its own
+    bool apart_ = false;    ///< there are several nodes,
+    bool mixed_ = false;    ///< and some rank shares its own
+    bool streams_ = false;  ///< ranks of one node share processors, and calls overlap
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 //          from size to size is continued. Where ranks do the same at the same distances (rings,
 //          disseminations, direct exchanges; on nodes of equally many ranks those of one node stand
 //          for all), only the ranks of one node are simulated, or a single one.
+//          Where ranks of one node share processors and short calls do not synchronize, a stream of
+//          them overlaps: a rank waits once for many calls, and each adds what all ranks compute.
 // Holds    Whole numbers only. Up to kPredictedRanks ranks the time is that of the programs that
 //          run, within 5 %: folded, all blocks of a vector count as equally large.
 // Next     select.hpp.
@@ -49,11 +51,12 @@ struct PutModels {
 [[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 struct Predicted {
-    Time time = 0;
+    Time time = 0;               ///< of one call
     std::uint64_t messages = 0;  ///< of all ranks, of the largest team that was looked at
+    Time in_stream = 0;          ///< what each of many calls in a row takes, where they overlap
     bool in_place = false;       ///< ranks read or write memory of node-mates where it lies
 };
-/// A time that the prediction cannot be below but for the rounding of blocks, found quickly: what
+/// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
 /// rank 0 computes and waits for, looking at few other ranks.
 [[nodiscard]] base::Result<Time> least_time(const Machine& machine, Rank size,
                                             const Candidate& candidate, const VectorSize& vector);

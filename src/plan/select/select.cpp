@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "plan/simulate/model.hpp"
@@ -30,9 +31,15 @@ std::string way_of(const Choice& choice, const Machine& machine) {
 std::string reason_of(const Choice& choice, const Machine& machine, const Needs& needs) {
     const RankedCandidate& chosen = choice.candidates[choice.chosen];
     const auto us = [](Time time) { return nanoseconds(time) * 1e-3; };
+    const auto able = std::ranges::count_if(choice.candidates, &RankedCandidate::fulfils);
     std::string text =
-        fmt::format("least predicted time, {:.3f} us, of {} candidates", us(chosen.predicted),
-                    std::ranges::count_if(choice.candidates, &RankedCandidate::fulfils));
+        chosen.in_stream == chosen.predicted
+            ? fmt::format("least predicted time, {:.3f} us, of {} candidates", us(chosen.predicted),
+                          able)
+            : fmt::format(
+                  "least predicted time in a stream of calls, which overlap, {:.3f} us "
+                  "each ({:.3f} us alone), of {} candidates",
+                  us(chosen.in_stream), us(chosen.predicted), able);
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
@@ -98,16 +105,17 @@ base::Result<Choice> select(const Machine& machine, Rank size,
         if (!predicted) continue;  // it does not fit this number of ranks
         choice.candidates.push_back({.algorithm = candidate.algorithm,
                                      .predicted = predicted->time,
+                                     .in_stream = predicted->in_stream,
                                      .messages = predicted->messages,
                                      .in_place = predicted->in_place,
                                      .ordered = candidate.ordered,
                                      .bit_identical = candidate.bit_identical,
                                      .fulfils = fulfils(candidate, needs)});
-        if (scope == Scope::chosen) best = std::min(best, predicted->time);
+        if (scope == Scope::chosen) best = std::min(best, predicted->in_stream);
     }
     if (scope == Scope::chosen) keep_order(choice, candidates);
     std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
-        return std::pair(candidate.predicted, candidate.messages);
+        return std::tuple(candidate.in_stream, candidate.predicted, candidate.messages);
     });
     const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
     if (first == choice.candidates.end())

@@ -25,7 +25,8 @@ struct Needs {
 
 struct RankedCandidate {
     std::string algorithm;
-    Time predicted = 0;
+    Time predicted = 0;  ///< of one call
+    Time in_stream = 0;  ///< of each of many in a row: what is chosen by
     std::uint64_t messages = 0;
     bool in_place = false;  ///< ranks read or write memory of node-mates where it lies
     bool ordered = false;

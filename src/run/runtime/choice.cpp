@@ -17,6 +17,10 @@ namespace {
 /// Predictions are for so many bytes at most: beyond, nothing changes but the unit of time.
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 
+/// Shorter vectors of the caller have too few whole pages to be shared in place (link/direct): the
+/// kernel would copy them, with a system call for each mate, and a put to a mate takes less time.
+constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
+
 plan::Layout layout_of(const plan::Machine& machine, Rank size) {
     return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
 }
@@ -90,6 +94,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const bool far = !machine.node_of.empty() && each != size;
     const plan::PutCost& put = far ? machine.far : machine.near;
     const std::uint64_t bytes = call.elements * call.element_bytes;
+    const std::uint64_t elements =
+        collectives::contract(call.collective).vector_elements(size, call.elements);
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
     return {.size = size,
             .ranks_per_node = each,
@@ -102,7 +108,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
                                     (put.byte_fs + machine.reduce_byte_fs)),
             .layout = layout_of(machine, size),
-            .direct = machine.direct};
+            .direct = machine.direct && elements * call.element_bytes > kInPlaceBytesMin};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,

@@ -211,12 +211,40 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     const Choice in_place = ranked(machine, 1 << 17);
     EXPECT_EQ(in_place.algorithm(), "mapped");
     EXPECT_TRUE(says(in_place, "by using buffers of node-mates where they lie")) << in_place.reason;
-    EXPECT_TRUE(says(ranked(machine, 1), "through put targets"));
+    Machine slow = machine;
+    slow.mapped *= 100;
+    EXPECT_TRUE(says(ranked(slow, 1 << 13), "through put targets"));
+    EXPECT_FALSE(says(ranked(machine, 1), "buffers of node-mates"));  // too short for it
     const Choice copied = ranked(with_kernel_copies(machine), 1 << 17);
     EXPECT_EQ(copied.algorithm(), "mapped");
     EXPECT_TRUE(says(copied, "by having the kernel copy")) << copied.reason;
     EXPECT_GT(copied.candidates[copied.chosen].predicted,
               in_place.candidates[in_place.chosen].predicted);
+}
+
+TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
+    for (const char* collective : {"scan", "exscan"}) {
+        for (const Rank ranks : {8, 16}) {
+            for (const std::uint64_t bytes : {8U, 64U, 1024U}) {
+                EXPECT_EQ(chosen(collective, machine_of(ranks, 1, 2), ranks, bytes), "linear");
+                EXPECT_EQ(chosen(collective, machine_of(ranks, 1, 64), ranks, bytes),
+                          "recursive-doubling");
+            }
+        }
+    }
+    EXPECT_EQ(chosen("reduce", machine_of(16, 1, 2), 16, 8), "flat");
+    EXPECT_EQ(chosen("broadcast", machine_of(16, 1, 2), 16, 8), "flat");
+}
+
+TEST(Select, ShortVectorsAreNotUsedInPlace) {
+    Machine machine = machine_of(2, 1, 2);
+    machine.direct = true;
+    for (const char* collective : {"allreduce", "reduce", "scan", "broadcast"}) {
+        EXPECT_NE(chosen(collective, machine, 2, 16384), "mapped") << collective;
+        EXPECT_EQ(chosen(collective, machine, 2, 1 << 20), "mapped") << collective;
+    }
+    // Of two vectors, the one with a block for each rank counts.
+    EXPECT_NE(chosen("gather", machine, 2, 8192), "mapped");
 }
 
 TEST(Select, ALargeNumberOfRanksTakesNoLonger) {
