@@ -257,27 +257,6 @@ base::Result<plan::Program> generate(std::string_view collective, const Algorith
     return program;
 }
 
-plan::Program in_segments(plan::Program program, const GenerateRequest& request,
-                          std::uint32_t segments) {
-    if (program.segments < request.segments) return program;  // nothing limits its pieces
-    const std::uint32_t from = program.segments;
-    const std::uint64_t asked = std::uint64_t{from / request.segments} * segments;
-    const auto to = static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, kSegmentsMax));
-    // Where segments are ranges of the vector, blocks move by more than a unit, or are a whole
-    // segment.
-    const bool cuts_blocks = program.units != from;
-    for (plan::Block& block : program.blocks) {
-        if (!cuts_blocks || block.advance != 1) continue;
-        block.first = block.first / from * to;
-        block.origin = block.origin / from * to;
-        if (block.stride > 1) block.stride = block.stride / from * to;
-    }
-    program.units = program.units / from * to;
-    program.segments = to;
-    if (program.units > 0 && !request.counts.empty()) program.set_counts(request.counts);
-    return program;
-}
-
 base::Result<plan::Stages> generate_stages(std::string_view collective, const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const base::Result<const Algorithm*> found = find_usable(collective, spec, request);

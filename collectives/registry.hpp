@@ -51,11 +51,6 @@ namespace weft::collectives {
                                                    const AlgorithmSpec& spec,
                                                    const GenerateRequest& request);
 
-/// The program that generate() gives for so many segments, from the one that it gave for a request
-/// of two or more: all these programs differ in their numbers of units only.
-[[nodiscard]] plan::Program in_segments(plan::Program program, const GenerateRequest& request,
-                                        std::uint32_t segments);
-
 /// The programs of all ranks as one value; Status::unsupported if the algorithm has no such form.
 [[nodiscard]] base::Result<plan::Stages> generate_stages(std::string_view collective,
                                                          const AlgorithmSpec& spec,

@@ -24,13 +24,16 @@
 //          and of a broadcast. In pieces, all parts go through one loop, unless some cut the vector
 //          and others each block (allgather, reduce_scatter). Pieces that a part's spec asks for
 //          are pieces of all parts. An alltoall needs nodes of equally many ranks: a rank of a
-//          small node would have to hold more blocks than its vector has.
+//          small node would have to hold more blocks than its vector has. Long vectors and blocks
+//          are read and written in place on a node, by `mapped` for the parts that the spec does
+//          not name: as a whole, before and after the pieces of the part between nodes.
 // Next     groups.hpp for the parts; plan/schedule/splice.hpp for how they become one program.
 #include "collectives/nodes/hierarchical.hpp"
 
 #include <algorithm>
 #include <span>
 
+#include "collectives/near_way.hpp"
 #include "collectives/nodes/groups.hpp"
 #include "collectives/nodes/hierarchical_entries.hpp"
 #include "collectives/notation/cursor.hpp"
@@ -46,6 +49,7 @@ using Line = HierarchicalLine;
 
 constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 
+constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
 /// An algorithm that a parameter names, for the first of some collectives that has it.
@@ -108,28 +112,38 @@ base::Result<void> take_pieces(Named& part, Parts& parts) {
     return base::Done{};
 }
 
-base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec) {
+/// `near`: for parts on a node that the spec does not name.
+base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, NearWay near) {
     Parts parts;
-    auto node = named_by(spec, "node", entry.node_usual, entry.node_collectives());
+    const bool maps = near == NearWay::mapped && entry.maps;
+    auto node = named_by(spec, "node", maps ? kMapped : entry.node_usual, entry.node_collectives());
     if (!node) return node.failure();
     parts.node = *std::move(node);
     auto net = named_by(spec, kNet, entry.net_usual, {&entry.net_collective(), 1});
     if (!net) return net.failure();
     parts.net = *std::move(net);
+    if (parts.net.algorithm->properties_of(parts.net.spec).direct)
+        return base::fail(Status::argument,
+                          "{} {} is for ranks that share a node, and leaders are on several",
+                          parts.net.collective, parts.net.algorithm->name);
     if (!entry.down.empty()) {
-        auto down = named_by(spec, "down", "flat", {&entry.down, 1});
+        auto down = named_by(spec, "down", maps ? kMapped : "flat", {&entry.down, 1});
         if (!down) return down.failure();
         parts.down = *std::move(down);
     }
     for (Named* part : {&parts.node, &parts.net, &parts.down}) {
         if (part->algorithm == nullptr) continue;
-        if (part->algorithm->properties_of(part->spec).direct)
-            return base::fail(Status::argument,
-                              "{} {} is no part of hierarchies: these go in pieces, it does not",
-                              part->collective, part->algorithm->name);
         if (auto taken = take_pieces(*part, parts); !taken) return taken.failure();
     }
     return parts;
+}
+
+/// The way of a call: by the bytes that ranks of a node hand each other.
+base::Result<NearWay> near_way_of(const Entry& entry, const AlgorithmSpec& spec,
+                                  const GenerateRequest& request) {
+    if (!entry.maps) return NearWay::put;
+    const std::uint64_t vector = request.elements * request.element_bytes;
+    return near_way(spec, entry.traits().blocks() ? block_bytes(request) : vector);
 }
 
 /// The lines of an entry, as a rank that is (not) the root has them.
@@ -210,7 +224,9 @@ base::Result<plan::Program> compose(const Entry& entry, const Parts& parts, plan
 base::Result<plan::Program> generate_hierarchical(const Entry& entry, const AlgorithmSpec& spec,
                                                   const GenerateRequest& asked) {
     GenerateRequest request = asked;
-    const auto parts = parts_of(entry, spec);
+    const auto near = near_way_of(entry, spec, request);
+    if (!near) return near.failure();
+    const auto parts = parts_of(entry, spec, *near);
     if (!parts) return parts.failure();
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
@@ -245,8 +261,14 @@ Properties usual(const Entry& entry) {
 /// What the parts promise.
 Properties refined(const Entry& entry, const AlgorithmSpec& spec) {
     Properties properties = usual(entry);
-    const auto parts = parts_of(entry, spec);
+    const auto near = near_way(spec, 0);
+    if (!near) return properties;
+    const auto parts = parts_of(entry, spec, *near);
     if (!parts) return properties;
+    for (const Named* named : {&parts->node, &parts->down})
+        properties.direct =
+            properties.direct ||
+            (named->algorithm != nullptr && named->algorithm->properties_of(named->spec).direct);
     for (const Named* named : {&parts->node, &parts->net}) {
         const Properties inner = named->algorithm->properties_of(named->spec);
         properties.ordered = properties.ordered && inner.ordered;
@@ -286,6 +308,7 @@ Algorithm algorithm_of() {
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node learn the outcome", "(binomial)"});
     if (entry.traits().has_data()) algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
+    if (entry.maps) algorithm.parameters.push_back(kNearParameter);
     algorithm.generate = [](const AlgorithmSpec& spec, const GenerateRequest& request) {
         return generate_hierarchical(kHierarchicalEntries[kEntry], spec, request);
     };

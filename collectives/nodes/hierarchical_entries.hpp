@@ -57,6 +57,8 @@ struct HierarchicalEntry {
     std::string_view node_large = "binomial";  ///< for nodes of many ranks
     std::string_view net_help = "what one rank of each node does";
     std::string_view net_of = "";  ///< collective of the nodes, if it is another one
+    /// Whether ranks of a node may reach each other's vectors for their parts.
+    bool maps = true;
 
     [[nodiscard]] constexpr const CollectiveTraits& traits() const {
         return *find_collective(collective);
@@ -112,7 +114,8 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .net_tries = "(central),(dissemination:k=2)",
      .net_variants = "dissemination:k=3,central",
      .down = "broadcast",
-     .lines = lines::kBarrier},
+     .lines = lines::kBarrier,
+     .maps = false},
     {.collective = "broadcast",
      .summary = "one rank of each node gets the vector and passes it on there",
      .node = {"broadcast"},
@@ -190,7 +193,8 @@ inline constexpr std::array<HierarchicalEntry, 11> kHierarchicalEntries{{
      .lines = lines::kAlltoall,
      .node_usual = "direct",
      .node_large = "bruck",
-     .net_help = "an alltoall of the ranks at each place of their nodes"},
+     .net_help = "an alltoall of the ranks at each place of their nodes",
+     .maps = false},
     {.collective = "scan",
      .summary = "ranks of a node scan, their last one learns what nodes before have, all add it",
      .node = {"scan"},

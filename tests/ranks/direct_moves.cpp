@@ -3,8 +3,8 @@
 // heap or of the program. What it moved between buffers of node-mates is in its log
 // (WEFT_LOG=info).
 //
-// Arguments: broadcast, allgather or allreduce; doubles of the vector or of a block; calls; "heap"
-// or "own".
+// Arguments: broadcast, allgather, scatter or allreduce; doubles of the vector or of a block; how
+// many calls; "heap" or "own".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +19,7 @@ namespace {
 void call(Team world, const std::string& collective, double* in, double* out, std::size_t count) {
     if (collective == "broadcast") return world.broadcast(out, count, Type::float64, 0);
     if (collective == "allgather") return world.run(Call::allgather(in, out, count, Type::float64));
+    if (collective == "scatter") return world.run(Call::scatter(in, out, count, Type::float64, 1));
     world.allreduce(in, out, count, Type::float64, Op::sum);
 }
 

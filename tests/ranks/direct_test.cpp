@@ -56,26 +56,27 @@ class Logs {
         std::filesystem::temp_directory_path() / ("weft_direct_" + std::to_string(getpid()));
 };
 
-Moved moved_by(const std::string& collective, int ranks, std::uint64_t calls, const char* memory,
+Moved moved_by(const std::string& collective, const std::vector<std::string>& ranks,
+               const std::string& algorithm, std::uint64_t calls, const char* memory,
                const char* way) {
     const Logs logs;
     std::string variable = "WEFT_";
     for (const char letter : collective)
         variable += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    const Outcome outcome = run_ranks(
-        {"-n", std::to_string(ranks)},
-        {rank_program("direct_moves"), collective, std::to_string(kCount), std::to_string(calls),
-         memory},
-        {"WEFT_LOG=info", logs.setting(), variable + "=mapped", std::string("WEFT_DIRECT=") + way});
+    const Outcome outcome = run_ranks(ranks,
+                                      {rank_program("direct_moves"), collective,
+                                       std::to_string(kCount), std::to_string(calls), memory},
+                                      {"WEFT_LOG=info", logs.setting(), variable + "=" + algorithm,
+                                       std::string("WEFT_DIRECT=") + way});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return logs.sum();
 }
 
 /// By calls alone: what the start of the program moves is left out.
-Moved moved_by_calls(const std::string& collective, int ranks, const char* memory,
-                     const char* way) {
-    const Moved all = moved_by(collective, ranks, kCalls, memory, way);
-    const Moved start = moved_by(collective, ranks, 0, memory, way);
+Moved moved_by_calls(const std::string& collective, const std::vector<std::string>& ranks,
+                     const std::string& algorithm, const char* memory, const char* way) {
+    const Moved all = moved_by(collective, ranks, algorithm, kCalls, memory, way);
+    const Moved start = moved_by(collective, ranks, algorithm, 0, memory, way);
     return {all.read_in_place - start.read_in_place, all.read_by_kernel - start.read_by_kernel,
             all.written_in_place - start.written_in_place,
             all.written_by_kernel - start.written_by_kernel};
@@ -88,9 +89,13 @@ TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
         for (const auto& [memory, way] :
              {std::pair("heap", "auto"), std::pair("own", "adopt"), std::pair("own", "copy")}) {
             SCOPED_TRACE(std::to_string(ranks) + " ranks, " + memory + " memory, " + way);
-            const Moved broadcast = moved_by_calls("broadcast", ranks, memory, way);
-            const Moved allreduce = moved_by_calls("allreduce", ranks, memory, way);
-            const Moved allgather = moved_by_calls("allgather", ranks, memory, way);
+            const auto moved = [&, memory = memory, way = way](const char* collective) {
+                return moved_by_calls(collective, {"-n", std::to_string(ranks)}, "mapped", memory,
+                                      way);
+            };
+            const Moved broadcast = moved("broadcast");
+            const Moved allreduce = moved("allreduce");
+            const Moved allgather = moved("allgather");
             const bool copied = std::string(way) == "copy";
             const auto both = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
                 EXPECT_EQ(copied ? in_place : by_kernel, 0U);
@@ -105,6 +110,32 @@ TEST(DirectMovesTest, EachByteIsReadAndWrittenOnceByEachWay) {
                       mates * static_cast<std::uint64_t>(ranks) * bytes);
             EXPECT_EQ(both(allgather.written_in_place, allgather.written_by_kernel), 0U);
         }
+    }
+}
+
+/// Two virtual nodes of three ranks: what other ranks have for it each rank copies once, from where
+/// it lies; ports combine their parts out of the inputs.
+TEST(DirectMovesTest, OverSeveralNodesEachBlockIsReadOnceByTheRankThatNeedsIt) {
+    struct Expected {
+        const char* collective;
+        const char* algorithm;
+        std::uint64_t blocks;  ///< read by all ranks
+    };
+    const std::vector<std::string> ranks{"-n", "6", "--layout", "3,3"};
+    const Moved start = moved_by("scatter", ranks, "multi-object", 0, "own", "adopt");
+    for (const Expected& call :
+         {Expected{"scatter", "multi-object", 4}, Expected{"allgather", "multi-object-ring", 24},
+          Expected{"allgather", "multi-object-bruck", 24},
+          Expected{"allreduce", "multi-object-large", 8},
+          Expected{"broadcast", "hierarchical", 4}}) {
+        SCOPED_TRACE(std::string(call.collective) + " " + call.algorithm);
+        const Moved moved =
+            moved_by(call.collective, ranks, call.algorithm, kCalls, "own", "adopt");
+        EXPECT_EQ(moved.read_in_place - start.read_in_place,
+                  call.blocks * kCount * sizeof(double) * kCalls);
+        EXPECT_EQ(moved.written_in_place - start.written_in_place, 0U);
+        EXPECT_EQ(moved.read_by_kernel - start.read_by_kernel, 0U);
+        EXPECT_EQ(moved.written_by_kernel - start.written_by_kernel, 0U);
     }
 }
 

@@ -60,26 +60,28 @@ class Splicer {
     }
 
   private:
-    /// Units that suit all parts.
+    /// Units that suit all parts: as many in each segment, however many segments there are.
     base::Result<void> cut_units() {
         constexpr std::uint64_t kCountable = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t most = kUnitsMax;
-        std::uint64_t units = 1;
+        std::uint64_t units = 1;  // of a segment
         for (const Part& part : parts_)
             for (const Program& shape : part.shapes)
                 if (!part.bare) most = std::max(most, units_in_whole(part, shape));
         for (const Part& part : parts_) {
             for (const Program& shape : part.shapes) {
                 if (part.bare || shape.units == 0) continue;
-                if (most <= kCountable) units = std::lcm(units, units_in_whole(part, shape));
-                if (units > most || most > kCountable)
-                    return base::fail(Status::argument,
-                                      "the parts cut the vector into {} units, at most {} fit",
-                                      std::max(units, most), std::min(most, kCountable));
+                const std::uint64_t whole = units_in_whole(part, shape);
+                if (most <= kCountable)
+                    units = std::lcm(units, whole / std::gcd(whole, shape.segments));
+                if (units * program_.segments > most || most > kCountable)
+                    return base::fail(
+                        Status::argument, "the parts cut the vector into {} units, at most {} fit",
+                        std::max(units * program_.segments, most), std::min(most, kCountable));
             }
         }
         const bool bare = std::ranges::all_of(parts_, &Part::bare);
-        if (!bare) program_.units = static_cast<std::uint32_t>(units);
+        if (!bare) program_.units = static_cast<std::uint32_t>(units * program_.segments);
         return base::Done{};
     }
 
@@ -90,7 +92,7 @@ class Splicer {
         for (const Part& part : parts_) {
             for (const Program& shape : part.shapes) {
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
-                if (part.blocks_of != nullptr && reads_in_parts(shape)) return unfit(shape);
+                if (auto fit = check_fit(part, shape); !fit) return fit.failure();
                 if (shape.segments > 1 && program_.segments > 1 &&
                     shape.segments != program_.segments)
                     return base::fail(
@@ -106,20 +108,38 @@ class Splicer {
     }
 
     /// Blocks of the whole that stand for one of the part are not adjacent: they cannot be found in
-    /// a payload from its start, nor move with the segments by more than one.
-    static bool reads_in_parts(const Program& program) {
-        return std::ranges::any_of(program.blocks, [](const Block& block) {
+    /// a payload from its start, unless that lies in the same block and stands for one, nor move
+    /// with the segments by more than one.
+    static bool reads_in_parts(const Part& part, const Program& program) {
+        return std::ranges::any_of(program.blocks, [&](const Block& block) {
             const bool payload = block.buffer == Buffer::slot ||
                                  block.buffer == Buffer::published ||
                                  block.buffer == Buffer::mapped;
-            return (payload && block.stride == 1 && block.origin != block.first) ||
+            return (payload && block.stride == 1 && block.origin != block.first &&
+                    (part.blocks_most > 1 || !same_block(program, block.origin, block.first))) ||
                    block.advance > 1;
         });
     }
-    static base::Failure unfit(const Program& program) {
-        return base::fail(Status::unsupported,
-                          "{} {} reads payloads in parts, and its blocks stand for several here",
-                          program.collective, program.algorithm);
+    static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
+        return a / pieces_of(program) == b / pieces_of(program);
+    }
+    /// What is exposed is one range of memory.
+    static bool exposes_several(const Part& part, const Program& program) {
+        return std::ranges::any_of(program.steps, [&](const Step& step) {
+            if (step.kind != StepKind::expose) return false;
+            const Block& block = program.blocks[step.source.start];
+            return part.blocks_most > 1 ||
+                   !same_block(program, block.first, block.first + block.count - 1);
+        });
+    }
+    static base::Result<void> check_fit(const Part& part, const Program& program) {
+        if (part.blocks_of == nullptr) return base::Done{};
+        const char* const what = reads_in_parts(part, program)    ? "reads payloads in parts"
+                                 : exposes_several(part, program) ? "exposes blocks"
+                                                                  : nullptr;
+        if (what == nullptr) return base::Done{};
+        return base::fail(Status::unsupported, "{} {} {}, and its blocks stand for several here",
+                          program.collective, program.algorithm, what);
     }
 
     /// Units of the whole vector if each of the part's is one of them (or stands for some).
@@ -171,7 +191,7 @@ class Splicer {
 
     base::Result<void> add(const Part& part, std::uint32_t first_slot) {
         const Program& own = *part.own;
-        if (part.blocks_of != nullptr && reads_in_parts(own)) return unfit(own);
+        if (auto fit = check_fit(part, own); !fit) return fit.failure();
         if (own.lanes.size() > lanes_max_ || (merged_ && !is_loop(own)))
             return base::fail(Status::unsupported,
                               "{} {} of {} ranks is of another form on rank {} than on the first",
@@ -324,7 +344,9 @@ class Splicer {
                     continue;
                 }
                 Block& one = blocks.emplace_back(block);
-                one.origin = one.first = first;
+                const bool in_part = i == 0 && block.stride == 1 && part_->blocks_most == 1;
+                one.first = first;
+                one.origin = first - (in_part ? (unit - block.origin) * factor_ : 0);
                 one.count = factor_;
                 one.stride = 1;
                 one.advance = block.advance * factor_;

@@ -10,7 +10,8 @@
 // Holds    All ranks get the same header, because each knows the shapes of all groups of a part:
 //          the programs' fields that are the same in a group. Parts whose programs are one loop
 //          each become one loop, so that pieces of the vector follow each other through all parts
-//          (if pieces are of the vector in all parts, or of each block in all).
+//          (if pieces are of the vector in all parts, or of each block in all). A part that goes
+//          as a whole stands before or after the loops of the others.
 //          What does not go together is refused on all ranks: by the shapes, which are the same on
 //          all. A program that is of another form than its shapes is a bug of its generator.
 //          Lanes of a part begin and end with it: the rank raises signals at itself.

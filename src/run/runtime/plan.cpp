@@ -77,7 +77,7 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
 }
 
 /// The program of a call, in as many segments as the put targets of the team need. Most vectors fit
-/// these as they are; the program of a long one is generated in two segments and cut further.
+/// these as they are; how many segments a long one needs, its program of two of them says.
 base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
                                        const collectives::AlgorithmSpec& spec,
                                        const BindOptions& options) {
@@ -101,7 +101,6 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     if (!program) return program;
     const std::uint32_t segments = segments_needed(*program, request.segments, options);
     if (segments == request.segments) return program;
-    if (is_long && segments > 1) return in_segments(*std::move(program), request, segments);
     request.segments = segments;
     return collectives::generate(collective, spec, request);
 }
