@@ -2,11 +2,41 @@
 #include "collectives/candidates.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.hpp"
 #include "collectives/registry.hpp"
 
 namespace weft::collectives {
+
+namespace {
+
+bool is_pipeline(const Algorithm& algorithm) {
+    const auto segments = std::ranges::find(algorithm.parameters, "segments", &Parameter::name);
+    return segments != algorithm.parameters.end() && segments->fallback == "by size";
+}
+
+/// The number of pieces after which a pipeline over so many further ranks takes least: pieces are
+/// as large as makes a message cost what its bytes cost, weighed by how often each is passed on
+/// (Hoefler and Moor, N* = sqrt(s G (hops) / o)). A power of two.
+std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t hops) {
+    const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
+    const std::int64_t square = request.vector / message * std::max<std::int64_t>(0, hops);
+    std::uint32_t pieces = 1;
+    while (pieces < kSegmentsMax && std::int64_t{4} * pieces * pieces <= square) pieces *= 2;
+    return pieces;
+}
+
+/// One piece, and as many as suit a tree and a chain.
+std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
+    const auto others = std::max<std::uint32_t>(static_cast<std::uint32_t>(request.size), 2) - 1;
+    std::vector<std::uint32_t> pieces{1, best_pieces(request, std::bit_width(others) - 1),
+                                      best_pieces(request, others - 1)};
+    pieces.erase(std::ranges::unique(pieces).begin(), pieces.end());
+    return pieces;
+}
+
+}  // namespace
 
 std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
                                            const CandidateRequest& request) {
@@ -16,6 +46,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         WEFT_CHECK(spec.ok(), text);
         if (std::ranges::find(specs, *spec) == specs.end()) specs.push_back(*std::move(spec));
     };
+    const std::vector<std::uint32_t> pieces = pieces_worth_trying(request);
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
@@ -23,6 +54,9 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         const bool needs_parameters = std::ranges::any_of(
             algorithm.parameters, &std::string_view::empty, &Parameter::fallback);
         if (!needs_parameters) add(algorithm.name);
+        if (is_pipeline(algorithm))
+            for (const std::uint32_t each : pieces)
+                add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
         if (algorithm.variants == nullptr) continue;
         for (const std::string& spec : algorithm.variants(request)) add(spec);
     }

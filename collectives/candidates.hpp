@@ -3,6 +3,7 @@
 //
 // Idea     Every algorithm of the list by its plain name, unless a parameter of it has no usual
 //          value, and what it names itself: variants of its parameters that suit so many ranks.
+//          Pipelines also in one piece, and in as many as suit what messages and bytes cost.
 //          Those that are made for nodes of several ranks only where there are such.
 // Holds    The same arguments give the same list, in the same order. There are a few dozen at most,
 //          whatever the number of ranks.

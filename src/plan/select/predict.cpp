@@ -18,6 +18,9 @@ __extension__ using Wide = __int128;
 
 /// Vectors up to this size have put targets for many calls.
 constexpr std::uint64_t kOverlappingBytes = std::uint64_t{16} << 10;
+/// Calls that share a wait: far fewer than have put targets, and of longer vectors.
+constexpr Time kShortCalls = 16;
+constexpr Time kLongCalls = 2;
 
 /// What all ranks compute together.
 struct Work {
@@ -32,6 +35,9 @@ struct Work {
         combining *= static_cast<Time>(times);
     }
 };
+
+/// What each of the ranks that are shown computes, messages that it receives included.
+using Loads = std::vector<Time>;
 
 /// Which ways a team's puts go.
 enum class Ways : std::uint8_t { near, far, both };
@@ -76,7 +82,8 @@ class Prediction {
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
-        streams_ = !apart_ && machine.crowded() && overlaps();
+        is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
+        streams_ = (apart_ || is_short_) && machine.crowded() && overlaps();
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -102,11 +109,10 @@ class Prediction {
     }
 
   private:
-    /// Whether calls of a stream overlap: none waits for all ranks, and the payloads of many of
-    /// them have room at a time. A rank that waits leaves the processor to those before it, which
-    /// go on to later calls; so it waits once for many.
+    /// Whether calls of a stream overlap: none waits for all ranks. A rank that waits leaves the
+    /// processor to those before it, which go on to later calls as long as their payloads have
+    /// room; so it waits once for many.
     [[nodiscard]] bool overlaps() const {
-        if (vector_.elements * vector_.element_bytes > kOverlappingBytes) return false;
         const auto program = candidate_.program(size_, 0);
         return program && !program->synchronizing;
     }
@@ -132,8 +138,8 @@ class Prediction {
 
     /// `makespan(waits, computes)` of the simulator, put together.
     template <class Makespan>
-    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, const Work& all,
-                                                   Rank size) const {
+    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, const Work& all, Rank size,
+                                                   const Loads& loads = {}) const {
         const bool crowded = machine_.crowded();
         const base::Result<Time> first = makespan(true, !crowded);
         if (!first) return first.failure();
@@ -142,8 +148,17 @@ class Prediction {
         if (!computing) return computing.failure();
         const Time work = shared_out(all, size);
         const Time alone = *first + std::max(*computing, work);
-        return Predicted{
-            .time = alone, .messages = all.messages, .in_stream = streams_ ? work : alone};
+        return Predicted{.time = alone,
+                         .messages = all.messages,
+                         .in_stream = streams_ ? in_stream(*first, work, loads) : alone};
+    }
+
+    /// What a call adds to a stream of them. Between nodes messages cost so much that no call is
+    /// quicker than the rank that has most to do with it.
+    [[nodiscard]] Time in_stream(Time waits, Time work, const Loads& loads) const {
+        if (!apart_) return work;
+        const Time busiest = loads.empty() ? 0 : std::ranges::max(loads);
+        return std::max(busiest, work) + waits / (is_short_ ? kShortCalls : kLongCalls);
     }
 
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
@@ -190,8 +205,9 @@ class Prediction {
         const auto shown = show_team(candidate_, size, period(), vector);
         if (!shown) return shown.failure();
         Work work;
+        Loads loads(static_cast<std::size_t>(shown->ranks));
         for (Rank rank = 0; rank < shown->ranks && machine_.crowded(); ++rank)
-            add_work(shown->program_of(rank), rank, vector, work);
+            add_work(shown->program_of(rank), rank, vector, work, loads);
         const auto times = static_cast<std::uint64_t>(size / shown->ranks);
         work.multiply(times);
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
@@ -210,7 +226,7 @@ class Prediction {
             work.messages = outcome->messages * times;
             return outcome->makespan;
         };
-        auto predicted = combined(makespan, work, size);
+        auto predicted = combined(makespan, work, size, loads);
         if (predicted) predicted->in_place = std::ranges::any_of(shown->programs, &is_in_place);
         return predicted;
     }
@@ -221,8 +237,10 @@ class Prediction {
     }
 
     /// Of the program as that rank has it.
-    void add_work(const Program& program, Rank rank, const VectorSize& vector, Work& work) const {
+    void add_work(const Program& program, Rank rank, const VectorSize& vector, Work& work,
+                  Loads& loads) const {
         const MessageModel costs = model_of(machine_, put(), false, true);
+        Time& load = loads[at(rank)];
         for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
             const auto to = static_cast<Rank>(
                 (std::int64_t{peer} + rank - program.rank + program.size) % program.size);
@@ -233,12 +251,17 @@ class Prediction {
             work.bytes += bytes;
             work.far_messages += far ? 1 : 0;
             work.far_bytes += far ? bytes : 0;
+            const PutCost& cost = far ? machine_.far : machine_.near;
+            load += cost.issue + to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
+            if (peer != kNoRank) loads[at(to) % loads.size()] += cost.receive;
         });
+        const Time before = work.combining;
         for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
             work.combining += costs.combine(bytes, operands);
         });
         for_each_mapped(program, vector,
                         [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
+        load += work.combining - before;
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
@@ -285,9 +308,10 @@ class Prediction {
     Rank size_;
     const Candidate& candidate_;
     const VectorSize& vector_;
-    bool apart_ = false;    ///< there are several nodes,
-    bool mixed_ = false;    ///< and some rank shares its own
-    bool streams_ = false;  ///< ranks of one node share processors, and calls overlap
+    bool apart_ = false;     ///< there are several nodes,
+    bool mixed_ = false;     ///< and some rank shares its own
+    bool streams_ = false;   ///< ranks share processors, and calls overlap,
+    bool is_short_ = false;  ///< even many at a time
 };
 
 }  // namespace

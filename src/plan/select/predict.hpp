@@ -9,8 +9,9 @@
 //          from size to size is continued. Where ranks do the same at the same distances (rings,
 //          disseminations, direct exchanges; on nodes of equally many ranks those of one node stand
 //          for all), only the ranks of one node are simulated, or a single one.
-//          Where ranks of one node share processors and short calls do not synchronize, a stream of
-//          them overlaps: a rank waits once for many calls, and each adds what all ranks compute.
+//          Where ranks share processors and calls do not synchronize, a stream of them overlaps: a
+//          rank waits once for several calls, and each adds what all ranks compute, between nodes
+//          at least what the busiest rank does. On one node that goes for short vectors.
 // Holds    Whole numbers only. Up to kPredictedRanks ranks the time is that of the programs that
 //          run, within 5 %: folded, all blocks of a vector count as equally large.
 // Next     select.hpp.

@@ -196,6 +196,29 @@ TEST(Select, AgreesWithWhatWasMeasuredOnTwoProcessors) {
     EXPECT_EQ(chosen("barrier", machine_of(2, 1, 2), 2, 0), "dissemination");
 }
 
+TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
+    const auto over_net = [](std::int64_t processors) {
+        Machine machine = run::machine_over("net");
+        machine.node_of = {0, 1, 2, 3};
+        machine.host_ranks = 4;
+        machine.host_processors = processors;
+        return machine;
+    };
+    // Measured, a call in a row of them, in us: scan 6 to 7 (10 to 14 by doubling distances),
+    // broadcast the same (flat 10 to 14).
+    EXPECT_TRUE(chosen("scan", over_net(2), 4, 8).starts_with("linear"));
+    EXPECT_NE(chosen("broadcast", over_net(2), 4, 8), "flat");
+    EXPECT_FALSE(chosen("scan", over_net(64), 4, 8).starts_with("linear"));
+    // One message is cheaper than pieces of it where only work counts.
+    EXPECT_EQ(chosen("scan", over_net(2), 4, 65536), "linear:segments=1");
+    // What a chain of 64 ranks waits for still counts.
+    Machine many = over_net(2);
+    many.node_of.resize(64);
+    for (std::size_t i = 0; i < 64; ++i) many.node_of[i] = static_cast<Rank>(i);
+    many.host_ranks = 64;
+    EXPECT_FALSE(chosen("broadcast", many, 64, 8).starts_with("chain"));
+}
+
 /// The way to data of node-mates has its costs, and the reason names it.
 TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     Machine machine = machine_of(2, 1, 2);
