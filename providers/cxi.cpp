@@ -18,6 +18,10 @@
 // - Registrations are cached behind a lock (4096 entries, libfabric#11016).
 // - It needs a virtual network identifier from the launcher (SLINGSHOT_VNIS, _DEVICES, _SVC_IDS).
 // - A write order is a promise for each location (fi_endpoint(3)).
+// - Aligned 8-byte words are stored whole: OpenSHMEM's point-to-point waits need that of the puts
+//   of such words, and Sandia OpenSHMEM makes these as plain writes over cxi (transport_ofi.h,
+//   shmem_transport_put_scalar). So a small payload goes as tagged words, in one injected write of
+//   at most 112 bytes; its completion is not awaited.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -26,11 +30,13 @@ const link::Profile& cxi_profile() {
     static constexpr base::Notify kPreference[] = {base::Notify::delivery, base::Notify::fence};
     static constexpr link::Profile kProfile{
         .provider = "cxi",
+        .cells = {true, "aligned 8-byte words are stored whole, as OpenSHMEM over it rests on"},
         .immediate = {false,
                       "its writes with an immediate are off unless FI_CXI_ENABLE_WRITEDATA=1"},
         .delivery = {true, "a read of the target flushes the write before its completion (cxip)"},
         .fence = {true, "hardware fences, with relaxed ordering on the bus turned off (fi_cxi(7))"},
         .preference = kPreference,
+        .prefers_cells = true,
         .small_keys = true,
         .target_must_progress = false,
     };

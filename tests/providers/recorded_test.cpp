@@ -54,7 +54,7 @@ const Row kRows[] = {
     {"tcp", "declared, 2.6", 0, 8, 8, 128, true, false, true, 0, "immediate",
      "immediate cells delivery ordered"},
     {"cxi", "declared, 2.6", FI_MR_ENDPOINT | FI_MR_ALLOCATED, 4, 8, 192, false, true, true, 0,
-     "delivery", "delivery fence"},
+     "cells up to 48 bytes, delivery above", "cells delivery fence"},
     {"psm2", "declared, 2.6", 0, 8, 8, 64, true, false, true, 0, "immediate", "immediate delivery"},
     {"psm3", "declared, 2.6", 0, 8, 8, 64, true, false, true, 0, "immediate", "immediate delivery"},
     {"verbs;ofi_rxm", "declared, 2.6", kBasic | FI_MR_LOCAL, 4, 4, 64, true, false, true,

@@ -40,7 +40,7 @@ int close_region(fid* handle) {
         strict.violation(fmt::format("a region was closed under {} writes", region->users));
     std::erase(strict.regions, region);
     for (const auto& operation : strict.under_way) {
-        if (operation->source_region == region) operation->source_region = nullptr;
+        std::erase(operation->source_regions, region);
     }
     return close_object<StrictRegion>(handle);
 }
@@ -100,7 +100,7 @@ int close_endpoint(fid* handle) {
     }
     std::erase_if(strict.under_way, [&](const auto& operation) {
         if (operation->from != endpoint && operation->to != endpoint) return false;
-        if (operation->source_region != nullptr) --operation->source_region->users;
+        for (StrictRegion* region : operation->source_regions) --region->users;
         return true;
     });
     strict.endpoints[endpoint->index] = nullptr;
@@ -150,17 +150,39 @@ std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t add
     return at;
 }
 
-void check_source(StrictFabric& strict, StrictOperation& operation, void* desc) {
+void check_sources(StrictFabric& strict, StrictOperation& operation, void** descs) {
     if ((strict.demands.mr_mode & FI_MR_LOCAL) == 0) return;
-    const auto known = std::find(strict.regions.begin(), strict.regions.end(), desc);
-    if (known == strict.regions.end() || !(*known)->enabled ||
-        !(*known)->covers(operation.source, operation.bytes)) {
-        strict.violation(
-            fmt::format("a source of {} bytes is not in the region named", operation.bytes));
-        return;
+    for (std::size_t i = 0; i < operation.sources.size(); ++i) {
+        const iovec& source = operation.sources[i];
+        void* const desc = descs == nullptr ? nullptr : descs[i];
+        const auto known = std::find(strict.regions.begin(), strict.regions.end(), desc);
+        if (known == strict.regions.end() || !(*known)->enabled ||
+            !(*known)->covers(source.iov_base, source.iov_len)) {
+            strict.violation(
+                fmt::format("a source of {} bytes is not in the region named", source.iov_len));
+            continue;
+        }
+        operation.source_regions.push_back(*known);
+        ++(*known)->users;
     }
-    operation.source_region = *known;
-    ++operation.source_region->users;
+}
+
+/// Sources and targets as they are listed. False after a violation.
+bool take_places(StrictFabric& strict, StrictOperation& operation, const fi_msg_rma& message) {
+    if (message.iov_count > strict.demands.places || message.rma_iov_count > strict.demands.places)
+        strict.violation("a write to more places than were granted");
+    operation.sources.assign(message.msg_iov, message.msg_iov + message.iov_count);
+    for (const iovec& source : operation.sources) operation.bytes += source.iov_len;
+    std::size_t room = 0;
+    for (std::size_t i = 0; i < message.rma_iov_count; ++i) {
+        const fi_rma_iov& place = message.rma_iov[i];
+        std::byte* at = target_of(strict, *operation.to, place.addr, place.len, place.key);
+        if (at == nullptr) return false;
+        operation.targets.push_back({at, place.len});
+        room += place.len;
+    }
+    if (room != operation.bytes) strict.violation("a write of more or less than its places take");
+    return true;
 }
 
 void take_context(StrictFabric& strict, StrictOperation& operation) {
@@ -183,8 +205,6 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     auto operation = std::make_unique<StrictOperation>();
     operation->from = &from;
     operation->to = strict.endpoints[message.addr];
-    operation->source = static_cast<const std::byte*>(message.msg_iov->iov_base);
-    operation->bytes = message.msg_iov->iov_len;
     operation->with_immediate = (flags & FI_REMOTE_CQ_DATA) != 0;
     operation->reports = reports;
     operation->delivery = (flags & FI_DELIVERY_COMPLETE) != 0;
@@ -194,23 +214,21 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
     operation->number = static_cast<std::uint64_t>(strict.writes);
     operation->data = message.data;
     operation->context = message.context;
+    if (!take_places(strict, *operation, message)) return -FI_EINVAL;
     if (operation->bytes > strict.demands.message_bytes_max) return -FI_EMSGSIZE;
     if (operation->with_immediate && strict.demands.immediate_bytes < 8 &&
         (message.data >> (8 * strict.demands.immediate_bytes)) != 0)
         strict.violation("an immediate is longer than was granted");
-    operation->target = target_of(strict, *operation->to, message.rma_iov->addr, operation->bytes,
-                                  message.rma_iov->key);
-    if (operation->target == nullptr) return -FI_EINVAL;
     if ((flags & FI_INJECT) != 0) {
         if (operation->bytes > strict.demands.inject_bytes) return -FI_EMSGSIZE;
-        operation->copy.assign(operation->source, operation->source + operation->bytes);
-        operation->source = operation->copy.data();
+        read_sources(*operation);
     } else {
-        check_source(strict, *operation, message.desc == nullptr ? nullptr : *message.desc);
+        check_sources(strict, *operation, message.desc);
     }
     if (reports) take_context(strict, *operation);
     operation->delay = static_cast<int>(operation->bytes % 7);
     ++strict.writes;
+    ++from.writes;
     strict.under_way.push_back(std::move(operation));
     return 0;
 }

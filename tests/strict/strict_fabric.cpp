@@ -17,6 +17,14 @@ void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry) {
     queue.entries.push_back(entry);
 }
 
+void read_sources(StrictOperation& operation) {
+    if (!operation.copy.empty()) return;
+    for (const iovec& source : operation.sources) {
+        const auto* bytes = static_cast<const std::byte*>(source.iov_base);
+        operation.copy.insert(operation.copy.end(), bytes, bytes + source.iov_len);
+    }
+}
+
 StrictFabric::StrictFabric(const Demands& wanted)
     : demands(wanted), fid_(new Fid{}), random_(wanted.seed) {
     set_calls(fid_->fabric);
@@ -33,6 +41,8 @@ link::Info StrictFabric::offer() {
     info->ep_attr->type = FI_EP_RDM;
     info->ep_attr->max_msg_size = demands.message_bytes_max;
     info->tx_attr->inject_size = demands.inject_bytes;
+    info->tx_attr->iov_limit = demands.places;
+    info->tx_attr->rma_iov_limit = demands.places;
     info->rx_attr->size = 4096;
     info->domain_attr->name = ::strdup("strict0");
     info->domain_attr->mr_mode = demands.mr_mode;
@@ -97,14 +107,15 @@ void StrictFabric::progress() {
     }
 }
 
+std::size_t StrictFabric::writes_of(std::size_t endpoint) const {
+    return endpoints[endpoint]->writes;
+}
+
 /// The source is read for the last time, and the origin gets its completion.
 void StrictFabric::leave(StrictOperation& operation) {
-    if (operation.copy.empty() && operation.bytes != 0) {
-        operation.copy.assign(operation.source, operation.source + operation.bytes);
-        operation.source = operation.copy.data();
-    }
-    if (operation.source_region != nullptr) --operation.source_region->users;
-    operation.source_region = nullptr;
+    read_sources(operation);
+    for (StrictRegion* region : operation.source_regions) --region->users;
+    operation.source_regions.clear();
     if (!operation.reports) return;
     operation.reports = false;
     if (operation.from->contexts.erase(operation.context) != 0) {
@@ -121,7 +132,12 @@ void StrictFabric::leave(StrictOperation& operation) {
 }
 
 void StrictFabric::deliver(StrictOperation& operation) {
-    if (operation.bytes != 0) std::memcpy(operation.target, operation.source, operation.bytes);
+    read_sources(operation);
+    const std::byte* next = operation.copy.data();
+    for (const iovec& target : operation.targets) {
+        if (target.iov_len != 0) std::memcpy(target.iov_base, next, target.iov_len);
+        next += target.iov_len;
+    }
     if (operation.with_immediate) {
         void* context = nullptr;
         if ((demands.mode & FI_RX_CQ_DATA) != 0) {

@@ -32,6 +32,7 @@ struct Demands {
     std::size_t key_bytes = 8;
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = std::size_t{1} << 30;
+    std::size_t places = 1;  ///< that one write may go to, and sources that it may have
     std::uint64_t seed = 1;
 };
 
@@ -57,6 +58,9 @@ class StrictFabric {
     void violation(const std::string& text);
     [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
     void deliver(StrictOperation& operation);
+    /// Writes that an endpoint has posted, in order of opening. There are no other calls that move
+    /// data: an endpoint has no other operations.
+    [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
 
     Demands demands;
     std::vector<StrictEndpoint*> endpoints;

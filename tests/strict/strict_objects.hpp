@@ -60,16 +60,17 @@ struct StrictEndpoint {
     std::uint64_t index;
     std::deque<void*> receives;
     std::set<void*> contexts;  ///< of operations under way
+    std::size_t writes;        ///< posted
 };
 
 struct StrictOperation {
     StrictEndpoint* from;
     StrictEndpoint* to;
-    const std::byte* source;
-    std::vector<std::byte> copy;  ///< of injected ones
+    std::vector<iovec> sources;
+    std::vector<std::byte> copy;  ///< of injected ones, and of those that have left
     std::size_t bytes;
-    std::byte* target;
-    StrictRegion* source_region;
+    std::vector<iovec> targets;
+    std::vector<StrictRegion*> source_regions;
     bool with_immediate;
     bool reports;
     bool delivery;  ///< completes only when it has landed
@@ -82,6 +83,8 @@ struct StrictOperation {
 
 /// Adds a completion; too many are a violation.
 void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry);
+/// Copies what is to be written, if that has not been done.
+void read_sources(StrictOperation& operation);
 /// The calls on a fabric; close and bind included.
 void set_calls(fid_fabric& fabric);
 
