@@ -67,7 +67,7 @@ AdoptedMemory::AdoptedMemory(DirectMode mode, AdoptionLimits limits)
 AdoptedMemory::~AdoptedMemory() {
     const std::scoped_lock guard(lock());
     // What a device may write stays where it is, as shared memory that no mate knows any more.
-    for (Slot& slot : slots_)
+    for (Slot& slot : used_slots())
         if (slot.range) give_back(slot);
     if (enlisted_) delist();
 }
@@ -117,10 +117,9 @@ void AdoptedMemory::withdraw(const base::Exposure& exposure) noexcept {
 }
 
 AdoptedMemory::Slot* AdoptedMemory::slot_of(const base::Exposure& exposure) noexcept {
-    const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
-        return one.range && one.range->generation() == exposure.reach.generation;
-    });
-    return slot == slots_.end() ? nullptr : &*slot;
+    for (Slot& slot : used_slots())
+        if (slot.range && slot.range->generation() == exposure.reach.generation) return &slot;
+    return nullptr;
 }
 
 /// Does the buffer, which comes again without being adopted, owe what that costs?
@@ -141,7 +140,7 @@ AdoptedMemory::Slot* AdoptedMemory::find(SeenBuffer& buffer) noexcept {
             !slot.range->is_private())
             return &slot;
     }
-    for (Slot& slot : slots_) {
+    for (Slot& slot : used_slots()) {
         if (!slot.range || slot.range->is_private() || !slot.range->shows(buffer.address, end))
             continue;
         buffer.generation = slot.range->generation();
@@ -162,7 +161,7 @@ AdoptedMemory::Slot* AdoptedMemory::adopt(SeenBuffer& buffer, Pages pages) noexc
     Slot* slot = nullptr;
     auto refused = refusal(pages);
     if (!refused) {
-        for (Slot& other : slots_)
+        for (Slot& other : used_slots())
             if (other.range && overlaps(*other.range, pages.begin, pages.end)) give_back(other);
         slot = make_room(pages.bytes());
         if (slot == nullptr) refused = Refusal::limit;
@@ -176,6 +175,7 @@ AdoptedMemory::Slot* AdoptedMemory::adopt(SeenBuffer& buffer, Pages pages) noexc
         ++counters_.refusals[static_cast<std::size_t>(*refused)];
         return nullptr;
     }
+    used_ = std::max(used_, static_cast<std::size_t>(slot - slots_.data()) + 1);
     ++counters_.adoptions;
     counters_.adopted_bytes += pages.bytes();
     buffer.generation = slot->range->generation();
@@ -184,7 +184,7 @@ AdoptedMemory::Slot* AdoptedMemory::adopt(SeenBuffer& buffer, Pages pages) noexc
 }
 
 std::optional<Refusal> AdoptedMemory::refusal(Pages pages) noexcept {
-    if (std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    if (std::ranges::any_of(used_slots(), [&](const Slot& slot) {
             return slot.range && slot.range->exposed() &&
                    overlaps(*slot.range, pages.begin, pages.end);
         }))
@@ -207,7 +207,7 @@ bool AdoptedMemory::is_private_memory(Pages pages) noexcept {
     const bool anywhere = mode_ == DirectMode::adopt || interposers_in_effect();
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
         if (!query_.ask(at, mapping, AddressQuery::Names::yes) || mapping.begin > at) return false;
-        const bool range = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        const bool range = std::ranges::any_of(used_slots(), [&](const Slot& slot) {
             return slot.range && slot.range->is_ours(mapping);
         });
         const bool anonymous =
@@ -245,7 +245,7 @@ AdoptedMemory::Slot* AdoptedMemory::make_room(std::uint64_t bytes) noexcept {
         if (free != slots_.end() && counters_.adopted_bytes + bytes <= limits_.bytes_max)
             return &*free;
         Slot* oldest = nullptr;
-        for (Slot& slot : slots_)
+        for (Slot& slot : used_slots())
             if (slot.range && !slot.range->exposed() &&
                 (oldest == nullptr || slot.last_use < oldest->last_use))
                 oldest = &slot;
@@ -278,13 +278,14 @@ void AdoptedMemory::release(Slot& slot) noexcept {
     if (slot.range->exposed()) return;
     counters_.adopted_bytes -= slot.range->pages().bytes();
     slot.range.reset();
+    while (used_ > 0 && !slots_[used_ - 1].range) --used_;
 }
 
 /// Of the other ranges one in turn: are its pages still there? Memory that the program has freed is
 /// held no longer than until its turn.
 void AdoptedMemory::look_after_another(const Slot* than) noexcept {
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-        looked_after_ = (looked_after_ + 1) % slots_.size();
+    for (std::size_t i = 0; i < used_; ++i) {
+        looked_after_ = (looked_after_ + 1) % used_;
         Slot& slot = slots_[looked_after_];
         if (!slot.range || slot.range->exposed() || &slot == than) continue;
         if (is_intact(*slot.range, base::Access::read)) return;
@@ -295,11 +296,9 @@ void AdoptedMemory::look_after_another(const Slot* than) noexcept {
 }
 
 void AdoptedMemory::before_fork() noexcept {
-    const bool any = std::any_of(slots_.begin(), slots_.end(),
-                                 [](const Slot& slot) { return slot.range.has_value(); });
-    if (!any) return;
+    if (used_ == 0) return;
     const bool pinned = is_pinned();
-    for (Slot& slot : slots_) {
+    for (Slot& slot : used_slots()) {
         if (!slot.range || slot.range->is_private()) continue;
         if (pinned) {
             // Devices go on writing these pages: the child gets none of them rather than a share.
@@ -314,12 +313,12 @@ void AdoptedMemory::before_fork() noexcept {
 
 void AdoptedMemory::in_child() noexcept {
     off_ = "the process is a fork of a rank";
-    for (Slot& slot : slots_)
+    for (Slot& slot : used_slots())
         if (slot.range) slot.range->forget();
 }
 
 void AdoptedMemory::before_advice(std::uint64_t begin, std::uint64_t end) noexcept {
-    for (Slot& slot : slots_)
+    for (Slot& slot : used_slots())
         if (slot.range && !slot.range->is_private() && overlaps(*slot.range, begin, end))
             give_back(slot);
 }

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -92,6 +93,8 @@ class AdoptedMemory : public ProcessEvents {
         std::uint64_t last_use = 0;
     };
 
+    /// Those that have a range are among them; where nothing is adopted, there are none to look at.
+    [[nodiscard]] std::span<Slot> used_slots() noexcept { return {slots_.data(), used_}; }
     [[nodiscard]] static bool is_due(SeenBuffer& buffer, Pages pages) noexcept;
     [[nodiscard]] Slot* find(SeenBuffer& buffer) noexcept;
     [[nodiscard]] bool is_intact(const AdoptedRange& range, base::Access access) noexcept;
@@ -115,6 +118,7 @@ class AdoptedMemory : public ProcessEvents {
     bool enlisted_;  ///< for forks and advice; not where nothing is ever adopted
     SeenBuffers seen_;
     std::vector<Slot> slots_;
+    std::size_t used_ = 0;  ///< up to the last one with a range
     std::size_t looked_after_ = 0;
     std::uint64_t uses_ = 0;
     Counters counters_;
