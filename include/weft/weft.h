@@ -10,8 +10,8 @@
 // Errors     Functions return WEFT_OK or a status; weft_last_error() then has a sentence that names
 //            the argument or the rank and what was expected. A call whose arguments are refused
 //            changes nothing. After any other failure of a collective the team can only be freed;
-//            other teams go on. Ranks of the node that do not know of it yet may still read and
-//            write the buffers of the call: leave these alone until all have reported it.
+//            other teams go on. Ranks of the node that do not know of it yet may still use its
+//            buffers, and get WEFT_OK for undefined contents: leave these alone until all know.
 // Handles    belong to the library. One that has been freed, or whose runtime has been finalized,
 //            is refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
 // Threads    One thread at a time drives a runtime and everything made from it. weft_last_error()

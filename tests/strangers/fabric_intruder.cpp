@@ -27,6 +27,8 @@ constexpr const char* kBufferBytes = "256";
 struct Intruder {
     bool open();
     Intrusion write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset, int milliseconds);
+    void notify(fi_addr_t peer, std::uint64_t immediate);
+    Intrusion send(const fi_msg_rma& message, std::uint64_t flags, int milliseconds);
     fi_info* info = nullptr;
     fid_fabric* fabric = nullptr;
     fid_domain* domain = nullptr;
@@ -65,7 +67,6 @@ bool Intruder::open() {
 
 Intrusion Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offset,
                           int milliseconds) {
-    fi_context2 context{};
     iovec source{junk.data(), junk.size()};
     fi_rma_iov target{offset, junk.size(), key};
     fi_msg_rma message{};
@@ -74,12 +75,26 @@ Intrusion Intruder::write(fi_addr_t peer, std::uint64_t key, std::uint64_t offse
     message.addr = peer;
     message.rma_iov = &target;
     message.rma_iov_count = 1;
+    return send(message, FI_DELIVERY_COMPLETE, milliseconds);
+}
+
+/// A write to no place, which needs no key. That it is done says nothing.
+void Intruder::notify(fi_addr_t peer, std::uint64_t immediate) {
+    fi_msg_rma message{};
+    message.addr = peer;
+    message.data = immediate;
+    static_cast<void>(send(message, FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA, 100));
+}
+
+Intrusion Intruder::send(const fi_msg_rma& what, std::uint64_t flags, int milliseconds) {
+    fi_context2 context{};
+    fi_msg_rma message = what;
     message.context = &context;
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     Intrusion outcome = Intrusion::refused;
     while (std::chrono::steady_clock::now() < end) {
         if (outcome == Intrusion::refused) {
-            const ssize_t rc = fi_writemsg(endpoint, &message, FI_DELIVERY_COMPLETE);
+            const ssize_t rc = fi_writemsg(endpoint, &message, flags);
             if (rc == 0) outcome = Intrusion::reached;  // taken by a connection
             if (rc != 0 && rc != -FI_EAGAIN) return outcome;
         }
@@ -107,6 +122,10 @@ Intrusion write_over_fabric(std::uint16_t port) {
     fi_addr_t peer = 0;
     if (fi_av_insert(intruder.addresses, &there, 1, &peer, 0, nullptr) != 1)
         return Intrusion::refused;
+    for (const std::uint64_t immediate :
+         {std::uint64_t{0x7fff'ffff}, std::uint64_t{3}, std::uint64_t{1} << 63,
+          std::uint64_t{1} << 63 | 1, ~std::uint64_t{0}})
+        intruder.notify(peer, immediate);
     Intrusion most = Intrusion::refused;
     for (std::uint64_t key = 0; key < 4; ++key) {
         for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 20}) {

@@ -55,6 +55,7 @@ struct VirtualProfile {
     bool threads = false;               ///< ranks run in threads of their own
     std::uint32_t copied_percent = 50;  ///< exposed buffers that only the "kernel" can copy
     Rank copies_refused_by = -1;        ///< the "kernel" does not copy for this rank
+    int copies_error = EPERM;           ///< and gives this reason
     Rank exposes_outside = -1;          ///< this rank describes blocks that it does not have
 };
 
@@ -127,6 +128,7 @@ class VirtualNetwork {
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
+    [[nodiscard]] int copies_error() const noexcept { return options_.profile.copies_error; }
     /// Exposures of calls that failed.
     void note_withdrawn() { withdrawn_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] int withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
@@ -255,7 +257,7 @@ class VirtualWire {
     /// As the kernel would.
     bool refuses(Rank owner) const noexcept {
         if (!network_.refuses_copies(rank_, owner)) return false;
-        errno = EPERM;
+        errno = network_.copies_error();
         return true;
     }
     base::Post put_real(const base::Put& put, std::uint64_t& resume) noexcept;

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <deque>
 #include <functional>
 
@@ -249,6 +251,17 @@ TEST(MappedFaults, ACopyThatTheKernelRefusesOfOneRankEndsTheCallOnAll) {
     expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
     expect_all_named(endings, "Operation not permitted");
     EXPECT_GE(withdrawn, 4) << "buffers of the call that mates may still be in";
+}
+
+/// Its launcher is to see the end of the mate first, and to name it.
+TEST(MappedFaults, AMateThatHasEndedIsNotReportedAtOnce) {
+    int withdrawn = 0;
+    const auto start = std::chrono::steady_clock::now();
+    const auto endings = end_of_a_call(
+        {.copied_percent = 100, .copies_refused_by = 2, .copies_error = ESRCH}, withdrawn);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(950));
+    expect_all_named(endings, "rank 2 cannot read or write memory of rank ");
+    expect_all_named(endings, "No such process");
 }
 
 TEST(MappedFaults, ABlockOutsideItsOwnersMemoryIsNotTouched) {

@@ -268,15 +268,17 @@ TEST(OneSided, SignalsComeAfterTheirData) {
 TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
     constexpr std::uint64_t kValueEnd = std::uint64_t{1} << run::onesided::kPayloadValueBits;
     constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kPayloadOffsetBits;
-    for (const run::Signal& signal : {run::Signal{0, 0, false}, run::Signal{8, 1, true},
+    for (const run::Signal& signal : {run::Signal{0, 1, false}, run::Signal{8, 1, true},
                                       run::Signal{kOffsetEnd - 8, kValueEnd - 1, false}}) {
         const auto payload = run::onesided::payload_of(signal);
-        ASSERT_TRUE(payload && *payload != 0 && *payload >> 63 == 0) << signal.value;
+        ASSERT_TRUE(payload && *payload != 0 && *payload >> run::onesided::kPayloadBits == 0)
+            << signal.value;
         const run::Signal received = run::onesided::signal_of(*payload);
         EXPECT_EQ(received.offset, signal.offset);
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
+    EXPECT_FALSE(run::onesided::payload_of({0, 0, false})) << "0 says that there is no payload";
     EXPECT_FALSE(run::onesided::payload_of({8, kValueEnd, false}));
     EXPECT_FALSE(run::onesided::payload_of({kOffsetEnd, 1, true}));
 }

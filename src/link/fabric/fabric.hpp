@@ -88,7 +88,7 @@ struct FabricPut {
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
     std::uint64_t target = 0;  ///< offset in the peer's memory
     PutKind kind = PutKind::with_immediate;
-    std::uint64_t immediate = 0;  ///< more than 32 bits only where facts().signals
+    std::uint64_t immediate = 0;  ///< over 32 bits only as seal.hpp has it
     /// See base::Put. Not touched by puts of up to inject_bytes that are plain or with immediate,
     /// nor by those whose source was copied.
     std::uint32_t* pending = nullptr;

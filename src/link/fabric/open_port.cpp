@@ -26,6 +26,12 @@ std::size_t per_peer(const FabricOptions& options) {
     return std::clamp<std::size_t>(fair, 1, options.puts_in_flight_per_peer);
 }
 
+/// Whether keys are chosen here at random, and too many to be guessed.
+bool has_secret_keys(const Found& found) {
+    return !found.grant.provider_keys && found.grant.key_bytes >= sizeof(std::uint64_t) &&
+           !found.profile.small_keys;
+}
+
 std::size_t inject_bytes(const Found& found) {
     return std::min(found.grant.inject_bytes, found.grant.message_bytes_max);
 }
@@ -93,6 +99,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       grant_(found.grant),
       registers_sources_(registers_sources(found)),
       text_addresses_(found.info->addr_format == FI_ADDR_STR),
+      seals_(has_secret_keys(found) && found.grant.immediate_bytes >= sizeof(std::uint64_t)),
       writes_empty_(found.profile.writes_empty),
       endpoint_file_(found.profile.endpoint_file),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
@@ -256,6 +263,7 @@ base::Result<void> Port::make_card() {
     if (card.memory.key == FI_KEY_NOTAVAIL || card.landing.key == FI_KEY_NOTAVAIL) {
         return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     }
+    own_seal_ = seal_of(card.landing.key);
     card_ = encode_card(card);
     return {};
 }

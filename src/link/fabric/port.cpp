@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <thread>
 
 namespace weft::link {
 namespace {
@@ -70,6 +71,7 @@ void Port::set_peer(Rank rank, std::span<const std::byte> address) {
     Peer& peer = peers_[static_cast<std::size_t>(rank)];
     peer.memory = card->memory;
     peer.landing = card->landing;
+    peer.seal = seal_of(card->landing.key);
     peer.endpoint.assign(card->endpoint.begin(), card->endpoint.end());
     peer.address = FI_ADDR_UNSPEC;
     peer.warm = false;
@@ -216,7 +218,7 @@ base::Post Port::put_flagged(Peer& peer, const FabricPut& put) noexcept {
                              .rma_iov = targets.data(),
                              .rma_iov_count = targets.size(),
                              .context = &transfer->context,
-                             .data = put.immediate};
+                             .data = sealed_for(peer, put.immediate)};
     const bool copied_at_once = put.bytes + sizeof put.flag <= facts_.inject_bytes;
     const ssize_t code =
         fi_writemsg(endpoint_.get(), &message,
@@ -259,11 +261,12 @@ base::Post Port::inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept 
         return posted;
     }
     const bool with_immediate = (write.flags & FI_REMOTE_CQ_DATA) != 0;
-    const ssize_t code =
-        with_immediate ? fi_inject_writedata(endpoint_.get(), write.source, write.bytes,
-                                             write.immediate, peer.address, write.target, write.key)
-                       : fi_inject_write(endpoint_.get(), write.source, write.bytes, peer.address,
-                                         write.target, write.key);
+    const ssize_t code = with_immediate
+                             ? fi_inject_writedata(endpoint_.get(), write.source, write.bytes,
+                                                   sealed_for(peer, write.immediate), peer.address,
+                                                   write.target, write.key)
+                             : fi_inject_write(endpoint_.get(), write.source, write.bytes,
+                                               peer.address, write.target, write.key);
     const base::Post posted = posted_as(code, rank, write);
     if (posted == base::Post::posted) ++peer.unsignaled;
     return posted;
@@ -296,7 +299,7 @@ base::Post Port::post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept {
                              .rma_iov = &target,
                              .rma_iov_count = 1,
                              .context = &transfer->context,
-                             .data = write.immediate};
+                             .data = sealed_for(peer, write.immediate)};
     const ssize_t code = fi_writemsg(endpoint_.get(), &message, write.flags | FI_COMPLETION);
     const base::Post posted = posted_as(code, rank, write);
     if (posted != base::Post::posted) return posted;
@@ -437,11 +440,19 @@ std::size_t Port::take_entries(std::span<const fi_cq_data_entry> entries,
         if (transfer != nullptr) {
             finish(*transfer);
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
-            immediates[arrived++] = entry.data;
             if (!receives_.empty()) renew_receive(entry.op_context);
+            if (!seals_ || has_seal(entry.data, own_seal_))
+                immediates[arrived++] = seals_ ? unsealed(entry.data) : entry.data;
+            else
+                slow_down_guesses();
         }
     }
     return arrived;
+}
+
+/// Who is no rank of this job has sent an immediate: it is dropped, and the next guess has to wait.
+void Port::slow_down_guesses() noexcept {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Port::take_error(ssize_t code) noexcept {

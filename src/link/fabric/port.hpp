@@ -38,6 +38,7 @@
 #include "link/fabric/discover.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/handles.hpp"
+#include "link/fabric/seal.hpp"
 #include "link/fabric/staging.hpp"
 
 namespace weft::link {
@@ -93,6 +94,7 @@ class Port final : public FabricPort {
         fi_addr_t address = FI_ADDR_UNSPEC;
         RemoteRegion memory;
         RemoteRegion landing;
+        std::uint64_t seal = 0;  // of immediates to it
         std::uint32_t in_flight = 0;
         std::uint32_t unsignaled = 0;  // injected since the last signaled put
         bool known = false;
@@ -133,6 +135,9 @@ class Port final : public FabricPort {
     [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> region, fid_mr& handle) const;
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
+    [[nodiscard]] std::uint64_t sealed_for(const Peer& peer, std::uint64_t immediate) const {
+        return seals_ ? sealed(immediate, peer.seal) : immediate;
+    }
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post put_flagged(Peer& peer, const FabricPut& put) noexcept;
@@ -145,6 +150,7 @@ class Port final : public FabricPort {
     void take(Transfer& transfer, Peer& peer, Rank rank, std::size_t bytes,
               std::uint32_t* pending) noexcept;
     [[nodiscard]] base::Post post_registered(Peer& peer, Rank rank, RdmaWrite write) noexcept;
+    static void slow_down_guesses() noexcept;
     void release_source(std::size_t source) noexcept;
     void renew_receive(void* context) noexcept;
     void renew_receives() noexcept;
@@ -162,9 +168,11 @@ class Port final : public FabricPort {
     bool registers_sources_;         // large ones outside the segment, for their put
     bool text_addresses_;            // endpoint addresses are text, of any length
     std::size_t address_bytes_ = 0;  // of the own endpoint
-    bool writes_empty_;              // a put may carry its immediate and no byte
-    EndpointFile endpoint_file_;     // of the profile
-    std::uint32_t unsignaled_max_;   // small puts to a peer between two signaled ones
+    bool seals_;                     // immediates have room for a seal, and keys are secret
+    std::uint64_t own_seal_ = 0;
+    bool writes_empty_;             // a put may carry its immediate and no byte
+    EndpointFile endpoint_file_;    // of the profile
+    std::uint32_t unsignaled_max_;  // small puts to a peer between two signaled ones
     std::uint32_t in_flight_per_peer_max_;
     std::vector<std::uint64_t> keys_;  // of regions, where they are chosen here
     std::uint32_t in_flight_ = 0;

@@ -106,7 +106,10 @@ class Mover {
             done = done && move({.data = to, .bytes = from.bytes}, from);
             to += from.bytes;
         });
-        lane.packed = room.data();
+        if (done)
+            lane.packed = room.data();
+        else
+            --op.packed_used;  // it may be tried again
         return done;
     }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
 #include "base/put.hpp"
 #include "run/execute/mover.hpp"
 #include "run/execute/operation.hpp"
@@ -308,12 +309,20 @@ class Stepper {
     Progress unreachable(Operation& op, const LaneState& lane) {
         const Fault& fault = mover_.fault();
         if (fault.error == 0) return outside(op, lane, fault.peer);
+        if (fault.error == ESRCH && lingers()) return Progress::blocked;
         op.failure = base::fail(Status::peer,
                                 "{}: step {}: rank {} cannot read or write memory of rank {}: {} "
                                 "(has it ended? WEFT_DIRECT=stage does without)",
                                 op.program->description, lane.at, job_rank_, fault.peer,
                                 std::strerror(fault.error));
         return Progress::failed;
+    }
+    /// A mate has ended. The launcher should see its end before that of this rank, and ends the job
+    /// meanwhile, as where a network loses a peer (watchdog.hpp).
+    [[nodiscard]] bool lingers() noexcept {
+        const std::uint64_t now = base::monotonic_ns();
+        if (gone_since_ns_ == 0) gone_since_ns_ = now;
+        return now - gone_since_ns_ < kLingerNs;
     }
     /// A peer's description of its own memory is wrong.
     Progress outside(Operation& op, const LaneState& lane, Rank peer) {
@@ -324,9 +333,12 @@ class Stepper {
         return Progress::failed;
     }
 
+    static constexpr std::uint64_t kLingerNs = 1'000'000'000;
+
     Wire& wire_;
     Rank job_rank_;
     Mover<Wire> mover_;
+    std::uint64_t gone_since_ns_ = 0;  ///< when a mate was first found to have ended
 };
 
 }  // namespace weft::run
