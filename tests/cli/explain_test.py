@@ -95,6 +95,11 @@ class Explain(unittest.TestCase):
             self.assertEqual(answer(self, "simulate", "barrier", "--algorithm", "dissemination", "--ranks", "2",
                                     "--params", path)["makespan_ns"], 300.5)
             with open(path, "w") as file:
+                file.write(self.PIP + "mapped_ns 100\nmapped_ns_per_byte 0.01\nkernel_ns 900000\n")
+            near = ("broadcast", "--ranks", "2", "--processors", "2", "--bytes", "64K", "--params", path)
+            self.assertEqual(self.explain(*near)["chosen"], "mapped")
+            self.assertNotEqual(self.explain(*near, "--copy")["chosen"], "mapped")
+            with open(path, "w") as file:
                 file.write("{}")
             self.assertIn("schema", weft("explain", "barrier", "--ranks", "2", "--params", path).stderr)
         self.assertIn("says nothing of near", weft("explain", "barrier", "--ranks", "2", "--params",

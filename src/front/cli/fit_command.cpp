@@ -4,7 +4,10 @@
 // Idea     Rank 0 puts 8 bytes to 1, 2, ... 8 distinct peers at once, blocking and non-blocking:
 //          the line through these times has the time of a further message as its slope (the
 //          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer, of more and
-//          more bytes, give latency and time per byte. Near and far peers are measured apart.
+//          more bytes, give latency and time per byte. Near and far peers are measured apart. What
+//          it takes to copy between the buffers of two ranks of a node comes from broadcasts to one
+//          near peer: of memory that both have mapped, and of buffers that never come again, which
+//          the kernel copies.
 // Holds    Half a round trip is issue, latency and receive; what the issue leaves of it is divided
 //          evenly between the other two, which no rank can measure apart. Ranks that are not timed
 //          wait in a barrier.
@@ -13,8 +16,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +30,7 @@
 #include "front/cli/commands.hpp"
 #include "front/cli/job_command.hpp"
 #include "front/cli/model_options.hpp"
+#include "lab/measure/fresh_buffers.hpp"
 #include "lab/measure/line.hpp"
 #include "lab/measure/statistics.hpp"
 #include "weft/weft.hpp"
@@ -40,6 +46,7 @@ struct FitArguments {
 
 constexpr std::size_t kPeersMax = 8;
 constexpr std::size_t kTurnBytes[] = {8, 1024, 4096, 16384, 65536, 262144};
+constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, 262144};
 
 /// Times of one kind of multicast, by the number of peers.
 struct Multicast {
@@ -67,6 +74,12 @@ double elapsed_us(std::uint64_t begin) {
     return static_cast<double>(base::monotonic_ns() - begin) * 1e-3;
 }
 
+/// Broadcasts in which two ranks copy one half each: times over bytes.
+struct NearCopies {
+    lab::Line in_place;
+    lab::Line by_kernel;
+};
+
 class Fit {
   public:
     Fit(Runtime& runtime, int repetitions)
@@ -90,8 +103,59 @@ class Fit {
         return ways;
     }
 
+    /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
+    [[nodiscard]] std::optional<NearCopies> measure_copies(const std::vector<Way>& ways) {
+        const bool near = !ways.empty() && ways.front().name == std::string_view("near");
+        const bool takes_part =
+            near && (world_.rank() == 0 || world_.rank() == ways.front().peers.front());
+        Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
+        std::optional<NearCopies> found;
+        if (takes_part) found = copies_of(part);
+        part.free();
+        world_.barrier();
+        return found;
+    }
+
   private:
     static constexpr std::size_t kData = 64;
+
+    [[nodiscard]] std::optional<NearCopies> copies_of(Team pair) {
+        pair.set_algorithm("broadcast", "mapped");
+        try {
+            const Memory mapped(pair, kCopiedBytes.back());
+            NearCopies found;
+            found.in_place = measure_broadcasts(
+                pair, [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); });
+            std::optional<lab::FreshBuffers> fresh;
+            found.by_kernel = measure_broadcasts(pair, [&](std::size_t bytes) {
+                if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
+                fresh->supply(1);
+                fresh->next();
+                return fresh->data();
+            });
+            return found;
+        } catch (const Error& error) {
+            if (error.status() != Status::unsupported) throw;
+            return std::nullopt;  // found by both
+        }
+    }
+
+    template <class Buffer>
+    [[nodiscard]] lab::Line measure_broadcasts(Team pair, Buffer buffer) {
+        std::vector<lab::Point> points;
+        for (const std::size_t bytes : kCopiedBytes) {
+            std::vector<double> times;
+            for (int i = 0; i < repetitions_; ++i) {
+                std::byte* const data = buffer(bytes);
+                pair.barrier();
+                const std::uint64_t begin = base::monotonic_ns();
+                pair.broadcast(data, bytes, Type::uint8, 0);
+                times.push_back(elapsed_us(begin));
+            }
+            points.push_back({static_cast<double>(bytes), lab::median(times)});
+        }
+        return lab::fit_line(points);
+    }
 
     /// Mates of rank 0; and ranks of other nodes, first of nodes that are not named yet.
     [[nodiscard]] std::vector<Way> find_peers() {
@@ -206,6 +270,17 @@ void add_parameters(Json& parameters, const Way& way) {
     parameters[key("ns_per_byte")] = rounded(way.turns.slope * 1000);
 }
 
+/// What two ranks copy takes half as long as one of them would need; the rest is signals, one
+/// after the other, and what each step takes.
+void add_parameters(Json& parameters, const NearCopies& copies, const Way& near) {
+    const double signals_ns = 2 * near.turns.intercept * 1000;
+    for (const auto& [way, line] :
+         {std::pair{"mapped", copies.in_place}, {"kernel", copies.by_kernel}}) {
+        parameters[fmt::format("{}_ns", way)] = rounded(line.intercept * 1000 - signals_ns);
+        parameters[fmt::format("{}_ns_per_byte", way)] = rounded(2 * line.slope * 1000);
+    }
+}
+
 /// Adding a vector of doubles to another, in a cache.
 double reduce_ns_per_byte() {
     constexpr std::size_t kElements = 4096;
@@ -245,7 +320,8 @@ Json to_json(const Way& way, const Multicast& multicast) {
     return object;
 }
 
-Json report_of(Runtime& runtime, const std::vector<Way>& ways) {
+Json report_of(Runtime& runtime, const std::vector<Way>& ways,
+               const std::optional<NearCopies>& copies) {
     Json parameters = Json::object();
     Json multicasts = Json::array();
     Json turns = Json::array();
@@ -258,6 +334,7 @@ Json report_of(Runtime& runtime, const std::vector<Way>& ways) {
                          {"ns_per_byte", way.turns.slope * 1000},
                          {"r2", way.turns.r2}});
     }
+    if (copies) add_parameters(parameters, *copies, ways.front());
     parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
     return {{"schema", kParametersSchema},
             {"machine", machine_name()},
@@ -291,10 +368,12 @@ base::Result<int> fit(const FitArguments& arguments) {
         runtime.finalize();
         return base::fail(Status::argument, "one rank has no peers: weft run -n 9 weft fit");
     }
-    const std::vector<Way> ways = Fit(runtime, arguments.repetitions).run();
+    Fit measured(runtime, arguments.repetitions);
+    const std::vector<Way> ways = measured.run();
+    const auto copies = measured.measure_copies(ways);
     base::Result<void> written;
     if (runtime.world().rank() == 0) {
-        const Json report = report_of(runtime, ways);
+        const Json report = report_of(runtime, ways, copies);
         print_text(report);
         if (!arguments.output.empty())
             written = write_file("--output", arguments.output, report.dump(2) + "\n");

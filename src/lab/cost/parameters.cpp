@@ -71,6 +71,9 @@ base::Result<void> set_machine(CostParameters& parameters, std::string_view key,
     if (key == "mapped_ns") return keep(parse_nanoseconds(value), machine.mapped);
     if (key == "mapped_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), machine.mapped_byte_fs);
+    if (key == "kernel_ns") return keep(parse_nanoseconds(value), machine.kernel_copy);
+    if (key == "kernel_ns_per_byte")
+        return keep(parse_nanoseconds_per_byte(value), machine.kernel_copy_byte_fs);
     if (key == "card_message_ns") return keep(parse_nanoseconds(value), machine.card.message);
     if (key == "card_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), machine.card.byte_fs);

@@ -25,6 +25,14 @@ struct PutCost {
     Time turn = 0;  ///< from one rank's turn to the next rank's, where they share a processor
 };
 
+/// Copies from or to memory of a node-mate in place: finding it, and each byte. Measured on a
+/// machine with two processors.
+inline constexpr Time kMapped = 300'000;
+inline constexpr std::int64_t kMappedByteFs = 35'000;
+/// Likewise, where the kernel copies from process to process.
+inline constexpr Time kKernelCopy = 600'000;
+inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
+
 struct Machine {
     PutCost near;
     PutCost far;
@@ -41,6 +49,8 @@ struct Machine {
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
     Time mapped = 0;         ///< for each step that does, and
     std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies
+    Time kernel_copy = kKernelCopy;   ///< the same where the kernel copies
+    std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
 };
@@ -50,18 +60,12 @@ inline constexpr PutCost kSharedMemory{
     .latency = 50'000, .issue = 10'000, .receive = 20'000, .byte_fs = 80'000, .turn = 900'000};
 /// Additions of doubles that lie in a cache, measured likewise.
 inline constexpr std::int64_t kReduceByteFs = 60'000;
-/// Copies from or to memory of a node-mate in place: finding it, and each byte. Measured likewise.
-inline constexpr Time kMapped = 300'000;
-inline constexpr std::int64_t kMappedByteFs = 35'000;
-/// Likewise, where the kernel copies from process to process.
-inline constexpr Time kKernelCopy = 600'000;
-inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
 /// The machine, if the kernel copies whatever ranks read and write of each other.
 [[nodiscard]] inline Machine with_kernel_copies(Machine machine) {
     machine.by_kernel = true;
-    machine.mapped = kKernelCopy;
-    machine.mapped_byte_fs = kKernelCopyByteFs;
+    machine.mapped = machine.kernel_copy;
+    machine.mapped_byte_fs = machine.kernel_copy_byte_fs;
     return machine;
 }
 
