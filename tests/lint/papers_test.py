@@ -27,6 +27,7 @@ SHARED = {
     "AllreduceCounts.ARingSendsToOneNeighbour": {"S2-04", "S4-03"},  # one algorithm in both papers
     "AllreduceCounts.GeneralizedServesMixedGroups": {"S4-02", "S4-08"},  # such groups have more steps
     "BlocksProof.ReduceScattersSendAllButTheOwnBlock": {"S2-04", "S5-09"},  # pairwise is one of them
+    "Timeline.ShowsThatRanksCopyWhileTheirBlocksCrossTheNetwork": {"S3-04", "S3-05"},  # both rings
     "test_hoefler_other_values": {"S5-03", "S5-06"},  # values of both
 }
 

@@ -207,5 +207,62 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
     EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
 }
 
+// --- the network and the node at once ----------------------------------------------------------
+
+/// Four nodes of two ranks: copies from mates take 400 ns, a message to another node 1000.
+struct Overlap {
+    const char* collective;
+    const char* spec;
+};
+
+Surroundings two_on_a_node(Time copy) {
+    Surroundings around;
+    around.model = {.busy_base = 10'000, .latency = 1'000'000, .mapped = copy};
+    around.network =
+        std::make_shared<Topology>(topology("two-level:ranks=2,near=20", around.model.latency, 8));
+    return around;
+}
+
+std::vector<Span> spans_of(const Question& question, Time copy, Time& makespan) {
+    const Surroundings around = two_on_a_node(copy);
+    const ImagePart part = image_of(programs_of(question), question, around);
+    std::vector<Span> spans;
+    const auto outcome =
+        simulate_events({&part, 1}, around, {}, [&](const Span& span) { spans.push_back(span); });
+    EXPECT_TRUE(outcome.ok());
+    makespan = outcome ? outcome->makespan : 0;
+    return spans;
+}
+
+/// Each rank copies four blocks of its mate, and the call waits for the last one alone: the others
+/// are copied while the ring is on its way.
+TEST(Timeline, ShowsThatRanksCopyWhileTheirBlocksCrossTheNetwork) {
+    constexpr Time kCopy = 400'000;
+    for (const Overlap& call : {Overlap{"allgather", "multi-object-ring:near=mapped"},
+                                Overlap{"allreduce", "multi-object-large:near=mapped"}}) {
+        SCOPED_TRACE(call.spec);
+        const Question question{
+            .collective = call.collective,
+            .spec = call.spec,
+            .request = {
+                .size = 8, .elements = 64, .element_bytes = 8, .layout = plan::Layout(8, 2)}};
+        Time free_copies = 0;
+        Time makespan = 0;
+        static_cast<void>(spans_of(question, 0, free_copies));
+        const std::vector<Span> spans = spans_of(question, kCopy, makespan);
+        EXPECT_EQ(makespan - free_copies, kCopy);
+        std::int64_t hidden = 0;
+        for (const Span& work : spans) {
+            if (work.kind != Span::Kind::compute || work.end - work.begin != kCopy) continue;
+            hidden += std::ranges::any_of(spans, [&](const Span& flight) {
+                return flight.kind == Span::Kind::flight && flight.peer == work.rank &&
+                       flight.rank / 2 != work.rank / 2 && flight.begin <= work.begin &&
+                       work.end <= flight.end;
+            });
+        }
+        EXPECT_EQ(hidden, 8 * 3);
+    }
+}
+
 }  // namespace
 }  // namespace weft::lab::test
