@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks publish at start-up: the card of a segment, and which ranks one has mapped.
+// What ranks publish at start-up: the card of a segment, which ranks one has mapped, and the two
+// records that hold them.
 #include "base/check.hpp"
 #include "link/shared/node_map.hpp"
 #include "link/shared/segment.hpp"
+#include "run/runtime/cards.hpp"
 #include "tests/fuzz/targets.hpp"
 
 void weft::fuzz::card(std::string_view input) {
     const auto bytes = std::as_bytes(std::span(input));
+    (void)run::business_card_from(bytes, 0);
+    if (const auto mapping = run::mapping_card_from(bytes, 1, 8)) {
+        const auto again = run::mapping_card_from(run::to_bytes(*mapping), 1, 8);
+        WEFT_CHECK(again.ok() && again->verdict == mapping->verdict, mapping->address.size());
+    }
     const auto card = link::SegmentCard::from_bytes(bytes);
     if (card) {
         const auto again = link::SegmentCard::from_bytes(card->to_bytes());

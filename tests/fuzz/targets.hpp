@@ -22,6 +22,7 @@ void layout(std::string_view input);
 void environment(std::string_view input);
 void card(std::string_view input);
 void records(std::string_view input);
+void requests(std::string_view input);
 
 struct Target {
     std::string_view name;
@@ -32,6 +33,7 @@ inline constexpr std::array kTargets{
     Target{"notation", notation},       Target{"program", program}, Target{"goal", goal},
     Target{"parameters", parameters},   Target{"matrix", matrix},   Target{"layout", layout},
     Target{"environment", environment}, Target{"card", card},       Target{"records", records},
+    Target{"requests", requests},
 };
 
 }  // namespace weft::fuzz
