@@ -74,6 +74,9 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
                 return -FI_ENOKEY;
         }
     }
+    std::size_t registered = bytes;
+    for (const StrictRegion* other : strict.regions) registered += other->bytes;
+    if (registered > strict.demands.registered_bytes_max) return -FI_ENOMEM;
     auto* region = open_object<StrictRegion>(handle);
     region->region.fid = {FI_CLASS_MR, handle, &region_ops};
     region->region.mem_desc = region;

@@ -32,6 +32,7 @@ struct Demands {
     std::size_t key_bytes = 8;
     std::size_t inject_bytes = 64;
     std::size_t message_bytes_max = std::size_t{1} << 30;
+    std::size_t registered_bytes_max = ~std::size_t{0};
     std::size_t places = 1;  ///< that one write may go to, and sources that it may have
     std::uint64_t seed = 1;
 };

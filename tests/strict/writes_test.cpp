@@ -213,6 +213,18 @@ TEST(StrictWrites, OfSmallPutsAreOneEachWithoutImmediatesToo) {
     EXPECT_EQ(job.violations(), "");
 }
 
+TEST(StrictMemory, ThatCannotBePinnedIsNamedWithItsLimit) {
+    try {
+        StrictJob job({.registered_bytes_max = kSegmentBytes - 1}, stream_profile());
+        FAIL() << "it was registered";
+    } catch (const std::runtime_error& refusal) {
+        const std::string text = refusal.what();
+        EXPECT_NE(text.find(fmt::format("fi_mr_reg of {} bytes", kSegmentBytes)), std::string::npos)
+            << text;
+        EXPECT_NE(text.find("RLIMIT_MEMLOCK"), std::string::npos) << text;
+    }
+}
+
 TEST(StrictWrites, ToOnePlaceTakeTheFlagInAWriteOfItsOwn) {
     StrictJob job({.inject_bytes = 128, .places = 1}, stream_profile());
     job.call(bind_call("allreduce", "a2,a2", kVector), kWarmUp);

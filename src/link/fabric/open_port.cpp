@@ -2,6 +2,7 @@
 // open_port.cpp - start-up of a port: discover, open, register, write the card.
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -82,6 +83,14 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
     facts.flagged_parts_max = flagged_parts_max(found, facts);
     return facts;
+}
+
+/// What mostly runs out where registered memory is pinned.
+std::string pinned_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
+    if (limit.rlim_cur == RLIM_INFINITY) return "RLIMIT_MEMLOCK is unlimited";
+    return fmt::format("RLIMIT_MEMLOCK lets this process pin {} bytes (ulimit -l)", limit.rlim_cur);
 }
 
 std::int64_t us_since(std::chrono::steady_clock::time_point start) {
@@ -205,7 +214,11 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
     fid_mr* handle = nullptr;
     int code = fi_mr_reg(domain_.get(), region.data(), region.size(), access, 0, keys_[key], 0,
                          &handle, nullptr);
-    if (code != 0) return refused(fmt::format("fi_mr_reg of {} bytes", region.size()), code);
+    if (code != 0)
+        return refused(
+            fmt::format("fi_mr_reg of {} bytes, of which memory may have to be pinned; {}",
+                        region.size(), pinned_limit()),
+            code);
     Fid<fid_mr> owned(handle);
     if (grant_.endpoint_registration) {
         code = fi_mr_bind(handle, &endpoint_->fid, 0);

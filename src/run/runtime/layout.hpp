@@ -4,8 +4,12 @@
 // Idea     header | mailboxes | one-sided area | a word for each team region, which counts members
 //          that have left the team | a fixed table of team regions | heap. The layout follows from
 //          the size of the job and the settings alone, so an offset means the same on all ranks.
+// Why      A rank may get a message of every other one in a call, so a bank has cells in proportion
+//          to the ranks. What all banks of a team take stays bounded: jobs of thousands of ranks
+//          have fewer banks.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -22,11 +26,14 @@ struct SegmentLayout {
     static constexpr std::uint32_t kSmallBanks = 64;
     static constexpr std::uint64_t kSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
+    static constexpr std::uint32_t kBanksMin = 4;
+    /// Of all cells of a region, where more than kBanksMin banks would take more.
+    static constexpr std::uint64_t kCellsBytesMax = std::uint64_t{64} << 20;
 
     SegmentLayout(Rank job_size, const base::Settings& settings) {
         const auto ranks = static_cast<std::uint32_t>(job_size);
-        shape.cells = std::bit_ceil(4 * ranks + 16);
-        shape.banks = settings.banks;
+        shape.cells = cells_for(ranks);
+        shape.banks = std::min(settings.banks, banks_that_fit(shape.cells));
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
         if (shape.bulk_bytes > kSmallBytes) {
@@ -58,6 +65,16 @@ struct SegmentLayout {
     std::uint64_t bytes = 0;  ///< of the whole segment
 
   private:
+    /// A power of two, or for many ranks hardly more than are needed.
+    static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
+        const std::uint32_t needed = 4 * ranks + 16;
+        return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
+    }
+    static constexpr std::uint32_t banks_that_fit(std::uint32_t cells) {
+        const std::uint64_t bank_bytes = cells * (base::kCellStride + sizeof(base::Cell));
+        return std::bit_floor(static_cast<std::uint32_t>(
+            std::max<std::uint64_t>(kCellsBytesMax / bank_bytes, kBanksMin)));
+    }
     static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
         return (value + unit - 1) / unit * unit;
     }
