@@ -185,14 +185,6 @@ class Writer {
 constexpr Properties kProperties{
     .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
 
-/// Blocks that a port hands its mates at most: those that it fetches in a round.
-std::uint64_t fetched_at_once(const plan::Layout& layout, std::int64_t radix) {
-    std::int64_t nodes = 0;
-    for (std::int64_t have = 1; have < layout.nodes(); have *= radix)
-        nodes = std::max(nodes, std::min<std::int64_t>(have, layout.nodes() - have));
-    return std::max<std::uint64_t>(1, ranks_at_most(layout, nodes));
-}
-
 base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
@@ -200,8 +192,7 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
         spec, "radix",
         {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
     if (!radix) return radix.failure();
-    const base::Result<NearWay> near =
-        near_way(spec, block_bytes(request) * fetched_at_once(layout, *radix));
+    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
     if (!near) return near.failure();
     return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
                              [&](BlockWriter& block_writer, const GenerateRequest&) {

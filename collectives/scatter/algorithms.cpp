@@ -56,16 +56,9 @@ void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
 
 constexpr Properties kMultiObject{.ordered = true, .bit_identical = true, .for_nodes = true};
 
-/// Blocks that the holder hands a port at most: those of a part of the nodes.
-std::uint64_t handed_at_once(const plan::Layout& layout) {
-    if (layout.nodes() == 1) return 1;
-    return ranks_at_most(layout, part_sizes(layout.nodes(), layout.least() + 1).front());
-}
-
 base::Result<plan::Program> generate_multi_object(const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
-    const base::Result<NearWay> near =
-        near_way(spec, block_bytes(request) * handed_at_once(layout_of(request)));
+    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
     if (!near) return near.failure();
     return program_by_blocks({.collective = "scatter"}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {

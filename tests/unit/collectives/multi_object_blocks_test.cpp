@@ -6,7 +6,6 @@
 
 #include "collectives/node_tree.hpp"
 #include "plan/schedule/builder.hpp"
-#include "plan/schedule/canonical.hpp"
 #include "tests/unit/collectives/figures.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 
@@ -168,33 +167,6 @@ TEST(MultiObject, LongBlocksAreReadByMatesAndNotPutToThem) {
             const std::string puts = fmt::format("{}:near=put", call.spec);
             for (const plan::Program& program : long_programs(layout, call, puts))
                 EXPECT_EQ(mapped_blocks(program), 0U);
-        }
-    }
-}
-
-/// Also where several short blocks go together.
-TEST(MultiObject, NothingOf8KiBIsPutToAMate) {
-    for (const plan::Layout& layout :
-         {plan::Layout(6, 3), plan::Layout(30, 3), layout_by({3, 1, 4}), plan::Layout(16, 2)}) {
-        for (const Long& call : kLong) {
-            for (const std::uint64_t block : {512U, 2048U, 4096U, 8191U, 8192U}) {
-                const auto elements = static_cast<std::uint64_t>(layout.size()) * block;
-                const auto programs = programs_on(
-                    layout, call.collective, call.spec,
-                    {.root = is_rooted(call.collective) ? 1 : plan::kNoRank, .elements = elements});
-                for (const plan::Program& program : programs) {
-                    const plan::Partition partition = program.partition(elements);
-                    for (const plan::Step& step : program.steps) {
-                        if (step.kind != plan::StepKind::put) continue;
-                        if (!layout.near(step.peer, program.rank)) continue;
-                        std::uint64_t bytes = 0;
-                        for (const plan::Block& part : blocks_of(program, step.source))
-                            bytes += partition.size(part.first, part.count);
-                        EXPECT_LT(bytes, 8192U) << call.collective << ' ' << call.spec << ' '
-                                                << layout.size() << " ranks, " << block;
-                    }
-                }
-            }
         }
     }
 }
