@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the C and the C++ interface do what their headers say on real ranks, refuse what cannot be
 // done, and leave nothing behind. Method: launch the programs of this folder over several layouts.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
