@@ -138,12 +138,25 @@ base::Result<Parts> parts_of(const Entry& entry, const AlgorithmSpec& spec, Near
     return parts;
 }
 
-/// The way of a call: by the bytes that ranks of a node hand each other.
+/// The way of a call: by the bytes that ranks of a node hand each other. Whole vectors are exposed,
+/// and blocks that differ in size may lie apart: such are put.
 base::Result<NearWay> near_way_of(const Entry& entry, const AlgorithmSpec& spec,
                                   const GenerateRequest& request) {
-    if (!entry.maps) return NearWay::put;
+    if (!entry.maps || !request.counts.empty()) return NearWay::put;
     const std::uint64_t vector = request.elements * request.element_bytes;
     return near_way(spec, entry.traits().blocks() ? block_bytes(request) : vector);
+}
+
+/// Parts that use vectors in place need them in one range of memory.
+base::Result<void> check_memory(const Parts& parts, const GenerateRequest& request) {
+    if (request.counts.empty()) return base::Done{};
+    for (const Named* part : {&parts.node, &parts.down})
+        if (part->algorithm != nullptr && part->algorithm->properties_of(part->spec).direct)
+            return base::fail(Status::unsupported,
+                              "{} {} uses vectors in place, and blocks of different sizes may lie "
+                              "apart",
+                              part->collective, part->algorithm->name);
+    return base::Done{};
 }
 
 /// The lines of an entry, as a rank that is (not) the root has them.
@@ -228,6 +241,7 @@ base::Result<plan::Program> generate_hierarchical(const Entry& entry, const Algo
     if (!near) return near.failure();
     const auto parts = parts_of(entry, spec, *near);
     if (!parts) return parts.failure();
+    if (auto fits = check_memory(*parts, request); !fits) return fits.failure();
     const base::Result<std::uint32_t> segments = pipeline_segments(spec, request);
     if (!segments) return segments.failure();
     request.segments = static_cast<std::uint32_t>(

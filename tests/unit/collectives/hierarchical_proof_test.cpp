@@ -151,6 +151,30 @@ TEST(HierarchicalProof, LongCallsOfManyRanksAreCutAsFinelyAsTheyNeed) {
     }
 }
 
+/// What a mate reads in place is one range of memory, and blocks with counts may lie apart. Right on
+/// real ranks: MatrixTest.
+TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
+    const std::vector<std::uint64_t> counts{30'001, 1, 0, 1, 0, 1};
+    for (const bool uneven : {false, true}) {
+        GenerateRequest request{.size = 6, .elements = 6 * 8192, .element_bytes = 8};
+        if (uneven) {
+            request.counts = counts;
+            request.elements = 30'004;
+        }
+        for (const char* spec : {"hierarchical", "hierarchical:near=mapped"}) {
+            const auto program = generate("allgather", *parse_spec(spec), request);
+            ASSERT_TRUE(program.ok()) << spec << ": " << program.failure().text;
+            const auto exposes = [](const plan::Step& step) {
+                return step.kind == plan::StepKind::expose;
+            };
+            EXPECT_EQ(std::ranges::any_of(program->steps, exposes), !uneven) << spec;
+        }
+        const auto named =
+            generate("allgather", *parse_spec("hierarchical:down=(mapped)"), request);
+        EXPECT_EQ(named.ok(), !uneven);
+    }
+}
+
 TEST(HierarchicalProof, PartsThatCutTheVectorDifferentlyGoTogether) {
     for (const plan::Layout& layout : uneven_layouts()) {
         for (const std::uint32_t segments : {1U, 2U}) {
