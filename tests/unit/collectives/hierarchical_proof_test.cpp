@@ -151,8 +151,8 @@ TEST(HierarchicalProof, LongCallsOfManyRanksAreCutAsFinelyAsTheyNeed) {
     }
 }
 
-/// What a mate reads in place is one range of memory, and blocks with counts may lie apart. Right on
-/// real ranks: MatrixTest.
+/// What a mate reads in place is one range of memory, and blocks with counts may lie apart. That
+/// the results are right: MatrixTest.
 TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
     const std::vector<std::uint64_t> counts{30'001, 1, 0, 1, 0, 1};
     for (const bool uneven : {false, true}) {
