@@ -71,10 +71,36 @@ std::set<int> wait_for_ports(const RunningProgram& job, std::size_t count) {
     return ports;
 }
 
+/// The launcher, its guardian and both ranks, once all are there: one rank may start late.
+std::vector<pid_t> wait_for_processes(const RunningProgram& job) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    std::vector<pid_t> processes = job.processes();
+    while (processes.size() < 4 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        processes = job.processes();
+    }
+    EXPECT_GE(processes.size(), 4U);
+    return processes;
+}
+
+/// What one of the ranks has in its environment, which is not to be seen while it starts a program.
+std::string wait_for_name(const RunningProgram& job) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (std::chrono::steady_clock::now() < end) {
+        for (const pid_t pid : job.processes()) {
+            std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+            for (std::string each; std::getline(file, each, '\0');)
+                if (each.starts_with("PMIX_NAMESPACE=")) return each.substr(15);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ADD_FAILURE() << "no rank has the name of its job";
+    return {};
+}
+
 /// Returns what the stranger printed.
 std::string expect_nothing_to_work(const RunningProgram& job, const std::set<int>& ports) {
-    const std::vector<pid_t> processes = job.processes();
-    EXPECT_GE(processes.size(), 4U);
+    const std::vector<pid_t> processes = wait_for_processes(job);
     // In a session of its own, as strangers are: SIGCONT is allowed within a session.
     const Words command{"setsid",
                         "--wait",
@@ -133,13 +159,8 @@ TEST(Strangers, CanDoNothingToAJobOnVirtualNodes) {
 TEST(Strangers, JoinIfTheyAreNoStrangers) {
     RunningProgram job(weft_run({"-n", "2"}, {"sh", "-c", "echo $PMIX_NAMESPACE; exec sleep 30"}));
     ASSERT_TRUE(job.wait_for_output("\n"));
-    const std::vector<pid_t> processes = job.processes();
-    std::string name;
-    for (const pid_t pid : processes) {
-        std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-        for (std::string each; std::getline(file, each, '\0');)
-            if (each.starts_with("PMIX_NAMESPACE=")) name = each.substr(15);
-    }
+    const std::string name = wait_for_name(job);
+    const std::vector<pid_t> processes = wait_for_processes(job);
     const Outcome joined =
         RunningProgram({RANK_PROGRAMS "/weft_stranger", "0",
                         fmt::format("{}", fmt::join(ports_of(processes), ",")), name})
