@@ -8,66 +8,52 @@
 #include <array>
 
 #include "base/random.hpp"
-#include "link/fabric/port.hpp"
-#include "tests/strict/strict_fabric.hpp"
+#include "tests/regress/network/strict_ports.hpp"
 #include "tests/strict/strict_objects.hpp"
 
 namespace weft::test {
 namespace {
 
-constexpr std::size_t kMemoryBytes = 4096;
 constexpr std::uint64_t kPayload = std::uint64_t{1} << 63;
 
 class ForgedImmediates : public testing::Test {
   protected:
     ForgedImmediates() {
-        for (Rank rank = 0; rank < 2; ++rank) ports_.push_back(opened(rank));
         for (Rank rank = 0; rank < 2; ++rank)
-            port(rank).set_peer(1 - rank, port(1 - rank).address());
+            ports_[rank].set_peer(1 - rank, ports_[1 - rank].address());
     }
-    link::Port& port(Rank rank) { return *ports_[static_cast<std::size_t>(rank)]; }
 
     void put(std::uint64_t immediate, std::size_t bytes) {
         link::FabricPut put;
         put.peer = 0;
-        put.data = memory_[1].data();
+        put.data = ports_.memory(1);
         put.bytes = bytes;
         put.immediate = immediate;
         put.pending = &pending_;
-        while (port(1).try_put(put) == base::Post::again) strict_.progress();
-        while (!strict_.under_way.empty()) strict_.progress();
+        while (ports_[1].try_put(put) == base::Post::again) ports_.fabric.progress();
+        while (!ports_.fabric.under_way.empty()) ports_.fabric.progress();
     }
     void forge(std::uint64_t immediate) {
-        add_entry(*strict_.endpoints[0]->queue,
+        add_entry(*ports_.fabric.endpoints[0]->queue,
                   {.flags = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, .data = immediate});
     }
     std::vector<std::uint64_t> poll() {
         std::array<std::uint64_t, 64> immediates{};
-        const std::size_t count = port(0).poll(immediates);
+        const std::size_t count = ports_[0].poll(immediates);
         return {immediates.begin(), immediates.begin() + static_cast<std::ptrdiff_t>(count)};
     }
 
+    [[nodiscard]] const base::Failure* failure() { return ports_[0].failure(); }
+
   private:
-    std::unique_ptr<link::Port> opened(Rank rank) {
-        link::FabricOptions options;
-        options.rank = rank;
-        options.size = 2;
-        link::Info info = strict_.offer();
-        const auto grant = link::accept_offer(*info);
+    static link::Profile profile() {
         link::Profile profile;
-        profile.provider = "strict";
         profile.writes_empty = true;
-        auto& memory = memory_.emplace_back(kMemoryBytes);
-        auto port = link::Port::open({memory.data(), memory.size()}, options,
-                                     {std::move(info), *grant, profile, {}});
-        if (!port) throw std::runtime_error(port.failure().text);
-        return std::move(port).value();
+        return profile;
     }
 
-    StrictFabric strict_{Demands{}};
-    std::vector<std::vector<std::byte>> memory_;
     std::uint32_t pending_ = 0;
-    std::vector<std::unique_ptr<link::Port>> ports_;  // after what they read
+    StrictPorts ports_{2, profile()};
 };
 
 TEST_F(ForgedImmediates, AreDroppedBetweenThoseOfPeers) {
@@ -81,7 +67,7 @@ TEST_F(ForgedImmediates, AreDroppedBetweenThoseOfPeers) {
         forge(random() | kPayload);
     }
     EXPECT_EQ(poll(), sent);
-    EXPECT_EQ(port(0).failure(), nullptr);
+    EXPECT_EQ(failure(), nullptr);
 }
 
 }  // namespace
