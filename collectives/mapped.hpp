@@ -69,22 +69,16 @@ class MappedWriter {
         await_all(Purpose::done);
     }
 
-    /// A slice of a vector that the peer, or this rank, has exposed as a whole.
-    [[nodiscard]] plan::Block slice(Rank peer, Purpose vector, std::uint32_t number) const {
-        plan::Block block = this->block(peer, vector, number);
-        if (block.buffer == plan::Buffer::mapped) block.origin = 0;
-        return block;
-    }
     /// A block that the peer has exposed alone, or this rank's.
     [[nodiscard]] plan::Block block(Rank peer, Purpose vector, std::uint32_t first,
                                     std::uint32_t count = 1) const {
         if (peer != rank_) return plan::mapped(peer, number(vector, peer), first, count);
         return vector == Purpose::input ? plan::input(first, count) : plan::output(first, count);
     }
-    /// A slice of the inputs (outputs) of all ranks, in rank order.
-    [[nodiscard]] std::vector<plan::Block> slices(Purpose vector, std::uint32_t number) const {
+    /// The same block of the inputs (outputs) of all ranks, in rank order.
+    [[nodiscard]] std::vector<plan::Block> blocks(Purpose vector, std::uint32_t number) const {
         std::vector<plan::Block> all;
-        for (Rank peer = 0; peer < size_; ++peer) all.push_back(slice(peer, vector, number));
+        for (Rank peer = 0; peer < size_; ++peer) all.push_back(block(peer, vector, number));
         return all;
     }
     // Of two ranks: two units of `from`'s input go to the other's output; each rank copies one of

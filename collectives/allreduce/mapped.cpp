@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - allreduce of slices, out of all inputs into all outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all; each rank
-//          reduces its slice of all inputs and writes it to all outputs, in one pass. Two ranks
-//          with short vectors reduce all of them, each for itself: what the one writes is not
-//          fetched by the other.
+// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
+//          output; it reduces its slice of all inputs and writes it to all outputs, in one pass.
+//          Two ranks with short vectors reduce all of them, each for itself: what the one writes is
+//          not fetched by the other.
 // Source   Huang et al., PiP-MColl, section III, chunked reduce; that results are pushed is ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals, 4 of two ranks with short vectors.
 // Bytes    Of m: n m are read and n m are written, a slice of each by each rank.
@@ -46,15 +46,15 @@ void write_for_itself(MappedWriter& writer) {
 void write(MappedWriter& writer) {
     if (writer.size() == 1) return writer->copy(plan::output(), plan::input());
     if (writer.size() == 2 && writer.bytes() <= kForItselfBytes) return write_for_itself(writer);
-    const auto slices = static_cast<std::uint32_t>(writer.size());
     writer.for_each_other([&](Rank peer) {
-        writer.expose_input(peer, plan::input(0, slices));
-        writer.expose_output(peer, plan::output(0, slices));
+        const auto slice = static_cast<std::uint32_t>(peer);
+        writer.expose_input(peer, plan::input(slice));
+        writer.expose_output(peer, plan::output(slice));
     });
     writer.await_all(Purpose::input);
     writer.await_all(Purpose::output);
-    writer->reduce(writer.slices(Purpose::output, writer.own()),
-                   writer.slices(Purpose::input, writer.own()));
+    writer->reduce(writer.blocks(Purpose::output, writer.own()),
+                   writer.blocks(Purpose::input, writer.own()));
     writer.finish_with_all();
 }
 

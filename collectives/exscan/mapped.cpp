@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - exscan of slices, through all inputs and outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all, but for the
-//          first rank, which has no output; each rank goes with its slice through the ranks: what
-//          it has come to is written to the output of the next one when that one's input was added
-//          to it.
+// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
+//          output, but for the first rank, which has no output; it goes with its slice through the
+//          ranks: what it has come to is written to the output of the next one when that one's
+//          input was added to it.
 // Source   Ours.
 // Rounds   2. Messages: none; (3n - 1)(n - 1) signals.
 // Bytes    Of m, for three ranks and more: 3 (n - 2) m are read and 2 (n - 2) m are written, a
@@ -32,10 +32,10 @@ constexpr MappedCall kCall{
 };
 
 void expose(MappedWriter& writer) {
-    const auto slices = static_cast<std::uint32_t>(writer.size());
     writer.for_each_other([&](Rank peer) {
-        writer.expose_input(peer, plan::input(0, slices));
-        if (writer.rank() > 0) writer.expose_output(peer, plan::output(0, slices));
+        const auto slice = static_cast<std::uint32_t>(peer);
+        writer.expose_input(peer, plan::input(slice));
+        if (writer.rank() > 0) writer.expose_output(peer, plan::output(slice));
     });
     writer.await_all(Purpose::input);
     writer.for_each_other([&](Rank peer) {
@@ -48,16 +48,16 @@ void write(MappedWriter& writer) {
     expose(writer);
     const std::uint32_t own = writer.own();
     const Rank last = writer.size() - 1;
-    plan::Block sum = writer.slice(0, Purpose::input, own);  // over the ranks before `rank`
+    plan::Block sum = writer.block(0, Purpose::input, own);  // over the ranks before `rank`
     for (Rank rank = 1; rank < last; ++rank) {
         const plan::Block next = rank + 1 == last
-                                     ? writer.slice(last, Purpose::output, own)
+                                     ? writer.block(last, Purpose::output, own)
                                      : plan::scratch(static_cast<std::uint32_t>(rank - 1) % 2, own);
-        writer->reduce(next, {sum, writer.slice(rank, Purpose::input, own)});
-        writer->copy(writer.slice(rank, Purpose::output, own), sum);
+        writer->reduce(next, {sum, writer.block(rank, Purpose::input, own)});
+        writer->copy(writer.block(rank, Purpose::output, own), sum);
         sum = next;
     }
-    if (last == 1) writer->copy(writer.slice(1, Purpose::output, own), sum);
+    if (last == 1) writer->copy(writer.block(1, Purpose::output, own), sum);
     writer.finish_with_all();
 }
 

@@ -27,15 +27,15 @@ constexpr MappedCall kCall{
 
 void write(MappedWriter& writer) {
     if (writer.size() == 1) return writer->copy(plan::output(), plan::input());
-    const auto slices = static_cast<std::uint32_t>(writer.size());
     writer.for_each_other([&](Rank peer) {
-        writer.expose_input(peer, plan::input(0, slices));
-        if (writer.is_root()) writer.expose_output(peer, plan::output(0, slices));
+        const auto slice = static_cast<std::uint32_t>(peer);
+        writer.expose_input(peer, plan::input(slice));
+        if (writer.is_root()) writer.expose_output(peer, plan::output(slice));
     });
     writer.await_all(Purpose::input);
     if (!writer.is_root()) writer.await(writer.root(), Purpose::output);
-    writer->reduce(writer.slice(writer.root(), Purpose::output, writer.own()),
-                   writer.slices(Purpose::input, writer.own()));
+    writer->reduce(writer.block(writer.root(), Purpose::output, writer.own()),
+                   writer.blocks(Purpose::input, writer.own()));
     writer.finish_with_all();
 }
 

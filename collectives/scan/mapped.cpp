@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped.cpp - scan of slices, through all inputs and outputs.
 //
-// Idea     The vector has a slice for each rank. All expose input and output to all; each rank goes
-//          with its slice through the ranks: each one's output is that of the rank before, combined
-//          with its input.
+// Idea     The vector has a slice for each rank. All expose to each rank its slice of input and
+//          output; it goes with its slice through the ranks: each one's output is that of the rank
+//          before, combined with its input.
 // Source   Ours.
 // Rounds   2. Messages: none; 3 n (n - 1) signals.
 // Bytes    Of m: (2n - 1) m are read and n m are written, a slice of each by each rank; what was
@@ -29,19 +29,19 @@ constexpr MappedCall kCall{
 };
 
 void write(MappedWriter& writer) {
-    const auto slices = static_cast<std::uint32_t>(writer.size());
     writer.for_each_other([&](Rank peer) {
-        writer.expose_input(peer, plan::input(0, slices));
-        writer.expose_output(peer, plan::output(0, slices));
+        const auto slice = static_cast<std::uint32_t>(peer);
+        writer.expose_input(peer, plan::input(slice));
+        writer.expose_output(peer, plan::output(slice));
     });
     writer.await_all(Purpose::input);
     writer.await_all(Purpose::output);
     const std::uint32_t own = writer.own();
-    writer->copy(writer.slice(0, Purpose::output, own), writer.slice(0, Purpose::input, own));
+    writer->copy(writer.block(0, Purpose::output, own), writer.block(0, Purpose::input, own));
     for (Rank rank = 1; rank < writer.size(); ++rank)
-        writer->reduce(writer.slice(rank, Purpose::output, own),
-                       {writer.slice(rank - 1, Purpose::output, own),
-                        writer.slice(rank, Purpose::input, own)});
+        writer->reduce(writer.block(rank, Purpose::output, own),
+                       {writer.block(rank - 1, Purpose::output, own),
+                        writer.block(rank, Purpose::input, own)});
     writer.finish_with_all();
 }
 

@@ -17,6 +17,13 @@ namespace weft::base {
 /// What mates do with exposed memory.
 enum class Access : std::uint8_t { read, write };
 
+/// What the kernel has to copy of a buffer in one call, if mates cannot map it: how often, and how
+/// many bytes in all.
+struct Copies {
+    std::uint32_t count = 0;
+    std::uint64_t bytes = 0;
+};
+
 /// Ways to a mate's memory, the best one first.
 enum class Way : std::uint8_t {
     segment,  ///< it lies in the owner's segment, which mates have mapped

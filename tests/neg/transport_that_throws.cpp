@@ -13,8 +13,8 @@ struct Bare {
     weft::base::Post try_put(const weft::base::Put& put, std::uint64_t& resume) WEFT_NEVER_THROWS;
     std::byte* near(weft::Rank rank) noexcept;
     std::uint64_t segment_bytes() noexcept;
-    weft::base::Exposure expose(std::byte* data, std::uint64_t bytes,
-                                weft::base::Access access) noexcept;
+    weft::base::Exposure expose(std::byte* data, std::uint64_t bytes, weft::base::Access access,
+                                const weft::base::Copies& copies) noexcept;
     void conceal(const weft::base::Exposure& exposure) noexcept;
     void withdraw(const weft::base::Exposure& exposure) noexcept;
     std::byte* reach(weft::Rank rank, const weft::base::Reach& reach) noexcept;

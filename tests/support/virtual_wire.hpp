@@ -216,7 +216,8 @@ class VirtualWire {
     }
     std::uint64_t segment_bytes() noexcept { return network_.segment_bytes(); }
     // All ranks are in this process: what one exposes, all can reach, or must copy at random.
-    base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access) noexcept {
+    base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                          const base::Copies& /*copies*/) noexcept {
         return network_.expose(rank_, data, bytes, access);
     }
     void conceal(const base::Exposure& /*exposure*/) noexcept {}

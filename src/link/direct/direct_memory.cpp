@@ -33,9 +33,10 @@ bool copy_all(Copy copy, pid_t pid, std::byte* here, std::uint64_t there, std::u
 
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
-    if (limits.bytes_max != 0) return limits;
     const auto near = std::count_if(options.mates.begin(), options.mates.end(),
                                     [](const DirectMate& mate) { return mate.pid != 0; });
+    limits.mates = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(near - 1, 1));
+    if (limits.bytes_max != 0) return limits;
     limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /
                        static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(near, 1));
     return limits;
@@ -60,8 +61,8 @@ bool DirectMemory::in_segment(const std::byte* data, std::uint64_t bytes) const 
            data <= segment.data() + (segment.size() - bytes);
 }
 
-base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
-                                    base::Access access) noexcept {
+base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                                    const base::Copies& copies) noexcept {
     base::Exposure exposure{{}, data, data, bytes, access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (in_segment(data, bytes)) {
@@ -69,7 +70,7 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes,
         exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
     } else {
         // Fills the exposure in, or leaves it to be copied.
-        static_cast<void>(adopted_.expose(exposure));
+        static_cast<void>(adopted_.expose(exposure, copies));
     }
     return exposure;
 }

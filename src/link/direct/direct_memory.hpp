@@ -53,8 +53,14 @@ class DirectMemory {
 
     /// Makes [data, data + bytes) reachable for mates until conceal(). Always succeeds; the worst
     /// way is base::Way::copied. Until then the owner uses `alias` of the result instead of `data`.
+    /// `copies`: what mates need of it, which is what adopting it may save.
+    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                                        const base::Copies& copies) noexcept;
+    /// The same for one mate that needs all of it.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
-                                        base::Access access) noexcept;
+                                        base::Access access) noexcept {
+        return expose(data, bytes, access, {1, bytes});
+    }
     /// Ends an exposure, when no mate uses it any more: what mates wrote is at `data` then.
     void conceal(const base::Exposure& exposure) noexcept;
     /// The same for a call that failed, which mates may still be in: memory that was adopted

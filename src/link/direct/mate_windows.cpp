@@ -74,10 +74,11 @@ int MateWindows::take_window() noexcept {
     return index;
 }
 
-/// Has the kernel copied as much as it costs to map the object? Until then what is mapped stays.
+/// Has the kernel copied as much as it costs to map the object, and the one that makes room for it
+/// again? Until then what is mapped stays.
 bool MateWindows::is_due(const base::Reach& reach) noexcept {
-    debt_ns_ += kCopiedUseNs + reach.object_bytes / kCopiedNsPerBytes;
-    if (debt_ns_ < kWindowNs + reach.object_bytes / kPageBytes * kWindowPageNs) {
+    debt_ns_ += copies_ns({1, reach.object_bytes});
+    if (debt_ns_ < 2 * window_ns(reach.object_bytes / kPageBytes)) {
         ++counters_.passed_over;
         return false;
     }

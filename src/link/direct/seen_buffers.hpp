@@ -2,8 +2,9 @@
 // seen_buffers.hpp - which buffers come again, and when adopting one pays.
 //
 // Idea     The ski rental problem: it is not known whether a buffer will come again. Each time that
-//          mates have to copy through the kernel, the buffer runs up what this cost beyond direct
-//          access. It is worth adopting when that has reached the price of adoption.
+//          mates have to copy through the kernel, the buffer runs up what all their copies cost
+//          beyond direct access. It is worth adopting when that has reached the price of adoption,
+//          of which mates pay a part: they map what was adopted.
 // Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was
 //          adopted for nothing (its memory went away) has to run up twice as much for its next
 //          adoption, and so on. Bounded, no allocation after construction: the buffer of its set
@@ -11,21 +12,37 @@
 // Next     adopted_memory.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/reach.hpp"
+
 namespace weft::link {
 
-/// Measured on the reference machine (docs/direct-memory.md), with what mates pay for mapping.
-inline constexpr std::uint64_t kAdoptionNs = 50'000;
-inline constexpr std::uint64_t kAdoptionPageNs = 2'000;
+/// Measured on the reference machine (docs/direct-memory.md).
+inline constexpr std::uint64_t kAdoptionNs = 39'000;
+inline constexpr std::uint64_t kAdoptionPageNs = 1'800;
 inline constexpr std::uint64_t kLargePageNs =
     3'200;  ///< beyond that, for each small page of a large one
 inline constexpr std::uint64_t kWindowNs = 11'000;   ///< to map an object of a mate,
 inline constexpr std::uint64_t kWindowPageNs = 200;  ///< and for each of its pages
-inline constexpr std::uint64_t kCopiedUseNs = 500;
-inline constexpr std::uint64_t kCopiedNsPerBytes = 20;  ///< a ns for so many bytes
+/// One copy of the kernel beyond direct access, as `weft fit` finds it in calls.
+inline constexpr std::uint64_t kCopyNs = 4'000;
+inline constexpr std::uint64_t kCopiedBytesPerNs = 10;
+
+[[nodiscard]] constexpr std::uint64_t copies_ns(const base::Copies& copies) noexcept {
+    return copies.count * kCopyNs + copies.bytes / kCopiedBytesPerNs;
+}
+[[nodiscard]] constexpr std::uint64_t window_ns(std::uint64_t pages) noexcept {
+    return kWindowNs + pages * kWindowPageNs;
+}
+/// What a buffer costs to adopt that so many mates map.
+[[nodiscard]] constexpr std::uint64_t adoption_ns(std::uint64_t pages,
+                                                  std::uint64_t mates) noexcept {
+    return kAdoptionNs + pages * kAdoptionPageNs + mates * window_ns(pages);
+}
 
 struct SeenBuffer {
     std::uint64_t address = 0;
@@ -39,10 +56,11 @@ struct SeenBuffer {
 
     /// Another use through the kernel. True when the debt has reached the price of adopting the
     /// pages.
-    [[nodiscard]] bool owes(std::uint64_t pages) noexcept {
-        debt_ns += kCopiedUseNs + bytes / kCopiedNsPerBytes;
-        const std::uint64_t page_ns = kAdoptionPageNs + (large_pages ? kLargePageNs : 0);
-        return debt_ns >= (kAdoptionNs + pages * page_ns) << losses;
+    [[nodiscard]] bool owes(std::uint64_t pages, const base::Copies& copies,
+                            std::uint32_t mates) noexcept {
+        debt_ns += copies_ns(copies);
+        const std::uint64_t price = adoption_ns(pages, std::min(mates, copies.count));
+        return debt_ns >= (price + (large_pages ? pages * kLargePageNs : 0)) << losses;
     }
     void lose() noexcept {
         generation = 0;

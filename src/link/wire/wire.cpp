@@ -91,7 +91,8 @@ base::Post Wire::put_near(const base::Put& put, std::byte* peer) noexcept {
     return base::Post::posted;
 }
 
-base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access access) noexcept {
+base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                            const base::Copies& copies) noexcept {
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
     if (data >= own_ && data < own_ + options_.segment_bytes) {
@@ -99,7 +100,8 @@ base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access a
         exposure.reach.offset = static_cast<std::uint64_t>(data - own_);
         return exposure;
     }
-    return direct_ == nullptr || bytes == 0 ? exposure : direct_->expose(data, bytes, access);
+    if (direct_ == nullptr || bytes == 0) return exposure;
+    return direct_->expose(data, bytes, access, copies);
 }
 
 void Wire::poll_port() noexcept {

@@ -61,8 +61,9 @@ class Wire {
     void set_direct(std::unique_ptr<DirectMemory> direct) noexcept { direct_ = std::move(direct); }
     [[nodiscard]] const DirectMemory* direct() const noexcept { return direct_.get(); }
     /// bytes: of a buffer that belongs to the running call; 0: its pages must stay as they are.
-    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes,
-                                        base::Access access) noexcept;
+    /// copies: what mates need of it.
+    [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
+                                        const base::Copies& copies) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {
         if (exposure.reach.way == base::Way::adopted) direct_->conceal(exposure);
     }

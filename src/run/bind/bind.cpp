@@ -56,7 +56,7 @@ class Binder {
                 published_max_ = std::max(published_max_, bytes_max(out.source));
             if (step.kind == StepKind::expose) {
                 out.operands = bound_.exposes++;
-                mark_exposed(step);
+                mark_exposed(step, bytes_max(out.source));
             }
             if (step.kind == StepKind::loop) out.operands = bound_.program.repeats(step);
             if (step.kind == StepKind::reduce) check_shape(out);
@@ -228,11 +228,13 @@ class Binder {
         if (buffer == Buffer::input) return &bound_.touched_input;
         return buffer == Buffer::output ? &bound_.touched_output : nullptr;
     }
-    void mark_exposed(const plan::Step& step) {
+    void mark_exposed(const plan::Step& step, std::uint64_t bytes) {
         const Buffer buffer = bound_.program.blocks[step.source.start].buffer;
         TouchedBuffer* const exposed = touched(buffer);
         if (exposed == nullptr) return;
         exposed->exposed = true;
+        exposed->copies.count += bound_.segments;
+        exposed->copies.bytes += bound_.segments * bytes;
         exposed->gaps = bound_.has_displacements(buffer);
         // What this rank writes after it has exposed it, mates see at the alias alone.
         const bool written = (step.flags & plan::kWritten) != 0 || buffer == Buffer::output;
@@ -386,6 +388,8 @@ TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
     both.access = std::max(access, other.access);
     both.gaps = gaps || other.gaps;
     both.exposed = exposed || other.exposed;
+    both.copies.count += other.copies.count;
+    both.copies.bytes += other.copies.bytes;
     return both;
 }
 

@@ -71,6 +71,7 @@ struct TouchedBuffer {
     bool gaps = false;  ///< some of it may belong to others: blocks have displacements of their own
     bool exposed = false;
     base::Access access = base::Access::read;  ///< of mates
+    base::Copies copies;                       ///< by mates, if the kernel has to make them
 
     [[nodiscard]] std::uint64_t bytes() const { return end - begin; }
     void add(std::uint64_t from, std::uint64_t to);

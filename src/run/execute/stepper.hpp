@@ -113,8 +113,8 @@ class Stepper {
 
     /// Returns where the vector starts by its alias.
     std::byte* expose(Operation& op, std::byte* vector, const TouchedBuffer& buffer) {
-        op.exposures.push_back(
-            wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(), buffer.access));
+        op.exposures.push_back(wire_.expose(vector + buffer.begin, buffer.gaps ? 0 : buffer.bytes(),
+                                            buffer.access, buffer.copies));
         base::Exposure& exposure = op.exposures.back();
         exposure.bytes = buffer.bytes();
         mover_.count_exposed(exposure);
@@ -280,7 +280,7 @@ class Stepper {
             }
         }
         // Slots lie in the segment; of scratch vectors the kernel copies.
-        return wire_.expose(block.data, 0, base::Access::read).reach;
+        return wire_.expose(block.data, 0, base::Access::read, {}).reach;
     }
 
     void publish(Operation& op, const LaneState& lane, const BoundStep& step) {

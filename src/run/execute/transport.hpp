@@ -21,7 +21,8 @@ namespace weft::run {
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
                              std::uint64_t offset, unsigned failures, std::byte* memory,
-                             const base::Reach& reach, const base::Exposure& exposure) {
+                             const base::Reach& reach, const base::Exposure& exposure,
+                             const base::Copies& copies) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
@@ -29,9 +30,10 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// Bytes of every rank's segment.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Makes memory of this rank reachable for node-mates until conceal(). The bytes of a buffer
-    /// all of which the running call may read or write; 0: of a part, whose pages must stay as they
-    /// are.
-    { wire.expose(memory, offset, base::Access::read) } noexcept -> std::same_as<base::Exposure>;
+    /// all of which the running call may read or write, and what the kernel would copy of it; 0: of
+    /// a part, whose pages must stay as they are.
+    { wire.expose(memory, offset, base::Access::read, copies) } noexcept
+        -> std::same_as<base::Exposure>;
     { wire.conceal(exposure) } noexcept;
     /// The same after a failure, when mates may still be at it: what can be taken from them is.
     { wire.withdraw(exposure) } noexcept;

@@ -26,7 +26,12 @@ enum class RequestKind : std::uint8_t {
     swap,
     compare_swap,
     get,  ///< put `operand` bytes from `offset` to `other` in the origin's segment
+    load,
+    band,
+    bor,
+    bxor,
 };
+inline constexpr RequestKind kLastRequestKind = RequestKind::bxor;
 
 /// One request, as it lies in a cell.
 struct RemoteRequest {
@@ -73,6 +78,14 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
         case RequestKind::store:
             word.store(value, std::memory_order_release);
             break;
+        case RequestKind::load:
+            return word.load(std::memory_order_acquire);
+        case RequestKind::band:
+            return word.fetch_and(value, std::memory_order_acq_rel);
+        case RequestKind::bor:
+            return word.fetch_or(value, std::memory_order_acq_rel);
+        case RequestKind::bxor:
+            return word.fetch_xor(value, std::memory_order_acq_rel);
         case RequestKind::flush:
         case RequestKind::get:
             break;

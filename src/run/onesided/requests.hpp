@@ -29,8 +29,9 @@ class Requests {
           own_(wire.near(rank)),
           peers_(static_cast<std::size_t>(area.ranks)) {}
 
-    /// Posts a request and returns its number; 0: driver.failure() says why not.
-    std::uint64_t send(Rank rank, RemoteRequest request, bool asks) {
+    /// Posts a request and returns its number; 0: driver.failure() says why not. into: where the
+    /// result goes, of as many bytes as the word, when its reply is taken; it has to ask then.
+    std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into = nullptr) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(OneSidedArea::kSlots);
         const std::uint64_t number = peer.sent + 1;
@@ -40,6 +41,7 @@ class Requests {
             return 0;
         request.asks = asks || number % kAskEvery == 0 ? 1 : 0;
         slot.request = request;
+        slot.into = into;
         slot.part = {reinterpret_cast<const std::byte*>(&slot.request), slot.request.bytes()};
         const base::Put put{.peer = rank,
                             .parts = {&slot.part, 1},
@@ -57,6 +59,16 @@ class Requests {
         return number;
     }
 
+    /// Whether send() would not have to wait for the peer.
+    [[nodiscard]] bool has_room(Rank rank) noexcept {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        if (peer.slots == nullptr) return true;
+        return has_room(rank, peer, peer.slots[(peer.sent + 1) % OneSidedArea::kSlots]);
+    }
+    /// Whether the request of that number, which asked, and all before it are done.
+    [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
+        return take_replies(rank, peers_[static_cast<std::size_t>(rank)]) >= number;
+    }
     /// Waits until the request of that number, which asked, and all before it are done.
     bool await(Rank rank, std::uint64_t number) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
@@ -81,6 +93,7 @@ class Requests {
         base::PutPart part;
         std::uint64_t result = 0;
         std::uint64_t asked_number = 0;  ///< a queue of its own, of requests that asked
+        void* into = nullptr;            ///< where the result goes; nullptr: nowhere else
         std::uint32_t pending = 0;
     };
     struct Peer {
@@ -106,8 +119,10 @@ class Requests {
             const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
             // Acquire: pairs with the release of the flag; what was replied is visible with it.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
-            std::memcpy(&peer.slots[number % OneSidedArea::kSlots].result, cell->payload,
-                        sizeof(std::uint64_t));
+            Slot& slot = peer.slots[number % OneSidedArea::kSlots];
+            std::memcpy(&slot.result, cell->payload, sizeof slot.result);
+            if (slot.into != nullptr) std::memcpy(slot.into, &slot.result, slot.request.width);
+            slot.into = nullptr;
             peer.done = number;
             ++peer.answered;
         }

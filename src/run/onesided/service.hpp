@@ -40,12 +40,15 @@ class Service {
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
 
-    void serve() noexcept {
+    /// Whether anything was asked for.
+    bool serve() noexcept {
+        bool served = false;
         if (!open_.empty()) post_replies();
         for (std::size_t i = std::min(kOriginsPerLook, origins_.size()); i > 0; --i) {
             if (++turn_ >= origins_.size()) turn_ = 0;
-            while (serve_next(origins_[turn_])) continue;
+            while (serve_next(origins_[turn_])) served = true;
         }
+        return served;
     }
 
     /// A write has landed, and its immediate had this payload.
@@ -60,7 +63,7 @@ class Service {
     /// What is wrong with a request, by what its origin may ask for; nullptr if nothing is.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
         const bool is_get = request.kind == RequestKind::get;
-        if (request.kind > RequestKind::get) return "a request of no known kind";
+        if (request.kind > kLastRequestKind) return "a request of no known kind";
         if (request.inline_bytes > RemoteRequest::kInlineMax)
             return "a request with too many bytes";
         if (request.inline_bytes != 0 && !in_segment(request.other, request.inline_bytes))

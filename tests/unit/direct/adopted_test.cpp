@@ -139,8 +139,8 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
     DirectMemory direct(own_mate(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
-    const std::uint64_t price = kAdoptionNs + 256 * kAdoptionPageNs;
-    const std::uint64_t use = kCopiedUseNs + 256 * kPage / kCopiedNsPerBytes;
+    const std::uint64_t price = adoption_ns(256, 1);
+    const std::uint64_t use = copies_ns({1, 256 * kPage});
     const std::uint64_t copied = (price + use - 1) / use - 1;
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
@@ -151,6 +151,22 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
     for (std::size_t i = 1; i < 1000; ++i)
         direct.conceal(direct.expose(pages.at(), 200 * kPage + i, Access::read));
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
+}
+
+TEST_F(Adopted, WhatManyMatesCopyIsAdoptedSooner) {
+    // As in an allreduce of 64 KiB by eight ranks: each mate copies a slice.
+    DirectOptions options = own_mate(DirectMode::automatic);
+    options.mates.assign(8, options.mates.front());
+    DirectMemory direct(options);
+    if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
+    const Pages pages(16);
+    const base::Copies copies{7, pages.bytes() / 8 * 7};
+    // One mate that copied all of it would need eight uses, and 22 if a copy took half a us.
+    for (int use = 1; use <= 5; ++use) {
+        const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
+        EXPECT_EQ(exposure.reach.way, use < 5 ? Way::copied : Way::adopted) << use;
+        direct.conceal(exposure);
+    }
 }
 
 /// Memory of which the whole is freed, and other memory mapped at its address.
