@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 
+#include "base/suggestion.hpp"
 #include "collectives/allgather/allgather.hpp"
 #include "collectives/allreduce/allreduce.hpp"
 #include "collectives/alltoall/alltoall.hpp"
@@ -150,23 +151,23 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
     return base::Done{};
 }
 
+}  // namespace
+
 base::Result<void> check_parameters(const Algorithm& algorithm, const AlgorithmSpec& spec) {
     for (const SpecParameter& given : spec.parameters) {
         if (std::ranges::find(algorithm.parameters, given.key, &Parameter::name) !=
             algorithm.parameters.end())
             continue;
-        std::string known;
-        for (const Parameter& parameter : algorithm.parameters)
-            known += fmt::format("{}{}", known.empty() ? "" : ", ", parameter.name);
+        std::vector<std::string_view> known;
+        for (const Parameter& parameter : algorithm.parameters) known.push_back(parameter.name);
         const std::size_t behind_key = given.nested.empty() ? 1 : 2;  // "=" or "=("
         return fail_at(given.position - behind_key - given.key.size(),
-                       "{} has no parameter '{}'; it has {}", algorithm.name, given.key,
-                       known.empty() ? "none" : known);
+                       "{} has no parameter '{}'; it has {}{}", algorithm.name, given.key,
+                       known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+                       base::did_you_mean(given.key, known));
     }
     return base::Done{};
 }
-
-}  // namespace
 
 std::span<const Algorithm> algorithms() {
     static const std::vector<Algorithm> list = list_algorithms();
@@ -183,8 +184,9 @@ std::span<const std::string_view> collectives() {
 
 base::Result<void> check_collective(std::string_view collective) {
     if (find_contract(collective) != nullptr) return base::Done{};
-    return base::fail(Status::argument, "unknown collective '{}'; there are {}", collective,
-                      fmt::join(collectives(), ", "));
+    return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", collective,
+                      fmt::join(collectives(), ", "),
+                      base::did_you_mean(collective, collectives()));
 }
 
 std::vector<std::string> specs_to_try(std::string_view collective) {
@@ -209,18 +211,18 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
     const base::Result<void> there = check_collective(collective);
     if (!there) return there.failure();
-    std::string known;
+    std::vector<std::string_view> known;
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;
         if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
             return &algorithm;
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm.name);
+        known.push_back(algorithm.name);
     }
     if (spec.is_schedule())
         return fail_at(spec.position, "{} has no algorithm in the notation '{}'; it has {}",
-                       collective, print(spec), known);
-    return fail_at(spec.position, "{} has no algorithm '{}'; it has {}", collective, spec.name,
-                   known);
+                       collective, print(spec), fmt::join(known, ", "));
+    return fail_at(spec.position, "{} has no algorithm '{}'; it has {}{}", collective, spec.name,
+                   fmt::join(known, ", "), base::did_you_mean(spec.name, known));
 }
 
 namespace {

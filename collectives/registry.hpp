@@ -46,6 +46,10 @@ namespace weft::collectives {
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                                             const AlgorithmSpec& spec);
 
+/// Whether the algorithm has all the parameters that the spec gives it.
+[[nodiscard]] base::Result<void> check_parameters(const Algorithm& algorithm,
+                                                  const AlgorithmSpec& spec);
+
 /// The program of rank request.rank.
 [[nodiscard]] base::Result<plan::Program> generate(std::string_view collective,
                                                    const AlgorithmSpec& spec,

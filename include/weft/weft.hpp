@@ -317,7 +317,8 @@ class WEFT_API Team {
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
     /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the
-    /// library's choice. All members make the same call.
+    /// library's choice. All members make the same call. A name that there is not is refused here,
+    /// one that does not serve so many ranks by the call that would use it.
     void set_algorithm(std::string_view collective, std::string_view spec);
     /// The algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,

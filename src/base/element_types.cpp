@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "base/suggestion.hpp"
+
 namespace weft::base {
 
 namespace {
@@ -54,7 +56,8 @@ Result<std::size_t> find_name(std::span<const std::string_view> names, std::stri
         if (names[i] == name) return i;
         known += fmt::format("{}{}", known.empty() ? "" : " ", names[i]);
     }
-    return fail(Status::argument, "unknown {} '{}'; there are {}", what, name, known);
+    return fail(Status::argument, "unknown {} '{}'; there are {}{}", what, name, known,
+                did_you_mean(name, names.first(names.size() - 1)));
 }
 
 }  // namespace
@@ -67,6 +70,13 @@ std::string_view name_of(Op op) {
 }
 std::size_t size_of(Type type) {
     return kTypes[static_cast<std::size_t>(type)].bytes;
+}
+
+std::span<const std::string_view> type_names() {
+    return std::span(kTypeNames).first(kBuiltinTypes);
+}
+std::span<const std::string_view> op_names() {
+    return std::span(kOpNames).first(kBuiltinOps);
 }
 
 Result<Type> parse_type(std::string_view name) {

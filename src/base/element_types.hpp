@@ -2,6 +2,7 @@
 // element_types.hpp - element types and operations by the names that people write.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -12,6 +13,10 @@ namespace weft::base {
 [[nodiscard]] std::string_view name_of(Type type);
 /// "sum", "prod", ..., "user".
 [[nodiscard]] std::string_view name_of(Op op);
+
+/// All names that parse_type() and parse_op() know.
+[[nodiscard]] std::span<const std::string_view> type_names();
+[[nodiscard]] std::span<const std::string_view> op_names();
 
 /// Built-in ones only; a failure lists them.
 [[nodiscard]] Result<Type> parse_type(std::string_view name);

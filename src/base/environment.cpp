@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "base/suggestion.hpp"
 #include "base/units.hpp"
 
 namespace weft::base {
@@ -238,6 +239,14 @@ std::string quoted(std::optional<std::string_view> value) {
     return value && !value->empty() ? fmt::format("\"{}\"", *value) : std::string("not set");
 }
 
+/// Behind the prefix, which all have.
+std::vector<std::string_view> known_names() {
+    std::vector<std::string_view> names;
+    for (const Variable& variable : kVariables)
+        names.push_back(variable.name.substr(kPrefix.size()));
+    return names;
+}
+
 /// Puts the entry where it belongs.
 Result<void> read_assignment(Settings& settings, const Assignment& entry,
                              std::span<const std::string_view> call_names) {
@@ -294,7 +303,11 @@ Result<Settings> read_settings(const char* const* environment,
 std::vector<std::string> report_unknown(const Settings& settings) {
     std::vector<std::string> reports;
     std::string names;
-    for (const std::string& name : settings.unknown) names += (names.empty() ? "" : ", ") + name;
+    for (const std::string& name : settings.unknown) {
+        names += (names.empty() ? "" : ", ") + name;
+        const std::string_view meant = nearest(name.substr(kPrefix.size()), known_names());
+        if (!meant.empty()) names += fmt::format(" (did you mean {}{}?)", kPrefix, meant);
+    }
     if (!names.empty())
         reports.push_back(fmt::format(
             "{} in the environment: no such variable (docs/guide/environment.md lists them)",

@@ -75,6 +75,13 @@ class Alone(Asking):
         self.assertEqual((info["provider"], info["provider_reason"]), (other, "WEFT_PROVIDER asks for it"))
         self.assertTrue(any(line["reason"] == f'WEFT_PROVIDER asks for "{other}"' for line in info["providers"]))
 
+    def test_reasons_against_providers_are_so(self):
+        """Who is called usable is chosen if it is asked for, and who is not called so is not."""
+        for line in self.plain["providers"]:
+            if line["offered"] and not line["chosen"]:
+                asked = self.info(WEFT_PROVIDER=line["provider"])
+                self.assertEqual(asked["provider"] == line["provider"], line["reason"].startswith("usable"), line)
+
     def test_a_provider_that_is_missing_is_an_answer(self):
         info = self.info(WEFT_PROVIDER="semaphore")
         self.assertEqual(info["provider"], "none")

@@ -32,7 +32,7 @@ SAMPLES = {  # calls of each command that prints JSON; together they show every 
     "enumerate": [["--ranks", "6", "--kind", "factored"], ["--ranks", "6", "--best"],
                   ["--ranks", "30", "--best", "--up-to"],
                   ["--ranks", "30", "--kind", "factored", "--count", "--unordered", "--up-to"]],
-    "simulate": [["allreduce", *FOUR]],
+    "simulate": [["allreduce", *FOUR, "--latency-ns", "1000"]],
     "goal": [[GOAL, "--params", "infiniband-2007"]],
     "cost": [["allreduce", *FOUR], ["allreduce", "--ranks", "4", "--pareto"]],
     "formula": [[]],

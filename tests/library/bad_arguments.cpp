@@ -146,11 +146,19 @@ class Offender {
         refused("broken spec", {"character 4"}, [&] { world_.set_algorithm("allreduce", "a2,"); });
         refused("unknown collective", {"no collective", "altogether"},
                 [&] { world_.set_algorithm("altogether", "a2"); });
+        refused("unknown algorithm", {"allreduce", "teleport", "it has"},
+                [&] { world_.set_algorithm("allreduce", "teleport"); });
+        refused("mistyped algorithm", {"did you mean 'ring'"},
+                [&] { world_.set_algorithm("allreduce", "rign"); });
+        refused("unknown parameter", {"recursive-doubling", "no parameter 'k'"},
+                [&] { world_.set_algorithm("allreduce", "recursive-doubling:k=3"); });
+        refused("algorithm of equal blocks", {"gatherv", "only 'direct'"},
+                [&] { world_.set_algorithm("gatherv", "binomial"); });
+        world_.set_algorithm("gatherv", "direct");
+        world_.set_algorithm("gatherv", "");
         check_team("specs");
         const std::string other = fmt::format("a{}", world_.size() + 1);
-        for (const std::string& spec :
-             {std::string("teleport"), other, std::string("a2,c2m2,a2,e2m2"),
-              std::string("recursive-doubling:k=3")}) {
+        for (const std::string& spec : {other, std::string("a2,c2m2,a2,e2m2")}) {
             world_.set_algorithm("allreduce", spec);
             refused("allreduce by " + spec, {"allreduce", spec, "character"},
                     [&] { (void)world_.allreduce(1.0, Op::sum); });

@@ -185,6 +185,28 @@ TEST(Watchdog, AReportAloneDoesNotEndTheWait) {
     EXPECT_NE(lines.all().find("waiting for rank 3"), std::string::npos);
 }
 
+TEST(Watchdog, AWaitThatStaysTheSameSaysSoOnceAndThenForHowLong) {
+    Lines lines;
+    Jobs jobs({0, 0, 1, 1}, {.timeout_ns = 50'000'000,
+                             .report = [&](const std::string& line) { lines.add(line); }});
+    const TeamCall sum = bind_call(jobs.job(), jobs.team(), sum_of(1));
+    in_threads(jobs.job(), [&](Rank rank) {
+        if (rank == 3) {
+            const std::uint64_t end = base::monotonic_ns() + 20'000'000'000;
+            while (lines.all().find("report 3 of this wait") == std::string::npos &&
+                   base::monotonic_ns() < end)
+                std::this_thread::yield();
+        }
+        (void)jobs.call(sum, rank);
+    });
+    const std::string all = lines.all();
+    EXPECT_NE(all.find("rank 2: the same after 0 s (report 2 of this wait)"), std::string::npos);
+    const std::size_t first = all.find("rank 2: allreduce");
+    ASSERT_NE(first, std::string::npos) << all;
+    const std::string line = all.substr(first, all.find('\n', first) - first);
+    EXPECT_EQ(all.find(line, first + 1), std::string::npos) << all;
+}
+
 TEST(Watchdog, ABrokenWireEndsTheWait) {
     Jobs jobs({0, 1}, {});
     const TeamCall sum = bind_call(jobs.job(), jobs.team(),

@@ -23,8 +23,14 @@ void print_answer(const Json& object, bool json) {
         print_json(object);
         return;
     }
-    for (const auto& [name, value] : object.items())
-        fmt::print("{:18} {}\n", name, json_text(value));
+    for (const auto& [name, value] : object.items()) {
+        if (!value.is_object()) {
+            fmt::print("{:18} {}\n", name, value.is_null() ? "-" : json_text(value));
+            continue;
+        }
+        for (const auto& [part, of_it] : value.items())
+            fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), json_text(of_it));
+    }
 }
 
 base::Result<std::string> read_file(const std::string& path) {

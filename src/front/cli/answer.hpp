@@ -16,7 +16,8 @@ namespace weft::front {
 /// The exit status that `status` says; a failure is reported on stderr.
 [[nodiscard]] int status_of(const base::Result<int>& status);
 
-/// Prints one JSON object on a line, or a line `name value` for each member.
+/// Prints one JSON object on a line, or a line `name value` for each member, and a line
+/// `name part value` for each part of a member that is an object itself.
 void print_answer(const Json& object, bool json);
 
 [[nodiscard]] base::Result<std::string> read_file(const std::string& path);

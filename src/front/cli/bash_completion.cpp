@@ -3,7 +3,7 @@
 //
 // Idea     Tables in the script say which options a command has, and which words a value may be; a
 //          few lines of bash look the word at the cursor up in them. After -- stands another
-//          program.
+//          program; `weft run` also takes one where no option stands.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,6 +21,15 @@ std::string names_of(const std::vector<OptionText>& options) {
     return text;
 }
 
+const std::vector<std::string>& words_of(const OptionText& option) {
+    return option.choices.empty() ? option.suggestions : option.choices;
+}
+
+/// A set of parameters is a name or a file.
+bool takes_file(const OptionText& option) {
+    return words_of(option).empty() || option.names.back() == "--params";
+}
+
 /// A branch of a case for each option that takes a value.
 std::string value_branches(const CommandText& command) {
     std::string text;
@@ -28,8 +37,8 @@ std::string value_branches(const CommandText& command) {
         if (option.value.empty()) continue;
         text += fmt::format("        {}) words=\"{}\"; files={} ;;\n",
                             fmt::format("{}", fmt::join(option.names, "|")),
-                            fmt::format("{}", fmt::join(option.choices, " ")),
-                            option.choices.empty() ? "yes" : "");
+                            fmt::format("{}", fmt::join(words_of(option), " ")),
+                            takes_file(option) ? "yes" : "");
     }
     return text;
 }
@@ -41,9 +50,10 @@ std::string command_branch(const CommandText& command) {
     const std::string values = value_branches(command);
     return fmt::format(
         "    {}) case $previous in\n{}"
-        "        *) if [[ $word == -* ]]; then words=\"{}\"; else words=\"{}\"; fi ;;\n"
+        "        *) if [[ $word == -* ]]; then words=\"{}\"; else words=\"{}\"; {}fi ;;\n"
         "        esac ;;\n",
-        command.name, values, names_of(command.options), choices.empty() ? "" : choices.substr(1));
+        command.name, values, names_of(command.options), choices.empty() ? "" : choices.substr(1),
+        command.runs_program ? "programs=yes; " : "");
 }
 
 }  // namespace
@@ -59,7 +69,7 @@ std::string bash_completion(const Reference& reference) {
         "# bash completion of weft {}, written by `weft help --completion`\n"
         "_weft() {{\n"
         "    local word=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-        "    local words= files= i\n"
+        "    local words= files= programs= i\n"
         "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
         "        [[ ${{COMP_WORDS[i]}} == -- ]] || continue\n"
         "        if ((i + 1 == COMP_CWORD)); then\n"
@@ -76,11 +86,10 @@ std::string bash_completion(const Reference& reference) {
         "    case ${{COMP_WORDS[1]}} in\n"
         "{}"
         "    esac\n"
-        "    if [[ -n $files ]]; then\n"
-        "        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
-        "    else\n"
-        "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-        "    fi\n"
+        "    mapfile -t COMPREPLY < <(\n"
+        "        [[ -z $words ]] || compgen -W \"$words\" -- \"$word\"\n"
+        "        [[ -z $files ]] || compgen -f -- \"$word\"\n"
+        "        [[ -z $programs ]] || compgen -c -f -- \"$word\")\n"
         "}}\n"
         "complete -o bashdefault -o default -F _weft weft\n",
         WEFT_VERSION, commands, names_of(reference.options), branches);

@@ -12,7 +12,7 @@
 
 namespace weft::front {
 
-/// `program`: the words after --, which the parser does not see.
+/// `program`: it and its arguments, which the parser does not see.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
@@ -28,5 +28,7 @@ void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
 void add_mpi_check_command(CLI::App& app, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
+/// To the help of the commands, which are all there by now.
+void add_examples(CLI::App& app);
 
 }  // namespace weft::front

@@ -50,8 +50,7 @@ constexpr Rank kRanksMax = 1 << 22;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
                                 const lab::CostParameters& parameters) {
-    const auto stages =
-        collectives::generate_stages(question.collective, question.spec, question.request);
+    const auto stages = stages_of(question);
     if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
     lab::Programs programs{.size = question.request.size, .node_of = nodes_of(question.request)};
     if (stages) programs.stages = &*stages;
@@ -127,6 +126,7 @@ class Question {
 
   private:
     [[nodiscard]] bool asks_all() const {
+        if (pairwise_) return false;  // they have one algorithm
         return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
     }
 
@@ -144,11 +144,17 @@ class Question {
         }
         ProgramArguments programs = arguments_.programs;
         if (asks_all()) {
-            const auto known = collectives::check_collective(programs.collective);
-            if (!known) return known.failure();
-            programs.algorithm = first_algorithm(programs.collective);
+            if (auto known = check_any_collective(programs.collective); !known)
+                return known.failure();
+            const auto& traits = *collectives::find_collective(programs.collective);
+            programs.algorithm = traits.has_pairwise_counts()
+                                     ? std::string(collectives::kPairwiseAlgorithm)
+                                     : first_algorithm(collectives::traits_of(traits.even).name);
         }
-        auto question = read_question(programs);
+        auto asked = read_question(programs);
+        if (!asked) return asked.failure();
+        pairwise_ = asked->is_pairwise();
+        auto question = for_models(*std::move(asked));
         if (!question) return question.failure();
         question_ = *std::move(question);
         if (question_->request.size > kRanksMax)
@@ -157,7 +163,7 @@ class Question {
         return base::Done{};
     }
 
-    static std::string first_algorithm(const std::string& collective) {
+    static std::string first_algorithm(std::string_view collective) {
         for (const collectives::Algorithm& algorithm : collectives::algorithms())
             if (algorithm.collective == collective) return std::string(algorithm.name);
         return {};
@@ -252,6 +258,7 @@ class Question {
     lab::Objective objective_ = lab::Objective::time;
     std::optional<std::uint64_t> descriptor_bytes_max_;
     std::optional<ProgramQuestion> question_;
+    bool pairwise_ = false;
 };
 
 base::Result<int> cost(const CostArguments& arguments) {

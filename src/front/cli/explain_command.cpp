@@ -14,6 +14,7 @@
 #include <cstdlib>
 
 #include "base/element_types.hpp"
+#include "base/suggestion.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "front/cli/answer.hpp"
@@ -54,8 +55,9 @@ int processors_here() {
 base::Result<const collectives::CollectiveTraits*> traits_named(const std::string& name) {
     const auto* const found = collectives::find_collective(name);
     if (found == nullptr)
-        return base::fail(Status::argument, "unknown collective '{}'; there are {}", name,
-                          fmt::join(collectives::kCollectiveNames, ", "));
+        return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", name,
+                          fmt::join(collectives::kCollectiveNames, ", "),
+                          base::did_you_mean(name, collectives::kCollectiveNames));
     return found;
 }
 
@@ -96,9 +98,16 @@ base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
                               arguments.params);
         return *std::move(parameters->machine);
     }
-    std::string provider = arguments.provider;
     const char* const set = std::getenv("WEFT_PROVIDER");
-    if (provider.empty() && set != nullptr) provider = set;
+    const bool by_option = !arguments.provider.empty() || set == nullptr;
+    const std::string provider = by_option ? arguments.provider : set;
+    const auto known = run::providers_with_costs();
+    if (!provider.empty() && std::ranges::find(known, provider) == known.end())
+        return base::fail(Status::argument,
+                          "{}: what puts cost over '{}' is not known; it is of {} (others: "
+                          "--params FILE){}",
+                          by_option ? "--provider" : "WEFT_PROVIDER", provider,
+                          fmt::join(known, ", "), base::did_you_mean(provider, known));
     return run::machine_over(provider);
 }
 

@@ -69,16 +69,28 @@ Json to_json(const Algorithm& algorithm) {
             {"notation", properties.notation}};
 }
 
+/// Calls whose blocks have counts go by the algorithms of equal blocks; those whose counts only the
+/// two ends of a message know, straight from rank to rank alone.
+bool serves(const Algorithm& algorithm, const collectives::CollectiveTraits& traits) {
+    if (algorithm.collective != collectives::traits_of(traits.even).name) return false;
+    return !traits.has_pairwise_counts() || algorithm.name == "flat" || algorithm.name == "direct";
+}
+
 base::Result<int> list(const ListArguments& arguments) {
+    const collectives::CollectiveTraits* traits = nullptr;
     if (!arguments.collective.empty()) {
-        const auto known = collectives::check_collective(arguments.collective);
+        const auto known = check_any_collective(arguments.collective);
         if (!known) return known.failure();
+        traits = collectives::find_collective(arguments.collective);
     }
     Json all = Json::array();
     for (const Algorithm& algorithm : collectives::algorithms()) {
-        if (!arguments.collective.empty() && algorithm.collective != arguments.collective) continue;
+        if (traits != nullptr && !serves(algorithm, *traits)) continue;
         if (arguments.json) {
             all.push_back(to_json(algorithm));
+        } else if (traits != nullptr && traits->has_pairwise_counts()) {
+            fmt::print("{} {}: {}; the only way, since no rank knows more counts than its own\n",
+                       traits->name, collectives::kPairwiseAlgorithm, algorithm.summary);
         } else {
             print_text(algorithm);
         }

@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "front/cli/commands.hpp"
@@ -31,7 +29,7 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
         return app.exit(outcome);
     }
-    fmt::print(stderr, "weft: {}\nweft: try --help\n", outcome.what());
+    fmt::print(stderr, "weft: {}\nweft: try --help\n", weft::front::reason_of(app, outcome));
     return kUnusableArguments;
 }
 
@@ -42,20 +40,38 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-struct CommandLine {
-    std::vector<std::string> arguments;  ///< last one first, as the parser wants them
-    std::vector<std::string> program;    ///< what stands after the first --
-};
+/// The number of ranks as mpirun takes it, -np 4, in this program's words.
+void read_as_mpirun(std::vector<std::string>& words) {
+    for (std::string& word : words) {
+        if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
+        if (word.starts_with("-np")) word.replace(0, 3, "-n");
+    }
+}
 
 /// The words after -- belong to another program and are taken as they are: the parser would look
-/// for options and lists in them.
-CommandLine split_at_program(int argc, char** argv) {
-    char** const end = argv + argc;
-    char** const mark = std::find(argv + 1, end, std::string_view("--"));
-    CommandLine line;
-    line.arguments.assign(std::reverse_iterator(mark), std::reverse_iterator(argv + 1));
-    if (mark != end) line.program.assign(mark + 1, end);
-    return line;
+/// for options and lists in them. `weft run` also takes the first word for the program that is
+/// neither an option nor the value of one.
+/// The arguments come out last one first, as the parser wants them.
+void split_at_program(const CLI::App& app, int argc, char** argv,
+                      std::vector<std::string>& arguments, std::vector<std::string>& program) {
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    auto begin = mark == words.end() ? mark : mark + 1;
+    const bool runs = !words.empty() && words.front() == "run";
+    arguments.assign(words.begin(), mark);
+    if (runs) {
+        arguments.erase(arguments.begin());
+        read_as_mpirun(arguments);
+        const std::size_t first =
+            weft::front::first_word_of_program(*app.get_subcommand("run"), arguments);
+        if (first < arguments.size()) {
+            begin = words.begin() + 1 + static_cast<std::ptrdiff_t>(first);
+            arguments.resize(first);
+        }
+        arguments.insert(arguments.begin(), words.front());
+    }
+    std::ranges::reverse(arguments);
+    program.assign(begin, words.end());
 }
 
 }  // namespace
@@ -67,7 +83,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", "weft " WEFT_VERSION, "print the version and exit");
     // Not more than one; that there is one is checked below, so that an unknown word is named.
     app.require_subcommand(0, 1);
-    auto [arguments, program] = split_at_program(argc, argv);
+    std::vector<std::string> program;
     weft::front::add_run_command(app, program, exit_status);
     weft::front::add_bench_command(app, exit_status);
     weft::front::add_fit_command(app, exit_status);
@@ -83,8 +99,11 @@ int main(int argc, char** argv) {
     weft::front::add_explain_command(app, exit_status);
     weft::front::add_mpi_check_command(app, exit_status);
     weft::front::add_help_command(app, exit_status);
+    weft::front::add_examples(app);
+    std::vector<std::string> arguments;
+    split_at_program(app, argc, argv, arguments, program);
     // Called before any command runs.
-    app.parse_complete_callback([&app, &program = program] {
+    app.parse_complete_callback([&app, &program] {
         if (!program.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(program);
     });
     try {

@@ -115,7 +115,7 @@ std::string synopsis(const CommandText& command) {
         const std::string shown = fmt::format("\\fI{}\\fR", upper(roff(argument.names.front())));
         text += argument.required ? " " + shown : fmt::format(" [{}]", shown);
     }
-    if (command.runs_program) text += " \\fB\\-\\-\\fR \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR...]";
+    if (command.runs_program) text += " [\\fB\\-\\-\\fR] \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR...]";
     return text + "\n";
 }
 
@@ -131,6 +131,11 @@ std::string man_page(const CommandText& command) {
             text += entry(argument, fmt::format("\\fI{}\\fR", upper(roff(argument.names.front()))));
     }
     text += ".SH OPTIONS\n" + entries(command.options);
+    if (!command.examples.empty()) {
+        text += ".SH EXAMPLES\n.nf\n";
+        for (const std::string& example : command.examples) text += roff(example) + "\n";
+        text += ".fi\n";
+    }
     // A launcher's status is that of what it launches; its footer says so.
     if (!command.runs_program) text += exit_statuses();
     return text + ".SH SEE ALSO\n\\fBweft\\fR(1)\n";

@@ -2,11 +2,13 @@
 #include "front/cli/program_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <numeric>
 
 #include "base/element_types.hpp"
+#include "base/suggestion.hpp"
 #include "base/units.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/launch/layout.hpp"
@@ -45,6 +47,9 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
                "bytes of each rank's vector, or of a block of it")
         .shows_default();
     add_option(command, "--type", arguments.type, "element type").shows_default();
+    add_option(command, "--counts", arguments.counts,
+               "gatherv, scatterv, ...: elements of each rank's block, as in 3,0,5; all those of "
+               "--bytes unless given");
     add_option(command, "--placement", arguments.placement,
                "placement of the remainders of merges: ordered or paper")
         .shows_default();
@@ -92,8 +97,35 @@ base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& 
     return request;
 }
 
+base::Result<void> check_any_collective(const std::string& name) {
+    if (collectives::find_collective(name) != nullptr) return {};
+    return base::fail(Status::argument, "unknown collective '{}'; there are {}{}", name,
+                      fmt::join(collectives::kCollectiveNames, ", "),
+                      base::did_you_mean(name, collectives::kCollectiveNames));
+}
+
+base::Result<std::shared_ptr<const CountedCall>> read_counted(const ProgramArguments& arguments,
+                                                              Rank ranks) {
+    const auto* const traits = collectives::find_collective(arguments.collective);
+    if (traits == nullptr || !traits->has_counts()) {
+        if (arguments.counts.empty()) return std::shared_ptr<const CountedCall>();
+        return base::fail(Status::argument, "--counts: the blocks of {} are equal",
+                          arguments.collective);
+    }
+    const auto elements = read_elements(arguments.bytes, arguments.type);
+    if (!elements) return elements.failure();
+    auto counts = read_counts(arguments.counts, ranks, elements->count);
+    if (!counts) return counts.failure();
+    CountedCall call{traits, ranks, arguments.root.value_or(0), *std::move(counts)};
+    if (call.root < 0 || call.root >= ranks)
+        return base::fail(Status::argument, "--root: {} is not in 0..{}", call.root, ranks - 1);
+    return std::make_shared<const CountedCall>(std::move(call));
+}
+
 base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
-    if (arguments.algorithm.empty())
+    if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
+    const auto& traits = *collectives::find_collective(arguments.collective);
+    if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
         return base::fail(Status::argument, "--algorithm is missing: a schedule or a name");
     if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
     if (*arguments.ranks < 1)
@@ -104,17 +136,58 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     auto layout = read_layout(arguments, request->size);
     if (!layout) return layout.failure();
     request->layout = *std::move(layout);
+    auto counted = read_counted(arguments, request->size);
+    if (!counted) return counted.failure();
+    const std::string collective(collectives::traits_of(traits.even).name);
+    if (traits.has_pairwise_counts()) {
+        if (!arguments.algorithm.empty() && arguments.algorithm != collectives::kPairwiseAlgorithm)
+            return base::fail(Status::argument, "--algorithm: {} has only '{}'", traits.name,
+                              collectives::kPairwiseAlgorithm);
+        request->elements = (*counted)->elements();
+        return ProgramQuestion{collective,
+                               {.name = std::string(collectives::kPairwiseAlgorithm)},
+                               *request,
+                               *std::move(counted)};
+    }
     auto spec = collectives::parse_spec(arguments.algorithm);
     if (!spec) return in_spec(spec.failure());
-    const auto algorithm = collectives::find_algorithm(arguments.collective, *spec);
+    const auto algorithm = collectives::find_algorithm(collective, *spec);
     if (!algorithm) return in_spec(algorithm.failure());
     if (!collectives::is_rooted((*algorithm)->collective)) request->root = plan::kNoRank;
-    request->elements = collectives::contract(arguments.collective)
-                            .vector_elements(request->size, request->elements);
-    return ProgramQuestion{arguments.collective, *std::move(spec), *request};
+    request->elements =
+        collectives::contract(collective).vector_elements(request->size, request->elements);
+    if (*counted != nullptr) {
+        request->counts = (*counted)->counts;
+        request->elements = (*counted)->elements();
+    }
+    return ProgramQuestion{collective, *std::move(spec), *request, *std::move(counted)};
+}
+
+base::Result<ProgramQuestion> for_models(ProgramQuestion question) {
+    if (!question.is_pairwise()) return question;
+    const CountedCall& call = *question.counted;
+    // A block of an alltoall has one size in the vectors of all ranks.
+    if (call.traits->even == Collective::alltoall && !call.all_alike())
+        return base::fail(Status::unsupported,
+                          "--counts: an alltoallv whose counts differ is not simulated");
+    question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
+    question.request.counts = call.counts;
+    question.request.root = call.traits->rooted() ? call.root : plan::kNoRank;
+    auto serving = std::make_shared<CountedCall>(call);
+    serving->traits = &collectives::traits_of(call.traits->even);
+    question.request.counts = serving->counts;
+    question.counted = std::move(serving);
+    return question;
+}
+
+base::Result<plan::Stages> stages_of(const ProgramQuestion& question) {
+    if (question.counted != nullptr)
+        return base::fail(Status::unsupported, "stages are of equal blocks");
+    return collectives::generate_stages(question.collective, question.spec, question.request);
 }
 
 base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank) {
+    if (question.is_pairwise()) return question.counted->program(rank);
     collectives::GenerateRequest request = question.request;
     request.rank = rank;
     auto program = collectives::generate(question.collective, question.spec, request);

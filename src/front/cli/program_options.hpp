@@ -3,6 +3,7 @@
 // ...
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.hpp"
 #include "collectives/registry.hpp"
 #include "front/cli/command.hpp"
+#include "front/cli/counted_call.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::front {
@@ -22,13 +24,14 @@ struct ProgramArguments {
     std::optional<Rank> root;  ///< 0 unless given
     std::string bytes = "8";
     std::string type = "double";
+    std::string counts;  ///< of a call whose blocks differ; none: those of --bytes
     std::string placement = "ordered";
     std::string layout;  ///< none: all ranks on one node
     bool ordered = false;
 };
 
-/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --placement, --layout and
-/// --ordered to a command.
+/// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement,
+/// --layout and --ordered to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
 /// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
@@ -45,10 +48,26 @@ struct Elements {
 
 /// The same, read and checked against each other.
 struct ProgramQuestion {
-    std::string collective;
+    std::string collective;  ///< whose algorithms serve the call
     collectives::AlgorithmSpec spec;
     collectives::GenerateRequest request;  ///< of rank 0
+    /// Of a call whose blocks have counts of their own.
+    std::shared_ptr<const CountedCall> counted = nullptr;
+
+    /// Only the two ends of a message know its count.
+    [[nodiscard]] bool is_pairwise() const {
+        return counted != nullptr && counted->traits->has_pairwise_counts();
+    }
 };
+/// Stages are of equal blocks: others have none.
+[[nodiscard]] base::Result<plan::Stages> stages_of(const ProgramQuestion& question);
+/// The same call by programs of which all ranks know all counts, as models need them.
+[[nodiscard]] base::Result<ProgramQuestion> for_models(ProgramQuestion question);
+/// Whether there is a collective of that name, with counts or without.
+[[nodiscard]] base::Result<void> check_any_collective(const std::string& name);
+/// The call with counts that the arguments name, of so many ranks; nothing if its blocks are equal.
+[[nodiscard]] base::Result<std::shared_ptr<const CountedCall>> read_counted(
+    const ProgramArguments& arguments, Rank ranks);
 /// Elements of --bytes and --type, and the placement; needs no algorithm.
 [[nodiscard]] base::Result<collectives::GenerateRequest> read_request(
     const ProgramArguments& arguments);

@@ -2,8 +2,13 @@
 #include "front/cli/reference.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
+#include "base/element_types.hpp"
+#include "base/environment.hpp"
 #include "collectives/registry.hpp"
+#include "lab/cost/parameters.hpp"
+#include "run/runtime/choice.hpp"
 
 namespace weft::front {
 
@@ -33,6 +38,42 @@ void read_type(const std::string& type, OptionText& text) {
     }
 }
 
+void read_footer(const std::string& footer, CommandText& text) {
+    const std::size_t title = std::min(footer.find(lab::kExamplesTitle), footer.size());
+    text.footer = footer.substr(0, title);
+    while (text.footer.ends_with('\n')) text.footer.pop_back();
+    for (const std::string& line : split(footer.substr(title), '\n'))
+        if (line.starts_with("  ")) text.examples.push_back(line.substr(2));
+}
+
+template <class Names>
+std::vector<std::string> words(const Names& names) {
+    return {names.begin(), names.end()};
+}
+
+/// Values of options that have the same meaning in all commands.
+std::vector<std::string> suggestions_for(const std::string& option) {
+    if (option == "--type") return words(base::type_names());
+    if (option == "--op") return words(base::op_names());
+    if (option == "--provider") return words(run::providers_with_costs());
+    if (option == "--bind") return {"none", "core"};
+    if (option == "--placement") return {"ordered", "paper"};
+    if (option == "--objective") return {"time", "energy", "memory", "edp"};
+    if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp"};
+    std::vector<std::string> found;
+    if (option == "--params")
+        for (const lab::CostParameters& set : lab::named_parameters()) found.emplace_back(set.name);
+    if (option == "-x")
+        for (const base::Variable& variable : base::variables()) found.emplace_back(variable.name);
+    if (option == "--algorithm") {
+        found = {"auto", "all"};
+        for (const collectives::Algorithm& algorithm : collectives::algorithms())
+            if (std::ranges::find(found, algorithm.name) == found.end())
+                found.emplace_back(algorithm.name);
+    }
+    return found;
+}
+
 OptionText describe_option(const CLI::Option& option) {
     constexpr std::size_t kListMax = 1;
     OptionText text;
@@ -42,8 +83,9 @@ OptionText describe_option(const CLI::Option& option) {
     if (option.get_items_expected_max() > 0) read_type(option.get_type_name(), text);
     // An argument that names a collective may be checked by its command later than by the parser.
     if (text.choices.empty() && text.names.front() == "collective")
-        for (const std::string_view name : collectives::collectives())
+        for (const std::string_view name : collectives::kCollectiveNames)
             text.choices.emplace_back(name);
+    if (text.choices.empty()) text.suggestions = suggestions_for(text.names.back());
     text.fallback = option.get_default_str();
     if (text.fallback.starts_with('[') && text.fallback.ends_with(']'))
         text.fallback = text.fallback.substr(1, text.fallback.size() - 2);
@@ -54,10 +96,11 @@ OptionText describe_option(const CLI::Option& option) {
 }
 
 Json to_json(const OptionText& option) {
-    return {{"names", option.names},       {"value", option.value},
-            {"choices", option.choices},   {"range", option.range},
-            {"default", option.fallback},  {"help", option.help},
-            {"required", option.required}, {"repeats", option.repeats}};
+    return {{"names", option.names},     {"value", option.value},
+            {"choices", option.choices}, {"suggestions", option.suggestions},
+            {"range", option.range},     {"default", option.fallback},
+            {"help", option.help},       {"required", option.required},
+            {"repeats", option.repeats}};
 }
 
 Json to_json(const std::vector<OptionText>& options) {
@@ -77,7 +120,7 @@ Reference describe(const CLI::App& app) {
         CommandText text;
         text.name = command->get_name();
         text.summary = command->get_description();
-        text.footer = command->get_footer();
+        read_footer(command->get_footer(), text);
         text.runs_program = command->get_allow_extras();
         for (const CLI::Option* option : command->get_options())
             (option->get_positional() ? text.arguments : text.options)
@@ -93,6 +136,7 @@ Json to_json(const Reference& reference) {
         commands.push_back({{"name", command.name},
                             {"summary", command.summary},
                             {"footer", command.footer},
+                            {"examples", command.examples},
                             {"arguments", to_json(command.arguments)},
                             {"options", to_json(command.options)}});
     return {{"version", WEFT_VERSION},

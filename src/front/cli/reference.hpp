@@ -18,8 +18,9 @@ struct OptionText {
     std::vector<std::string> names;  ///< "-n", "--ranks"; one name of an argument
     std::string value;               ///< what kind of value it takes; empty: none
     std::vector<std::string> choices;
-    std::string range;     ///< that a number has to lie in
-    std::string fallback;  ///< value unless given
+    std::vector<std::string> suggestions;  ///< some values, where the parser lets pass any
+    std::string range;                     ///< that a number has to lie in
+    std::string fallback;                  ///< value unless given
     std::string help;
     bool required = false;
     bool repeats = false;
@@ -29,6 +30,7 @@ struct CommandText {
     std::string name;
     std::string summary;
     std::string footer;
+    std::vector<std::string> examples;
     bool runs_program = false;  ///< takes -- PROGRAM ARGUMENTS...
     std::vector<OptionText> arguments;
     std::vector<OptionText> options;

@@ -29,7 +29,7 @@ struct RunArguments {
     std::vector<std::string> variables;
     bool label = false;
     std::string bind = "none";
-    std::vector<std::string> unknown;  ///< words that are no option, in front of --
+    std::string unknown;  ///< what is wrong with an option that there is not
     std::vector<std::string> command;
 };
 
@@ -87,12 +87,7 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
 }
 
 base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
-    if (!arguments.unknown.empty()) {
-        return base::fail(Status::argument,
-                          "unknown option {} of weft run; the program stands after --: -- PROGRAM "
-                          "ARGUMENTS...",
-                          arguments.unknown.front());
-    }
+    if (!arguments.unknown.empty()) return base::fail(Status::argument, "{}", arguments.unknown);
     JobOptions job;
     if (auto settled = settle_ranks(arguments, job); !settled) return settled.failure();
     // A timeout of centuries would overflow the clock.
@@ -114,7 +109,7 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     job.command = arguments.command;
     if (job.command.empty() || job.command.front().empty())
         return base::fail(Status::argument,
-                          "the program to run is missing: -- PROGRAM ARGUMENTS...");
+                          "the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...");
     return job;
 }
 
@@ -143,15 +138,17 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
     add_option(command, "--bind", arguments->bind,
                "none, or core: rank i on core i modulo the usable cores");
-    keep_unknown_words(command);  // They are refused below, with a hint.
+    keep_unknown_words(command);  // Refused below; the help shows that a program follows.
     set_footer(
         command,
-        "Write the program and its arguments after --. With --nodes or --layout each rank finds\n"
-        "the index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a\n"
-        "terminal. Exit status: that of the first rank that failed (128 + signal if killed), 124\n"
-        "after the timeout, 2 for unusable arguments, 3 if the job could not be started.");
+        "The first word that is neither an option nor the value of one is the program; -- may\n"
+        "stand before it. -np N is taken for -n N. With --nodes or --layout each rank finds the\n"
+        "index of its node in WEFT_NODE_ID. Rank 0 reads standard input unless it is a terminal.\n"
+        "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
+        "timeout, 2 for unusable arguments, 3 if the job could not be started.");
     on_run(command, exit_status, [&command, arguments, &program] {
-        arguments->unknown = unknown_words(command);
+        const std::vector<std::string> unknown = unknown_words(command);
+        if (!unknown.empty()) arguments->unknown = unknown_option(command, unknown.front());
         arguments->command = program;
         return run(*arguments);
     });

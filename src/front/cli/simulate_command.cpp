@@ -185,8 +185,7 @@ class Simulation {
 
     base::Result<Run> run() {
         const std::uint64_t begin = base::monotonic_ns();
-        auto stages =
-            collectives::generate_stages(question_.collective, question_.spec, question_.request);
+        auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)
             return in_spec(stages.failure());
         if (stages && !far_) stages_ = *std::move(stages);  // stages know one way
@@ -353,15 +352,31 @@ base::Result<void> write_goal(const std::string& path, const ProgramQuestion& qu
     return write_file("--goal", path, *text);
 }
 
+/// Without any cost all is done at once, which answers nothing.
+base::Result<void> check_costs(const SimulateArguments& arguments,
+                               const lab::ModelParameters& model) {
+    const bool costs = (model.latency | model.issue | model.byte_fs | model.reduce |
+                        model.reduce_byte_fs | model.overhead | model.gap) != 0;
+    if (costs || !arguments.model.params.empty() || !arguments.noise.empty() ||
+        !arguments.skew.empty() || !arguments.topology.empty() || !arguments.goal.empty())
+        return {};
+    return base::fail(Status::argument,
+                      "all costs are 0: give --params infiniband-2007 (or another set or file), or "
+                      "--latency-ns, --issue-ns, ...");
+}
+
 base::Result<int> simulate(const SimulateArguments& arguments) {
     if (!arguments.timeline.empty() && !arguments.timeline.ends_with(".svg") &&
         !arguments.timeline.ends_with(".json"))
         return base::fail(Status::argument, "--timeline: {} must end in .svg or .json",
                           arguments.timeline);
-    const auto question = read_question(arguments.programs);
+    auto asked = read_question(arguments.programs);
+    if (!asked) return asked.failure();
+    const auto question = for_models(*std::move(asked));
     if (!question) return question.failure();
     const auto model = read_model(arguments.model);
     if (!model) return model.failure();
+    if (auto costs = check_costs(arguments, *model); !costs) return costs.failure();
     const auto conditions = read_conditions(arguments, *model, question->request);
     if (!conditions) return conditions.failure();
     Simulation simulation(arguments, *question, *conditions);

@@ -6,6 +6,7 @@
 // Holds    Status 0: valid; 1: not valid, and the error says rank, step and reason; 2: no programs.
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 
 #include "base/region.hpp"
@@ -42,7 +43,7 @@ base::Result<void> settle_root(const VerifyArguments& arguments,
                               arguments.file, root);
         return base::Done{};
     }
-    if (!collectives::is_rooted(arguments.programs.collective)) return base::Done{};
+    if (!collectives::find_collective(arguments.programs.collective)->rooted()) return base::Done{};
     if (given && (*given < 0 || *given >= size))
         return base::fail(Status::argument, "--root: {} is not in 0..{}", *given, size - 1);
     for (plan::Program& program : programs) program.root = given.value_or(0);
@@ -60,7 +61,9 @@ base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& ar
         return base::fail(Status::argument, "--program: {} holds no program", arguments.file);
     const auto found = static_cast<Rank>(programs->size());
     const std::string& collective = programs->front().collective;
-    if (!collective.empty() && collective != arguments.programs.collective)
+    const auto& traits = *collectives::find_collective(arguments.programs.collective);
+    if (!collective.empty() && collective != traits.name &&
+        collective != collectives::traits_of(traits.even).name)
         return base::fail(Status::argument, "{} asked for, but {} holds programs of {}",
                           arguments.programs.collective, arguments.file, collective);
     if (auto settled = settle_root(arguments, *programs); !settled) return settled.failure();
@@ -72,11 +75,30 @@ base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& ar
 
 base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& arguments) {
     if (!arguments.file.empty()) return read_programs(arguments);
-    if (arguments.programs.algorithm.empty())
+    const auto& traits = *collectives::find_collective(arguments.programs.collective);
+    if (arguments.programs.algorithm.empty() && !traits.has_pairwise_counts())
         return base::fail(Status::argument, "--algorithm or --program is required");
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     return generate_all(*question);
+}
+
+/// What the programs of so many ranks must achieve, and of which size their vectors are.
+struct Aim {
+    std::shared_ptr<const CountedCall> counted;
+    plan::Contract contract;
+};
+base::Result<Aim> aim_of(const VerifyArguments& arguments, Rank ranks,
+                         collectives::GenerateRequest& request) {
+    auto counted = read_counted(arguments.programs, ranks);
+    if (!counted) return counted.failure();
+    const auto& traits = *collectives::find_collective(arguments.programs.collective);
+    Aim aim{*std::move(counted), collectives::contract(collectives::traits_of(traits.even).name)};
+    request.elements = aim.counted != nullptr
+                           ? aim.counted->elements()
+                           : aim.contract.vector_elements(ranks, request.elements);
+    if (traits.has_pairwise_counts()) aim.contract = aim.counted->contract();
+    return aim;
 }
 
 /// What the runtime makes of the programs if the ranks of a node map each other: payloads that fit
@@ -85,7 +107,7 @@ base::Result<void> lay_out(std::vector<plan::Program>& programs, const VerifyArg
                            const collectives::GenerateRequest& request) {
     const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));
     if (!layout) return layout.failure();
-    if (!layout->is_given()) return base::Done{};
+    if (!layout->is_given() || programs.front().pairwise) return base::Done{};
     const plan::Program& first = programs.front();
     const std::uint64_t payload =
         first.partition(request.elements).unit_max() * first.slot_units * request.element_bytes;
@@ -117,20 +139,21 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
 }
 
 base::Result<int> verify(const VerifyArguments& arguments) {
-    const auto known = collectives::check_collective(arguments.programs.collective);
+    const auto known = check_any_collective(arguments.programs.collective);
     if (!known) return known.failure();
     auto request = read_request(arguments.programs);
     if (!request) return request.failure();
     auto programs = programs_of(arguments);
     if (!programs) return programs.failure();
-    const plan::Contract& contract = collectives::contract(arguments.programs.collective);
-    request->elements = contract.vector_elements(programs->front().size, request->elements);
+    const auto aim = aim_of(arguments, programs->front().size, *request);
+    if (!aim) return aim.failure();
     const auto laid_out = lay_out(*programs, arguments, *request);
     if (!laid_out) return laid_out.failure();
     const plan::Verdict verdict = plan::verify({.programs = *programs,
-                                                .contract = &contract,
+                                                .contract = &aim->contract,
                                                 .elements = request->elements,
-                                                .element_bytes = request->element_bytes});
+                                                .element_bytes = request->element_bytes,
+                                                .in_place = !programs->front().pairwise});
     print_answer(to_json(programs->front(), programs->size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }

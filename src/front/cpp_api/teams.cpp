@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/suggestion.hpp"
 #include "collectives/collective_traits.hpp"
 #include "front/cpp_api/links.hpp"
 
@@ -31,8 +32,10 @@ namespace {
 
 Collective collective_named(std::string_view name) {
     if (const auto* const traits = collectives::find_collective(name)) return traits->collective;
-    throw Error(Status::argument, fmt::format("no collective \"{}\", expected one of: {}", name,
-                                              fmt::join(collectives::kCollectiveNames, " ")));
+    throw Error(Status::argument,
+                fmt::format("no collective \"{}\", expected one of: {}{}", name,
+                            fmt::join(collectives::kCollectiveNames, " "),
+                            base::did_you_mean(name, collectives::kCollectiveNames)));
 }
 
 }  // namespace

@@ -2,13 +2,51 @@
 #include "lab/program/command_line.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <utility>
 
+#include "base/suggestion.hpp"
+
 namespace weft::lab {
+
+namespace {
+
+/// As CLI::IsMember, with a message that says which word was probably meant.
+struct OneOf : CLI::Validator {
+    explicit OneOf(std::vector<std::string> words)
+        : CLI::Validator(fmt::format("{{{}}}", fmt::join(words, ","))) {
+        func_ = [words = std::move(words)](std::string& given) -> std::string {
+            if (std::ranges::find(words, given) != words.end()) return {};
+            return fmt::format("unknown '{}', expected one of {}{}", given, fmt::join(words, ", "),
+                               base::did_you_mean(given, words));
+        };
+    }
+};
+
+std::string unexpected(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    const std::vector<std::string> words = app.remaining(true);
+    if (words.empty()) return {};
+    const auto dashed =
+        std::ranges::find_if(words, [](const auto& w) { return w.starts_with('-'); });
+    if (dashed != words.end())
+        return unknown_option(chosen.empty() ? app : *chosen.front(), *dashed);
+    if (!chosen.empty())
+        return fmt::format("'{}' is one word more than weft {} takes", words.front(),
+                           chosen.front()->get_name());
+    std::vector<std::string> known;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        known.push_back(command->get_name());
+    return fmt::format("unknown command '{}'{}", words.front(),
+                       base::did_you_mean(words.front(), known));
+}
+
+}  // namespace
 
 Option& Option::required() {
     option_->required();
@@ -19,7 +57,7 @@ Option& Option::shows_default() {
     return *this;
 }
 Option& Option::one_of(std::vector<std::string> words) {
-    option_->check(CLI::IsMember(std::move(words)));
+    option_->check(OneOf(std::move(words)));
     return *this;
 }
 Option& Option::within(int least, int most) {
@@ -82,12 +120,53 @@ void set_footer(CLI::App& command, const char* text) {
     command.footer(text);
 }
 
+void add_example(CLI::App& app, const char* command, const char* line) {
+    CLI::App& described = *app.get_subcommand(command);
+    std::string text = described.get_footer();
+    if (text.find(kExamplesTitle) == std::string::npos)
+        text += fmt::format("{}{}", text.empty() ? "" : "\n\n", kExamplesTitle);
+    described.footer(fmt::format("{}\n  {}", text, line));
+}
+
 void keep_unknown_words(CLI::App& command) {
     command.allow_extras();
 }
 
 std::vector<std::string> unknown_words(const CLI::App& command) {
     return command.remaining();
+}
+
+std::string unknown_option(const CLI::App& command, const std::string& word) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+        for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+    }
+    const std::string name = word.substr(0, word.find('='));
+    const bool weft_itself = command.get_parent() == nullptr;
+    return fmt::format("unknown option {}{}{}{}", name, weft_itself ? "" : " of weft ",
+                       weft_itself ? "" : command.get_name(), base::did_you_mean(name, known));
+}
+
+std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal) {
+    if (dynamic_cast<const CLI::ExtrasError*>(&refusal) == nullptr) return refusal.what();
+    const std::string reason = unexpected(app);
+    return reason.empty() ? refusal.what() : reason;
+}
+
+std::size_t first_word_of_program(const CLI::App& command, const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        if (word.size() < 2 || word.front() != '-') return i;
+        const std::size_t equals = word.find('=');
+        const bool is_long = word.starts_with("--");
+        const bool is_alone = is_long ? equals == std::string::npos : word.size() == 2;
+        const CLI::Option* const option =
+            command.get_option_no_throw(is_long ? word.substr(0, equals) : word.substr(0, 2));
+        if (option == nullptr) return words.size();  // the parser names it
+        if (is_alone && option->get_items_expected_max() > 0) ++i;
+    }
+    return words.size();
 }
 
 std::string help_text(const CLI::App& app, const std::string& command) {
@@ -111,7 +190,8 @@ std::optional<int> CommandLine::read(int argc, char** argv, bool speaks) {
         if (speaks) app_->exit(answer);
         return 0;
     } catch (const CLI::ParseError& refusal) {
-        if (speaks) fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", name_, refusal.what());
+        if (speaks)
+            fmt::print(stderr, "{0}: {1}\n{0}: try --help\n", name_, reason_of(*app_, refusal));
         return kUnusable;
     }
     return std::nullopt;

@@ -17,6 +17,7 @@
 namespace CLI {
 class App;
 class Option;
+class ParseError;
 }  // namespace CLI
 
 namespace weft::lab {
@@ -55,9 +56,21 @@ CLI::App& add_command(CLI::App& app, const char* name, const char* summary);
 /// What the command does once its options are read; the result is the exit status of weft.
 void on_run(CLI::App& command, int& exit_status, std::function<int()> run);
 void set_footer(CLI::App& command, const char* text);
+/// Appends a line to the examples at the end of a command's help.
+void add_example(CLI::App& app, const char* command, const char* line);
+/// What stands in front of these lines.
+inline constexpr const char* kExamplesTitle = "Examples:";
 /// Words that are no option of the command are kept: unknown_words() has them when it runs.
 void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::vector<std::string> unknown_words(const CLI::App& command);
+/// Says that the command has no such option, and which one was probably meant.
+[[nodiscard]] std::string unknown_option(const CLI::App& command, const std::string& word);
+/// Why the parser refused a command line, with what was probably meant.
+[[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
+/// Of a command that starts a program: where among its words the program stands, behind the
+/// options and their values; the number of words if it is not there.
+[[nodiscard]] std::size_t first_word_of_program(const CLI::App& command,
+                                                const std::vector<std::string>& words);
 /// What --help prints for weft, or for one of its commands.
 [[nodiscard]] std::string help_text(const CLI::App& app, const std::string& command);
 

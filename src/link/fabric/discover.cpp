@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/suggestion.hpp"
+
 namespace weft::link {
 namespace {
 
@@ -84,23 +86,21 @@ base::Failure explain_absence(std::string_view provider) {
     std::vector<std::string> names;
     if (const Info hints = make_hints({}); hints != nullptr) {
         const Info all = offers_for(*hints, {});
-        for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next) {
-            if (accept_offer(*offer))
-                note(names, fmt::format("\"{}\"", offer->fabric_attr->prov_name));
-        }
+        for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next)
+            if (accept_offer(*offer)) note(names, offer->fabric_attr->prov_name);
     }
     const std::string others =
         names.empty() ? "no provider at all that weft can use (reliable datagram endpoints with "
                         "remote writes)"
-                      : joined(names, ", ");
+                      : fmt::format("\"{}\"", joined(names, "\", \""));
     if (provider.empty()) {
         return base::fail(Status::environment, "libfabric {} offers {}", version, others);
     }
     return base::fail(
         Status::environment,
         "libfabric {} offers no provider \"{}\" with remote writes on this machine; it "
-        "offers {}: set WEFT_PROVIDER to one of these or leave it unset",
-        version, provider, others);
+        "offers {}: set WEFT_PROVIDER to one of these or leave it unset{}",
+        version, provider, others, base::did_you_mean(provider, names));
 }
 
 /// Whether operations may ask for FI_DELIVERY_COMPLETE: libfabric lists operation flags only if
@@ -258,6 +258,14 @@ std::vector<Offered> offered_providers() {
     for (Offered& offered : all)
         if (std::ranges::find(usable, offered.provider) != usable.end()) offered.refusal.clear();
     return all;
+}
+
+bool is_usable_by_name(const FabricOptions& options, std::string_view provider) {
+    Profile profile = profile_of(provider);
+    profile.provider = provider;
+    if (!mismatch(options, profile).empty()) return false;
+    const auto found = find(options, profile);
+    return found && found->info->fabric_attr->prov_name == provider;
 }
 
 std::string objection(const FabricOptions& options, const Profile& profile) {

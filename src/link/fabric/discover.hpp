@@ -40,6 +40,10 @@ struct Offered {
 };
 [[nodiscard]] std::vector<Offered> offered_providers();
 
+/// Whether a job of this shape that asks for the provider gets it, whatever libfabric offers under
+/// other hints.
+[[nodiscard]] bool is_usable_by_name(const FabricOptions& options, std::string_view provider);
+
 /// Why a job of this shape cannot take the provider that `profile` names; empty: it can.
 [[nodiscard]] std::string objection(const FabricOptions& options, const Profile& profile);
 

@@ -39,7 +39,9 @@ std::vector<ProviderFinding> find_providers(const FabricOptions& options, const 
     for (const Offered& offered : offered_providers()) {
         ProviderFinding& finding = finding_of(findings, offered.provider);
         finding.offered = true;
-        finding.why = offered.refusal;
+        // What stands against an offer under all hints that there are need not stand against the
+        // one that a job asks for.
+        if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
     }
     bool before_chosen = !chosen.empty();
     for (ProviderFinding& finding : findings) {

@@ -38,6 +38,7 @@ struct WaitState {
     std::uint64_t started_ns = 0;
     std::uint64_t next_inquiry_ns = 0;
     std::uint64_t next_report_ns = 0;
+    unsigned reports = 0;  ///< of this wait
 };
 
 /// One lane that waits, for reports and inquiries.
@@ -179,8 +180,10 @@ class Watchdog {
             for (const WaitingLane& lane : lanes()) ask(lane);
         }
         if (options_.timeout_ns != 0 && now >= wait_state.next_report_ns) {
-            wait_state.next_report_ns = later(now, options_.timeout_ns);
-            return report(lanes(), now - wait_state.started_ns);
+            const std::uint64_t waited_ns = now - wait_state.started_ns;
+            // Each report comes after twice the time of the one before.
+            wait_state.next_report_ns = later(now, std::max(waited_ns, options_.timeout_ns));
+            return report(lanes(), waited_ns, ++wait_state.reports);
         }
         return true;
     }
@@ -197,8 +200,17 @@ class Watchdog {
         return now_ns + std::min(ns, ~now_ns);
     }
 
-    bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns) {
-        for (const WaitingLane& lane : lanes) report_line(to_text(lane, job_rank_));
+    /// What has been said of a wait is not said again, but for how long it has been so.
+    bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns, unsigned times) {
+        std::vector<std::string> lines;
+        for (const WaitingLane& lane : lanes) lines.push_back(to_text(lane, job_rank_));
+        if (times > 1 && lines == reported_ && !lines.empty()) {
+            report_line(fmt::format("rank {}: the same after {} s (report {} of this wait)",
+                                    job_rank_, waited_ns / 1'000'000'000, times));
+        } else {
+            for (const std::string& line : lines) report_line(line);
+        }
+        reported_ = std::move(lines);
         if (!options_.abort_on_timeout || lanes.empty()) return true;
         base::Failure why =
             base::fail(Status::timeout, "waited {} s: {}", waited_ns / 1'000'000'000,
@@ -350,6 +362,7 @@ class Watchdog {
     Rank job_rank_;
     WatchdogOptions options_;
     StatusRequest own_request_;
+    std::vector<std::string> reported_;  ///< the last report
     std::uint64_t broken_since_ns_ = 0;  ///< when the wire was first seen to have failed
     base::Failure failure_;
     const TeamState* blamed_team_ = nullptr;

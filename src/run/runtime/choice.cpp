@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/choice.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -135,6 +137,13 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
 
 }  // namespace
 
+std::vector<std::string_view> providers_with_costs() {
+    std::vector<std::string_view> names;
+    for (const link::Profile* profile : link::preferred_profiles())
+        names.push_back(profile->provider);
+    return names;
+}
+
 plan::Machine machine_over(std::string_view provider) {
     const link::Profile& profile =
         provider.empty() ? link::usual_profile() : link::profile_of(provider);
@@ -187,6 +196,24 @@ base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string
     auto spec = collectives::parse_spec(text);
     if (!spec) return spec.failure().within(fmt::format("algorithm \"{}\"", text));
     return ChosenAlgorithm{*std::move(spec), std::string(text), std::move(reason)};
+}
+
+base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm& algorithm) {
+    const collectives::CollectiveTraits& traits = traits_of(collective);
+    const auto refusal = [&](const std::string& why) {
+        return base::fail(Status::argument, "{}: algorithm \"{}\": {}", traits.name, algorithm.text,
+                          why);
+    };
+    if (traits.has_pairwise_counts()) {
+        if (algorithm.text == collectives::kPairwiseAlgorithm) return {};
+        return refusal(
+            fmt::format("{} has only '{}'", traits.name, collectives::kPairwiseAlgorithm));
+    }
+    const auto found = collectives::find_algorithm(traits_of(traits.even).name, algorithm.spec);
+    if (!found) return refusal(found.failure().text);
+    if (auto known = collectives::check_parameters(**found, algorithm.spec); !known)
+        return refusal(known.failure().text);
+    return {};
 }
 
 base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {

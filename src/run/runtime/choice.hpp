@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "collectives/candidates.hpp"
 #include "plan/select/select.hpp"
@@ -37,7 +38,10 @@ struct CallClass {
 /// Counts up to the next power of two are one class.
 [[nodiscard]] CallClass rounded(CallClass call);
 
-/// What puts cost over a provider's network ("": the usual one), and near ones anywhere.
+/// The providers whose costs are known.
+[[nodiscard]] std::vector<std::string_view> providers_with_costs();
+/// What puts cost over a provider's network ("": the usual one; one that is not known: what is
+/// assumed of any), and near ones anywhere.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
 /// All candidates of a call, ranked for its class.
@@ -47,6 +51,10 @@ struct CallClass {
 /// The algorithm that a user names, and where.
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
                                                             std::string reason);
+
+/// Whether the collective has an algorithm of that name; how many ranks it serves only a call says.
+[[nodiscard]] base::Result<void> check_algorithm(Collective collective,
+                                                 const ChosenAlgorithm& algorithm);
 
 class Chooser {
   public:

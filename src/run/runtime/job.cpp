@@ -97,6 +97,12 @@ class Joiner {
         me_ = job_.bootstrap->rank();
         size_ = job_.bootstrap->size();
         job_.sigterm_report->set_rank(me_);
+        // A program that was started by itself may find what is meant for jobs.
+        if (size_ > 1 && settings_.nodes > static_cast<std::uint64_t>(size_))
+            return base::fail(Status::argument,
+                              "rank {}: start-up: WEFT_NODES={}: expected 1 to {} (the ranks of "
+                              "the job)",
+                              me_, settings_.nodes, size_);
         for (const auto& [name, stage, step] : kSteps) {
             job_.sigterm_report->set_stage(stage);
             if (auto done = (this->*step)(); !done) {

@@ -52,6 +52,7 @@ base::Result<void> PlanCache::force(Collective collective, std::string_view spec
     }
     auto parsed = parse_algorithm(spec, "the program sets it");
     if (!parsed) return parsed.failure();
+    if (auto there = check_algorithm(collective, *parsed); !there) return there.failure();
     forced = *std::move(parsed);
     return {};
 }

@@ -296,9 +296,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-n", "1", "-x", "=3"}, "-x =3: expected NAME"},
         Refusal{{"-n", "1", "-x", "NOT_SET_ANYWHERE"}, "-x NOT_SET_ANYWHERE: there is no such"},
         Refusal{{"-n", "1", "--bind", "socket"}, "--bind socket: expected none or core"},
-        Refusal{{"-n", "1", "--lable"}, "unknown option --lable"},
-        Refusal{{"-n", "1", "true"},
-                "unknown option true of weft run; the program stands after --"}));
+        Refusal{{"-n", "1", "--lable"},
+                "unknown option --lable of weft run; did you mean '--label'?"},
+        Refusal{{"--timeot=3", "-n", "1"}, "unknown option --timeot of weft run; did you mean"}));
 
 TEST(RunCommand, MissingProgramIsRefused) {
     RunningProgram running({WEFT_PROGRAM, "run", "-n", "2"});

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: whatever commands help texts and pages show can be copied: they end with status 0.
+# Method: run the examples of every help text in their order, and every block of the pages that has commands of weft alone,
+#         in an empty folder with ./a.out, ./hello and ./program, which use the library.
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import WEFT
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+DEADLINE_S = 120
+PARAMETERS = "latency_ns 1000\nissue_ns 100\n"
+
+
+def own_commands(block):
+    """Whether each command is one of weft that needs no other program."""
+    lines = [line for line in block.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
+    return all(line.startswith("weft ") and "gdb" not in line and " sh -c" not in line for line in lines)
+
+
+class Shown(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="weft-shown."))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        for name in ("a.out", "hello", "program"):
+            (cls.folder / name).write_text("#!/bin/sh\nexec weft info\n", encoding="utf-8")
+            (cls.folder / name).chmod(0o755)
+        (cls.folder / "my-machine.txt").write_text(PARAMETERS, encoding="utf-8")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+        cls.environment = kept | {"PATH": f"{os.path.dirname(WEFT)}:{os.environ['PATH']}"}
+
+    def run_shell(self, text):
+        done = subprocess.run(["bash", "-euc", text], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                              cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, f"{text}\n{done.stdout[-1000:]}{done.stderr}")
+        return done.stdout
+
+    def test_examples_of_help(self):
+        commands = json.loads(self.run_shell("weft help --json"))["commands"]
+        for command in commands:
+            self.assertGreater(len(command["examples"]), 0, command["name"])
+            for example in command["examples"]:
+                with self.subTest(example=example):
+                    self.assertIn(f"weft {command['name']}", example if "goal" not in example else example + "weft goal")
+                    self.assertIn(example, self.run_shell(f"weft {command['name']} --help"))
+                    self.assertIn(example, self.run_shell(f"weft help --man {command['name']}").replace("\\-", "-"))
+                    self.run_shell(example)
+
+    def test_blocks_of_pages(self):
+        run = []
+        for page in sorted(DOCS.rglob("*.md")):
+            for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+                if own_commands(block):
+                    run.append(page.name)
+                    with self.subTest(page=page.name):
+                        self.run_shell(block.replace("weft fit ", "weft fit --repetitions 20 "))  # it is the longest one
+        self.assertGreaterEqual(len(run), 7, run)
+
+
+if __name__ == "__main__":
+    unittest.main()

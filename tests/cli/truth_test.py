@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: what is mistyped is refused, with the word that was probably meant; what is told is so.
+# Method: the built executable, called as a person would call it, with one letter wrong.
+import tempfile
+import unittest
+
+from command import WEFT, answer, check_refusals, weft
+
+COUNTED = {"gatherv": "gather", "scatterv": "scatter", "allgatherv": "allgather", "alltoallv": "alltoall",
+           "reduce_scatterv": "reduce_scatter"}
+PAIRWISE = ("gatherv", "scatterv", "alltoallv")
+
+
+class Suggestions(unittest.TestCase):
+    def test_each_kind_of_word(self):
+        four = ("allreduce", "--ranks", "4")
+        check_refusals(self, (
+            (("bnech", "allreduce"), "unknown command 'bnech'; did you mean 'bench'?"),
+            (("bench", "allreduce", "--sceonds", "1"), "option --sceonds of weft bench; did you mean '--seconds'?"),
+            (("run", "-n", "2", "--lable", "true"), "option --lable of weft run; did you mean '--label'?"),
+            (("--verison",), "unknown option --verison; did you mean '--version'?"),
+            (("bench", "alreduce"), "did you mean 'allreduce'?"),
+            (("verify", "alreduce", "--ranks", "4"), "did you mean 'allreduce'?"),
+            (("explain", "gatherrv", "--ranks", "4"), "did you mean 'gatherv'?"),
+            (("verify", *four, "--algorithm", "rign"), "did you mean 'ring'?"),
+            (("verify", *four, "--algorithm", "ring:segmnts=2"), "did you mean 'segments'?"),
+            (("verify", *four, "--algorithm", "a4", "--type", "duoble"), "did you mean 'double'?"),
+            (("explain", *four, "--op", "summ"), "did you mean 'sum'?"),
+            (("simulate", *four, "--algorithm", "a4", "--engine", "genric"), "did you mean 'generic'?"),
+            (("explain", *four, "--provider", "tpc"), "did you mean 'tcp'?")))
+
+    def test_nothing_is_suggested_where_nothing_is_near(self):
+        for arguments in (("weave",), ("verify", "teleport", "--ranks", "4"), ("bench", "x")):
+            refused = weft(*arguments)
+            self.assertEqual(refused.returncode, 2)
+            self.assertNotIn("did you mean", refused.stderr)
+
+    def test_a_word_too_many_is_named(self):
+        check_refusals(self, ((("list", "allreduce", "more"), "'more' is one word more than weft list takes"),))
+
+    def test_unknown_variables(self):
+        said = weft("run", "-n", "2", "env", "WEFT_TMEOUT=3", "WEFT_BANANAS=1", WEFT, "info").stderr
+        self.assertIn("WEFT_TMEOUT (did you mean WEFT_TIMEOUT?)", said)
+        self.assertNotIn("WEFT_BANANAS (", said)
+
+
+class Refusals(unittest.TestCase):
+    def test_a_provider_that_nobody_knows(self):
+        check_refusals(self, ((("explain", "allreduce", "--ranks", "4", "--provider", "nosuch"),
+                               "--provider: what puts cost over 'nosuch' is not known; it is of cxi,"),))
+        asked = weft("explain", "allreduce", "--ranks", "4", settings={"WEFT_PROVIDER": "nosuch"})
+        self.assertEqual(asked.returncode, 2)
+        self.assertIn("WEFT_PROVIDER: what puts cost over 'nosuch'", asked.stderr)
+
+    def test_a_simulation_without_costs(self):
+        call = ("simulate", "allreduce", "--ranks", "4", "--algorithm", "a4")
+        check_refusals(self, ((call, "all costs are 0: give --params"), ((*call, "--latency-ns", "0"), "all costs are 0")))
+        for costs in (("--latency-ns", "1"), ("--params", "infiniband-2007"), ("--skew", "1:5"), ("--noise", "uniform:5")):
+            self.assertGreater(answer(self, *call, *costs)["makespan_ns"], 0, costs)
+
+    def test_more_nodes_than_ranks(self):
+        program = (WEFT, "info", "--json")
+        done = weft("run", "-n", "4", *program, settings={"WEFT_NODES": "9"})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("WEFT_NODES=9: expected 1 to 4 (the ranks of the job)", done.stderr)
+        self.assertEqual(weft("run", "-n", "4", *program, settings={"WEFT_NODES": "4"}).returncode, 0)
+        self.assertEqual(weft("info", settings={"WEFT_NODES": "9"}).returncode, 0, "it is for jobs")
+
+
+class CallsWithCounts(unittest.TestCase):
+    def test_they_are_listed(self):
+        for collective, even in COUNTED.items():
+            names = {entry["algorithm"] for entry in answer(self, "list", collective)["algorithms"]}
+            if collective in PAIRWISE:
+                self.assertIn(f"{collective} direct: ", weft("list", collective).stdout)
+                self.assertEqual(len(names), 1)
+            else:
+                every = {entry["algorithm"] for entry in answer(self, "list", even)["algorithms"]}
+                self.assertEqual(names, every)
+
+    def test_they_are_shown_verified_and_simulated(self):
+        for collective in COUNTED:
+            algorithm = () if collective in PAIRWISE else ("--algorithm", "ring")
+            call = (collective, "--ranks", "4", *algorithm)
+            for counts in ("3,0,5,1", "0,0,0,0", "2,2,2,2"):
+                verdict = answer(self, "verify", *call, "--counts", counts)
+                self.assertTrue(verdict["valid"], verdict)
+                shown = weft("show", *call, "--counts", counts)
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertGreater(answer(self, "simulate", *call, "--latency-ns", "100")["makespan_ns"], 0)
+
+    def test_bytes_are_those_of_the_counts(self):
+        for collective, sent in (("gatherv", 3 + 5), ("scatterv", 3 + 5), ("allgatherv", 2 * 9), ("alltoallv", 2 * 9)):
+            algorithm = () if collective in PAIRWISE else ("--algorithm", "direct")
+            verdict = answer(self, "verify", collective, "--ranks", "3", "--counts", "1,3,5", *algorithm)
+            self.assertEqual(verdict["bytes_total"], 8 * sent, collective)
+        late = answer(self, "simulate", "gatherv", "--ranks", "3", "--counts", "1,3,5", "--ns-per-byte", "1")
+        self.assertEqual(late["makespan_ns"], 5 * 8)
+
+    def test_a_program_that_is_wrong_is_found(self):
+        program = weft("show", "scatterv", "--ranks", "3", "--counts", "1,2,3").stdout
+        self.assertIn("output", program)
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            for text, right in ((program, True), (program.replace("input[2+1]", "input[1+1]"), False)):
+                file.seek(0)
+                file.truncate()
+                file.write(text)
+                file.flush()
+                done = weft("verify", "scatterv", "--program", file.name, "--counts", "1,2,3")
+                self.assertEqual(done.returncode == 0, right, done.stdout + done.stderr)
+
+    def test_unusable_counts(self):
+        gather = ("verify", "gatherv", "--ranks", "3")
+        check_refusals(self, (
+            ((*gather, "--counts", "1,2"), "--counts: 2 given, expected one for each of 3 ranks"),
+            ((*gather, "--counts", "1,2,x"), "--counts"), ((*gather, "--algorithm", "ring"), "gatherv has only 'direct'"),
+            (("verify", "gather", "--ranks", "3", "--algorithm", "flat", "--counts", "1,2,3"), "blocks of gather are equal"),
+            (("simulate", "alltoallv", "--ranks", "3", "--counts", "1,2,3", "--latency-ns", "1"), "not simulated")))
+
+
+class Texts(unittest.TestCase):
+    def test_no_json_inside_of_text(self):
+        for command in (("cost", "allreduce", "--algorithm", "a4", "--ranks", "4"), ("cost", "allgatherv", "--ranks", "4"),
+                        ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--latency-ns", "1"),
+                        ("verify", "allreduce", "--algorithm", "a4", "--ranks", "4")):
+            told = weft(*command).stdout
+            self.assertNotRegex(told, r"[{}\"\[\]]|null", command)
+        self.assertRegex(weft("cost", "allreduce", "--algorithm", "a4", "--ranks", "4").stdout, r"(?m)^formula time_us +\d")
+
+
+if __name__ == "__main__":
+    unittest.main()
