@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // region.hpp - where put targets lie: the memory that every rank sets aside for one team.
 //
-// Idea     A region has three areas: *cells* (a flag and a small payload, written by one peer, and
+// Idea     A region has four areas: *cells* (a flag and a small payload, written by one peer, and
 //          a landing after them), *published cells* (written by the owner, read in place by its
-//          node-mates) and *bulk banks* (payloads that fit no cell). Cells and published cells
-//          exist once per bank, W banks in turn; bulk banks are many small ones and few large ones.
-//          Offsets are the same on all members, so a writer computes them.
+//          node-mates), *bulk banks* (payloads that fit no cell) and one line of *credits* (how
+//          many calls the owner has completed, read in place by its node-mates). Cells and
+//          published cells exist once per bank, W banks in turn; bulk banks are many small ones and
+//          few large ones. Offsets are the same on all members, so a writer computes them.
 // Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses
 //          few cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).
@@ -80,6 +81,15 @@ using Digest = std::uint64_t;
     return folded == 0 ? std::uint16_t{1} : folded;
 }
 
+/// How many calls a rank has completed in each window of its team: flag words whose ticks count
+/// from the team's first one. Written by the owner alone.
+struct alignas(64) CreditLine {
+    std::atomic<std::uint64_t> cells;
+    std::atomic<std::uint64_t> bulk;
+    std::atomic<std::uint64_t> small;
+};
+static_assert(sizeof(CreditLine) == 64);
+
 /// Sizes of a region; the same on all members of a team.
 struct RegionShape {
     std::uint32_t cells = 0;        ///< cells per bank, and published cells per bank
@@ -102,7 +112,8 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t small(std::uint32_t bank) const {
         return bulk(bulk_banks) + bank * small_bytes;
     }
-    [[nodiscard]] constexpr std::uint64_t bytes() const { return small(small_banks); }
+    [[nodiscard]] constexpr std::uint64_t credits() const { return small(small_banks); }
+    [[nodiscard]] constexpr std::uint64_t bytes() const { return credits() + sizeof(CreditLine); }
 
   private:
     [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{cells} * banks; }

@@ -30,7 +30,7 @@ class LateWindow : public WideWindow {
         barriers_.insert(next_);
         return true;
     }
-    bool may_start(run::Epoch epoch) const override {
+    bool may_start(run::Epoch epoch) override {
         if (barriers_.contains(epoch)) return first_incomplete_ > epoch - reuse_;
         return WideWindow::may_start(epoch);
     }
@@ -43,10 +43,39 @@ class LateWindow : public WideWindow {
 class CountingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
-    bool may_start(run::Epoch epoch) const override {
+    bool may_start(run::Epoch epoch) override {
         const auto out_of_order = std::ranges::count(complete_, true);
         return epoch - (first_incomplete_ + out_of_order) < reuse_ &&
                last_synchronized_ >= epoch - reuse_;
+    }
+};
+
+/// Starts calls one bank too early.
+class GreedyWindow : public WideWindow {
+  public:
+    using WideWindow::WideWindow;
+
+  protected:
+    bool is_returned(run::Epoch epoch) override { return WideWindow::is_returned(epoch - 1); }
+};
+
+/// Counts each credit twice.
+class DoublingWindow : public WideWindow {
+  public:
+    using WideWindow::WideWindow;
+
+  protected:
+    run::Epoch credited() const override { return 2 * first_incomplete_; }
+};
+
+/// Gives no credit after the first.
+class LosingWindow : public run::Window {
+  public:
+    using Window::Window;
+
+  protected:
+    bool is_due(run::Epoch completed) const override {
+        return credits_->given() == 0 && Window::is_due(completed);
     }
 };
 

@@ -52,7 +52,7 @@ class Engine {
             team.near_regions.push_back(base == nullptr ? nullptr : base + team.setup.region);
         }
         team.own_region = team.near_regions[static_cast<std::size_t>(team.setup.rank)];
-        team.one_node = std::ranges::find(team.near_regions, nullptr) == team.near_regions.end();
+        team.share_credits();
         return team;
     }
 
@@ -195,6 +195,8 @@ class Engine {
         for (const Operation* op : failing_)
             lines.push_back(
                 describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
+        for (const auto& team : teams_)
+            if (!team->queue.empty()) describe_gate(*team->queue.front(), lines);
         if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
         return lines;
     }

@@ -34,9 +34,9 @@ struct FusedCall {
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.empty() || team.failed || !team.cells->idle()) return false;
     if (program.fused.stores_at_peers && !team.one_node) return false;
-    if (program.synchronizing) return true;
-    const Window* bulk = team.bulk_of(program);
-    return !team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier());
+    Window* bulk = team.bulk_of(program);
+    return team.cells->may_pass(program.synchronizing) &&
+           (bulk == nullptr || bulk->may_pass(program.synchronizing));
 }
 
 /// Numbers the call, as issue() and complete() would.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -23,6 +24,27 @@ TeamState::TeamState(TeamSetup made_from)
     WEFT_CHECK(std::has_single_bit(setup.shape.small_banks), setup.shape.small_banks);
     small = setup.small_window ? std::move(setup.small_window)
                                : std::make_unique<Window>(setup.shape.small_banks);
+}
+
+void TeamState::share_credits() {
+    one_node = std::ranges::find(near_regions, nullptr) == near_regions.end();
+    if (!one_node) return;
+    const auto share = [&](Window* window, Credits::Word base::CreditLine::*word,
+                           Credits::HashOf hash_of) {
+        if (window == nullptr) return;
+        std::vector<Credits::Word*> words;
+        for (std::byte* region : near_regions)
+            words.push_back(
+                &(reinterpret_cast<base::CreditLine*>(region + setup.shape.credits())->*word));
+        window->share(std::make_unique<Credits>(std::move(words), setup.rank, setup.first_tick,
+                                                window->first(), std::move(hash_of)));
+    };
+    share(cells.get(), &base::CreditLine::cells, [this](Epoch epoch) {
+        const PastCall call = recall(epoch);
+        return call.program == nullptr ? std::uint16_t{0} : base::flag_hash(call.digest);
+    });
+    share(bulk.get(), &base::CreditLine::bulk, {});
+    share(small.get(), &base::CreditLine::small, {});
 }
 
 base::Failure failure_of_user(const BoundProgram& program) {

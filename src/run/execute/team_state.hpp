@@ -66,6 +66,8 @@ struct TeamState {
         return &window == small.get() ? shape.small(bank & (shape.small_banks - 1))
                                       : shape.bulk(bank & (shape.bulk_banks - 1));
     }
+    /// Once all regions are known: whether credits take the place of inserted barriers.
+    void share_credits();
     /// The digest that the next call gets.
     Digest digest_next(std::uint16_t call_hash) {
         return digest = base::digest_of(digest, call_hash);

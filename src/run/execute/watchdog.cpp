@@ -22,6 +22,31 @@ WaitingLane describe_step(const Operation& op, std::uint32_t step) {
     return waiting;
 }
 
+void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
+    TeamState& team = *op.team;
+    const Credits* credits = team.cells->awaited(op.epoch);
+    Epoch epoch = op.epoch;
+    if (credits == nullptr && op.bulk != nullptr) credits = op.bulk->awaited(op.bulk_epoch);
+    if (credits == nullptr) return;
+    // About the last call that both have made, if they disagree about that.
+    if (credits->disputed() >= 0) epoch = credits->disputed();
+    const PastCall call = team.recall(epoch);
+    if (call.program == nullptr) return;
+    const Rank peer = credits->lacking();
+    const Rank named = team.setup.job_ranks[static_cast<std::size_t>(peer)];
+    lines.push_back(
+        {.team = &team,
+         .program = call.program,
+         .epoch = epoch,
+         .digest = call.digest,
+         .peer = peer,
+         .want = 1,
+         .text = fmt::format("{} {} epoch {}: waiting for rank {} to complete earlier "
+                             "calls (says {})",
+                             op.program->program.collective, op.program->program.algorithm,
+                             op.epoch, named, credits->count_from(peer))});
+}
+
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
     std::string text =
