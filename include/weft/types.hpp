@@ -90,6 +90,9 @@ enum class Collective : std::uint8_t {
 /// How a waiting rank compares a word with a value.
 enum class Compare : std::uint8_t { eq, ne, gt, ge, lt, le };
 
+/// What an atomic operation does to a word.
+enum class AtomicKind : std::uint8_t { fetch, set, compare_swap, add, band, bor, bxor };
+
 /// What a signal does to its word.
 enum class SignalOp : std::uint8_t { set, add };
 

@@ -48,12 +48,12 @@ typedef struct weft_request weft_request;  ///< a started call, or a call that c
 /// How a call ended.
 typedef enum weft_status WEFT_AS_INT {
     WEFT_OK = 0,
-    WEFT_ERR_ARGUMENT,     ///< unusable arguments, or ranks that disagree about them
-    WEFT_ERR_MEMORY,       ///< not enough memory of the kind that was asked for
-    WEFT_ERR_ENVIRONMENT,  ///< no provider, no launcher, a refused system call
-    WEFT_ERR_PEER,         ///< another rank died or reported a failure
-    WEFT_ERR_TIMEOUT,      ///< a wait took longer than WEFT_TIMEOUT, and it was asked to end
-    WEFT_ERR_UNSUPPORTED,  ///< a thing of this interface that this version cannot do yet
+    WEFT_ERR_ARGUMENT,              ///< unusable arguments, or ranks that disagree about them
+    WEFT_ERR_MEMORY,                ///< not enough memory of the kind that was asked for
+    WEFT_ERR_ENVIRONMENT,           ///< no provider, no launcher, a refused system call
+    WEFT_ERR_PEER,                  ///< another rank died or reported a failure
+    WEFT_ERR_TIMEOUT,               ///< the time that a call was given is over
+    WEFT_ERR_UNSUPPORTED,           ///< a thing of this interface that this version cannot do yet
     WEFT_STATUS_RANGE = 0x7fffffff  ///< no status: makes the enumeration as large as an int
 } weft_status;
 
@@ -188,7 +188,7 @@ WEFT_API weft_status weft_team_free(weft_team* team);
 /// pointer of its own, too. *out is this rank's memory, until weft_free(), the end of the team or
 /// of the runtime.
 WEFT_API weft_status weft_alloc(weft_team* team, size_t bytes, void** out);
-/// The same with an alignment: a power of two, up to 2 MiB.
+/// The same with an alignment: a power of two, at most the size of the heap and 1 GiB.
 WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                         void** out);
 /// Frees what weft_alloc() gave on the same team, all members the same memory, in any order of
@@ -249,8 +249,9 @@ WEFT_API weft_status weft_test_until(weft_team* team, const uint64_t* word, int 
                                      int* holds);
 
 /// @name Atomic operations
-/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was;
-/// may be NULL.
+/// on a peer's word, aligned to 8 bytes, together with those of all ranks. *old: what the word was.
+/// If it is NULL nothing comes back: the change lands some time before the next weft_quiet()
+/// returns. Other kinds and types of words: weft_atomic() in onesided.h.
 /// @{
 WEFT_API weft_status weft_fetch_add(weft_team* team, uint64_t* word, uint64_t add, int peer,
                                     uint64_t* old);
@@ -264,7 +265,8 @@ WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t
 /// At each peer, what this rank has put before (signals and atomic operations included) lands
 /// before what it puts after. Says nothing about gets, nor about what others put.
 WEFT_API weft_status weft_fence(weft_team* team);
-/// Returns when all that this rank has put and got, on any team, is done here and at the peers.
+/// Returns when all that this rank has put and got, on any team, is done here and at the peers;
+/// but for what went through a context (onesided.h).
 WEFT_API weft_status weft_quiet(weft_team* team);
 
 // --- collectives ---------------------------------------------------------------------------------
@@ -488,5 +490,7 @@ WEFT_API weft_status weft_request_free(weft_request** request);
 #ifdef __cplusplus
 }
 #endif
+
+#include "weft/onesided.h"
 
 #endif

@@ -32,6 +32,7 @@
 #include "weft/elements.hpp"
 #include "weft/error.hpp"
 #include "weft/export.h"
+#include "weft/onesided.hpp"
 #include "weft/types.hpp"
 
 namespace weft {
@@ -84,17 +85,12 @@ class Runtime;
 class Memory;
 
 namespace detail {
-struct TeamLink;
 struct RuntimeLink;
 }  // namespace detail
 
-/// A word that atomic operations and waits work on.
-template <class T>
-concept Word = std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
-
 /// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its
 /// runtime.
-class WEFT_API Team {
+class WEFT_API Team : public OneSidedCalls {
   public:
     /// No team; its calls are refused.
     Team() noexcept = default;
@@ -219,76 +215,10 @@ class WEFT_API Team {
         return value;
     }
 
-    /// @name One-sided calls
-    /// on memory of a peer, named by this rank's address of the same symmetric memory (allocate()).
-    /// Peers are ranks of the team, this rank included; they do nothing but make calls into the
-    /// library now and then. Not collective. Semantics where OpenSHMEM 1.5 has the call: as there.
-    /// @{
-
-    /// Copies into a peer's memory. Returns when `src` may be changed; the data lands some time
-    /// before the next quiet() returns.
-    void put(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// Copies from a peer's memory. Returns when the data is here.
-    void get(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// The same, and return at once: memory of this rank belongs to the library until quiet().
-    void put_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
-    void get_nbi(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// put(), and then, when the data is there, sets the peer's `signal` to value or adds to it. A
-    /// rank that sees the signal changed sees the data. bytes may be 0.
-    void put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
-                    std::uint64_t value, SignalOp op, Rank peer);
-    void put_signal_nbi(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
-                        std::uint64_t value, SignalOp op, Rank peer);
-
-    /// Elements of src; dst has at least as many.
-    template <class T>
-    void put(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
-        if (dst.size() < src.size()) throw Error(Status::argument, "put: dst is shorter than src");
-        put(dst.data(), src.data(), src.size_bytes(), peer);
-    }
-    template <class T>
-    void get(std::span<T> dst, std::span<const std::type_identity_t<T>> src, Rank peer) {
-        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
-        if (dst.size() < src.size()) throw Error(Status::argument, "get: dst is shorter than src");
-        get(dst.data(), src.data(), src.size_bytes(), peer);
-    }
-
-    /// Atomic operations on a peer's word, aligned to its size, with those of all ranks. They
-    /// return what the word was.
-    template <Word T>
-    T fetch_add(T* word, std::type_identity_t<T> add, Rank peer) {
-        return static_cast<T>(change(Change::add, word, sizeof(T), bits(add), 0, peer));
-    }
-    template <Word T>
-    T swap(T* word, std::type_identity_t<T> value, Rank peer) {
-        return static_cast<T>(change(Change::swap, word, sizeof(T), bits(value), 0, peer));
-    }
-    /// Stores value if the word is `expected`.
-    template <Word T>
-    T compare_swap(T* word, std::type_identity_t<T> expected, std::type_identity_t<T> value,
-                   Rank peer) {
-        return static_cast<T>(
-            change(Change::compare_swap, word, sizeof(T), bits(value), bits(expected), peer));
-    }
-
-    /// At each peer, what was put (signals and atomic operations included) before lands before what
-    /// is put after. Says nothing about gets.
-    void fence();
-    /// Returns when all that was put and got is done, here and at the peers.
-    void quiet();
-    /// Returns when this rank's word compares so; drives everything meanwhile. Others change the
-    /// word by put() of just this word, put_signal() or an atomic operation.
-    template <Word T>
-    void wait_until(const T* word, Compare compare, std::type_identity_t<T> value) {
-        wait(word, sizeof(T), std::is_signed_v<T>, compare, bits(value));
-    }
-    /// Whether wait_until() would return, after everything was driven once.
-    template <Word T>
-    [[nodiscard]] bool test_until(const T* word, Compare compare, std::type_identity_t<T> value) {
-        return test(word, sizeof(T), std::is_signed_v<T>, compare, bits(value));
-    }
-    /// @}
+    /// A handle of the same team whose one-sided calls have a fence and a quiet of their own: those
+    /// of the context concern what was put and got through it, those of the team leave it out. Not
+    /// collective. It ends with the team.
+    [[nodiscard]] Team make_context();
 
     /// Collective: members with the same color form a team, ordered by key, then rank. No team
     /// where color < 0. If any of the new teams finds no place (each rank can be in 32 at a time),
@@ -307,7 +237,8 @@ class WEFT_API Team {
     void drop();
 
     /// Collective: `bytes` bytes at the same offset of every member's heap, not cleared; alignment:
-    /// a power of two, up to 2 MiB. Ends with release(), free() of the team, or the runtime.
+    /// a power of two, at most the size of the heap and 1 GiB. Ends with release(), free() of the
+    /// team, or the runtime.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     /// Collective, with what allocate() gave: a quiet() of each; returns when all have entered.
     void release(void* memory);
@@ -329,19 +260,8 @@ class WEFT_API Team {
     friend class Memory;
     friend class OwnedTeam;
     void abandon() noexcept;
-    enum class Change : std::uint8_t { add, swap, compare_swap };
-    template <Word T>
-    static constexpr std::uint64_t bits(T value) {
-        return static_cast<std::uint64_t>(value);  // a sign goes on into the upper half
-    }
-    std::uint64_t change(Change change, void* word, std::size_t width, std::uint64_t operand,
-                         std::uint64_t compare, Rank peer);
-    void wait(const void* word, std::size_t width, bool is_signed, Compare compare,
-              std::uint64_t value);
-    bool test(const void* word, std::size_t width, bool is_signed, Compare compare,
-              std::uint64_t value);
-    explicit Team(std::shared_ptr<detail::TeamLink> link) noexcept : link_(std::move(link)) {}
-    std::shared_ptr<detail::TeamLink> link_;
+    explicit Team(std::shared_ptr<detail::TeamLink> link) noexcept
+        : OneSidedCalls(std::move(link)) {}
 };
 
 /// A team that ends with this object, which drop()s it: members do not wait for each other. Where

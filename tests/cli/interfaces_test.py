@@ -18,7 +18,7 @@ from pathlib import Path
 WEFT = sys.argv.pop(1)
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/interfaces.md"
-HEADER = ROOT / "include/weft/weft.h"
+HEADERS = (ROOT / "include/weft/weft.h", ROOT / "include/weft/onesided.h")
 DEADLINE_S = 60
 WRITTEN = re.compile(r"(<!-- written: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -89,7 +89,8 @@ def settings():
 
 
 def header_text():
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    whole = "".join(header.read_text(encoding="utf-8") for header in HEADERS)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", whole, flags=re.DOTALL)
     return re.sub(r"^\s*#[^\n]*(?:\\\n[^\n]*)*", "", text, flags=re.MULTILINE)
 
 

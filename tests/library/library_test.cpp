@@ -36,6 +36,9 @@ TEST_P(LibraryTest, CollectivesOfTheCInterfaceAreRightInAllForms) {
 TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
     check_program(GetParam(), "one_sided", "all one-sided calls are right");
 }
+TEST_P(LibraryTest, WordsStridesContextsLocksAndShapesAreRight) {
+    check_program(GetParam(), "words", "all words are right");
+}
 TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     check_program(GetParam(), "refusals", "");
 }
@@ -50,6 +53,13 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(3, 1),
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
+
+TEST(AbortTest, EndsTheJobWithItsStatus) {
+    const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
+    EXPECT_EQ(outcome.status, 7);
+    EXPECT_NE(outcome.errors.find("rank 2 has called weft_abort with status 7"), std::string::npos)
+        << outcome.errors;
+}
 
 /// What programs do with their memory, whichever way node-mates get at it.
 class DirectTest : public testing::TestWithParam<std::string> {};

@@ -31,6 +31,12 @@ static void puts_and_gets(void) {
     DONE(weft_put(world, board->data, out, 100 * sizeof *out, next));
     DONE(weft_put_nbi(world, board->data + 100, out + 100, sizeof out - 100 * sizeof *out, next));
     DONE(weft_put(world, board->data, NULL, 0, next));
+    // No bytes need no memory, on either side.
+    DONE(weft_put(world, NULL, NULL, 0, next));
+    DONE(weft_put_nbi(world, NULL, NULL, 0, next));
+    DONE(weft_get(world, NULL, NULL, 0, next));
+    DONE(weft_get_nbi(world, NULL, NULL, 0, next));
+    REFUSED(weft_put(world, NULL, NULL, 0, size), "peer");
     DONE(weft_quiet(world));
     DONE(weft_barrier(world));
     for (int i = 0; i < kWords; ++i)
@@ -85,6 +91,7 @@ static void atomics(void) {
     uint64_t old = 99;
     clear();
     for (int i = 0; i < 20; ++i) DONE(weft_fetch_add(world, &board->counter, 3, 0, NULL));
+    DONE(weft_quiet(world));
     DONE(weft_barrier(world));
     DONE(weft_fetch_add(world, &board->counter, 0, 0, &old));
     CHECK(old == 60 * (uint64_t)size);

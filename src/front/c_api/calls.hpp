@@ -36,6 +36,14 @@ struct CallArguments {
 /// What the arguments mean on a team.
 [[nodiscard]] base::Result<Call> read(const run::Team& team, const CallArguments& arguments);
 
+/// The moment at which a call's time is over, or why there is none.
+[[nodiscard]] inline base::Result<base::Deadline> deadline_of(std::int64_t timeout_ns) {
+    if (timeout_ns < 0)
+        return base::fail(Status::argument, "timeout_ns is {}, expected 0 or more", timeout_ns);
+    if (timeout_ns == WEFT_FOREVER) return base::Deadline{};
+    return base::Deadline::after(static_cast<std::uint64_t>(timeout_ns));
+}
+
 weft_status start(const char* function, weft_team* team, weft_request** request,
                   const CallArguments& arguments) noexcept;
 weft_status prepare(const char* function, weft_team* team, weft_request** request,

@@ -88,11 +88,12 @@ base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& 
     return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
 }
 
-base::Result<weft_team*> Context::add_team(run::Team& team) {
+base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
     HandleEntry* entry = nullptr;
     const auto handle = add(HandleEntry::Kind::team, entry);
     if (!handle) return handle.failure();
     entry->team = &team;
+    entry->stream = stream;
     return reinterpret_cast<weft_team*>(*handle);
 }
 
@@ -123,8 +124,17 @@ void Context::remove(const void* handle) {
     entry.kind = HandleEntry::Kind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;
     entry.team = nullptr;
+    entry.stream = nullptr;
     entry.request = {};
     unused_.push_back(index);
+}
+
+void Context::remove_contexts_of(const run::Team& team) {
+    for (std::size_t index = 0; index < entries_.size(); ++index) {
+        const HandleEntry& entry = entries_[index];
+        if (entry.team == &team && entry.stream != nullptr)
+            remove(reinterpret_cast<std::byte*>(&head_) + (index << kUseBits));
+    }
 }
 
 base::Result<Context*> context_of(const weft_runtime* runtime) {
@@ -139,7 +149,7 @@ base::Result<TeamHandle> find_team(const weft_team* team) {
     if (!context) return context.failure();
     const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
     if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");
-    return TeamHandle{*context, entry->team};
+    return TeamHandle{*context, entry->team, entry->stream};
 }
 
 base::Result<RequestHandle> find_request(const weft_request* request) {

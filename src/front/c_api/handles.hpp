@@ -31,6 +31,7 @@ struct CallRequest {
     std::unique_ptr<const run::HeldCall>
         persistent;                       ///< what to start; nullptr: no persistent call
     run::Operation* operation = nullptr;  ///< while it is in flight
+    std::uint32_t pending = 0;            ///< of a get: transfers under way; the wire counts here
 };
 
 struct HandleEntry {
@@ -38,6 +39,7 @@ struct HandleEntry {
     Kind kind = Kind::free;
     std::uint32_t uses = 0;
     run::Team* team = nullptr;
+    run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
     CallRequest request;
 };
 
@@ -70,8 +72,8 @@ class Context {
     void set_external(void (*function)(void* argument), void* argument);
     [[nodiscard]] bool in_external() const { return in_external_; }
 
-    /// A handle for a team, or for a request that is to be filled in.
-    [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team);
+    /// A handle for a team, for a context of it, or for a request that is to be filled in.
+    [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
     [[nodiscard]] base::Result<weft_request*> add_request(CallRequest request);
     /// The entry of a handle of this context; nullptr if it stands for nothing of that kind any
     /// more.
@@ -85,6 +87,8 @@ class Context {
     }
     /// The handle stands for nothing from now on.
     void remove(const void* handle);
+    /// The same for the contexts of a team that ends. Their streams stay, with what is in flight.
+    void remove_contexts_of(const run::Team& team);
 
   private:
     static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
@@ -107,6 +111,7 @@ class Context {
 struct TeamHandle {
     Context* context = nullptr;
     run::Team* team = nullptr;
+    run::Stream* stream = nullptr;  ///< of a context
 };
 [[nodiscard]] base::Result<Context*> context_of(const weft_runtime* runtime);
 [[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team);

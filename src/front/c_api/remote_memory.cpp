@@ -14,6 +14,7 @@ using weft::base::Result;
 using weft::run::RemoteMemory;
 using weft::run::RequestKind;
 using weft::run::Return;
+using weft::run::WordChange;
 using weft::run::WordWait;
 
 namespace {
@@ -30,16 +31,18 @@ weft_status on(const char* function, weft_team* team, Call call) {
     return c_api::guarded(function, [&]() -> Result<void> {
         const auto found = c_api::find_team(team);
         if (!found) return found.failure();
-        return call(found->team->remote());
+        return call(found->team->remote(found->stream));
     });
 }
 
 weft_status change(const char* function, weft_team* team, RequestKind kind, std::uint64_t* word,
                    std::uint64_t operand, std::uint64_t expected, int peer, std::uint64_t* old) {
     return on(function, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto before = remote.change(kind, word, sizeof *word, operand, expected, peer);
+        const WordChange wanted{kind, word, sizeof *word, operand, expected};
+        if (old == nullptr) return remote.apply(wanted, peer);
+        const auto before = remote.change(wanted, peer);
         if (!before) return before.failure();
-        if (old != nullptr) *old = *before;
+        *old = *before;
         return Done{};
     });
 }
@@ -101,7 +104,9 @@ extern "C" weft_status weft_wait_until(weft_team* team, const uint64_t* word, in
     return on(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         const auto wait = read_wait(word, cmp, value);
         if (!wait) return wait.failure();
-        return remote.wait_until(*wait);
+        const auto done = remote.waits().all(*wait);
+        if (!done) return done.failure();
+        return Done{};
     });
 }
 
@@ -111,7 +116,7 @@ extern "C" weft_status weft_test_until(weft_team* team, const uint64_t* word, in
         if (holds == nullptr) return fail(Status::argument, "holds is NULL");
         const auto wait = read_wait(word, cmp, value);
         if (!wait) return wait.failure();
-        const auto found = remote.test_until(*wait);
+        const auto found = remote.waits().test_all(*wait);
         if (!found) return found.failure();
         *holds = *found ? 1 : 0;
         return Done{};

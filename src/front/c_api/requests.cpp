@@ -2,6 +2,7 @@
 // requests.cpp - how started and persistent calls of the C interface are started again and end.
 #include <utility>
 
+#include "front/c_api/calls.hpp"
 #include "front/c_api/errors.hpp"
 #include "front/c_api/handles.hpp"
 
@@ -25,6 +26,32 @@ Result<void> end(const c_api::RequestHandle& found, weft_request** request) {
         *request = nullptr;
     }
     return outcome;
+}
+
+/// Whether the call is complete, as it stands.
+bool has_ended(const c_api::RequestHandle& found) {
+    const c_api::CallRequest& call = *found.request;
+    if (call.operation != nullptr) return found.context->runtime().ended(*call.operation);
+    return call.pending == 0;
+}
+
+/// Drives everything until the request is complete or the time is over, and ends it if it is.
+Result<void> wait_for(const c_api::RequestHandle& found, weft_request** request,
+                      weft::base::Deadline deadline) {
+    c_api::CallRequest& call = *found.request;
+    weft::run::Runtime& runtime = found.context->runtime();
+    if (call.operation != nullptr && !runtime.wait(*call.operation, deadline))
+        return fail(Status::timeout, "the time is over, and the call is not complete");
+    if (call.pending != 0) {
+        auto done = runtime.world().remote().await(call.pending, deadline);
+        if (!done && done.failure().status == Status::timeout) return done;
+        if (!done) {
+            call.pending = 0;
+            static_cast<void>(end(found, request));
+            return done;
+        }
+    }
+    return end(found, request);
 }
 
 }  // namespace
@@ -56,7 +83,9 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
             const auto found = c_api::find_request(*request);
             if (!found) return found.failure();
             const weft::run::Operation* const operation = found->request->operation;
-            const bool ended = operation == nullptr || found->context->runtime().test(*operation);
+            if (found->request->pending != 0) found->context->runtime().progress();
+            const bool ended = operation == nullptr ? has_ended(*found)
+                                                    : found->context->runtime().test(*operation);
             *done = ended ? 1 : 0;
             return ended ? end(*found, request) : Result<void>();
         }
@@ -70,8 +99,7 @@ extern "C" weft_status weft_request_ended(const weft_request* request, int* done
         if (done == nullptr) return fail(Status::argument, "done is NULL");
         const auto found = c_api::find_request(request);
         if (!found) return found.failure();
-        const weft::run::Operation* const operation = found->request->operation;
-        *done = operation == nullptr || found->context->runtime().ended(*operation) ? 1 : 0;
+        *done = has_ended(*found) ? 1 : 0;
         return Done{};
     });
 }
@@ -84,7 +112,19 @@ extern "C" weft_status weft_wait(weft_request** request) {
         if (!found) return found.failure();
         if (weft::run::Operation* const operation = found->request->operation)
             found->context->runtime().wait(*operation);
-        return end(*found, request);
+        return wait_for(*found, request, {});
+    });
+}
+
+extern "C" weft_status weft_wait_for(weft_request** request, int64_t timeout_ns) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto deadline = c_api::deadline_of(timeout_ns);
+        if (!deadline) return deadline.failure();
+        if (request == nullptr) return fail(Status::argument, "request is NULL");
+        if (*request == nullptr) return Done{};
+        const auto found = c_api::find_request(*request);
+        if (!found) return found.failure();
+        return wait_for(*found, request, *deadline);
     });
 }
 
@@ -94,8 +134,7 @@ extern "C" weft_status weft_request_free(weft_request** request) {
         if (*request == nullptr) return Done{};
         const auto found = c_api::find_request(*request);
         if (!found) return found.failure();
-        const weft::run::Operation* const operation = found->request->operation;
-        if (operation != nullptr && !found->context->runtime().ended(*operation))
+        if (!has_ended(*found))
             return fail(Status::argument,
                         "the request is in flight: weft_wait() or weft_test() ends that");
         found->request->persistent.reset();

@@ -2,6 +2,8 @@
 // runtime.cpp - weft_init() and what concerns a runtime as a whole.
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -97,6 +99,16 @@ extern "C" weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* 
         (*context)->set_external(fn, arg);
         return Done{};
     });
+}
+
+extern "C" void weft_abort(weft_runtime* runtime, int status) {
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        (*context)->runtime().abort(status);
+    });
+    std::fprintf(stderr, "weft: %s\n", weft_last_error());
+    std::_Exit(weft::link::exit_status_of_abort(status));
 }
 
 extern "C" weft_team* weft_world(weft_runtime* runtime) {

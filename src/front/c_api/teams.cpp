@@ -41,6 +41,14 @@ Result<void> allocate(weft_team* team, std::size_t bytes, std::size_t alignment,
     return Done{};
 }
 
+/// Whether the handle is that of a team that may end.
+Result<void> check_end(const c_api::TeamHandle& found, const weft_team* team) {
+    if (found.stream != nullptr)
+        return fail(Status::argument, "the team is a context: weft_context_free() ends it");
+    if (team == found.context->world()) return fail(Status::argument, "the world team stays");
+    return Done{};
+}
+
 /// The members of a team that is to be, or what is wrong with them.
 Result<std::vector<weft::Rank>> members_of(weft::run::Runtime& runtime, const int* ranks,
                                            int count) {
@@ -127,7 +135,8 @@ extern "C" weft_status weft_team_drop(weft_team* team) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         const auto found = c_api::find_team(team);
         if (!found) return found.failure();
-        if (team == found->context->world()) return fail(Status::argument, "the world team stays");
+        if (auto ends = check_end(*found, team); !ends) return ends;
+        found->context->remove_contexts_of(*found->team);
         found->context->runtime().leave_team(*found->team);
         found->context->remove(team);
         return Done{};
@@ -138,8 +147,9 @@ extern "C" weft_status weft_team_free(weft_team* team) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
         const auto found = c_api::find_team(team);
         if (!found) return found.failure();
-        if (team == found->context->world()) return fail(Status::argument, "the world team stays");
+        if (auto ends = check_end(*found, team); !ends) return ends;
         if (auto idle = found->team->check_idle(); !idle) return idle;
+        found->context->remove_contexts_of(*found->team);
         auto released = found->team->release();
         found->context->remove(team);
         return released;

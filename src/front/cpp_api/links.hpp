@@ -25,6 +25,7 @@ struct RuntimeLink {
 struct TeamLink {
     run::Team* team = nullptr;  ///< nullptr once freed or gone
     std::shared_ptr<RuntimeLink> runtime;
+    run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
 };
 
 [[noreturn]] inline void raise(const base::Failure& failure) {

@@ -22,8 +22,21 @@ std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<Runtime
 }
 
 void cut(TeamLink& link) noexcept {
-    link.team = nullptr;
-    std::erase_if(link.runtime->teams, [&](const auto& held) { return held.get() == &link; });
+    const run::Team* const team = link.team;
+    const auto runtime = link.runtime;
+    std::erase_if(runtime->teams, [&](const auto& held) {
+        if (held->team != team) return false;
+        held->team = nullptr;
+        return true;
+    });
+}
+
+/// Contexts end with their team.
+void check_end(const TeamLink& link, const char* call) {
+    if (link.stream != nullptr)
+        throw Error(Status::argument, fmt::format("{}: the handle is that of a context", call));
+    if (link.team->id() == 0)
+        throw Error(Status::argument, fmt::format("{}: the world team stays", call));
 }
 
 }  // namespace detail
@@ -79,8 +92,8 @@ Team Team::split_by_node() {
 }
 
 void Team::free() {
-    if (team_of(link_).id() == 0) throw Error(Status::argument, "free: the world team stays");
     run::Team& team = team_of(link_);
+    detail::check_end(*link_, "free");
     succeed(team.check_idle());
     const auto released = team.release();
     detail::cut(*link_);
@@ -88,7 +101,8 @@ void Team::free() {
 }
 
 void Team::drop() {
-    if (team_of(link_).id() == 0) throw Error(Status::argument, "drop: the world team stays");
+    static_cast<void>(team_of(link_));
+    detail::check_end(*link_, "drop");
     abandon();
 }
 
@@ -135,6 +149,7 @@ OwnedTeam::~OwnedTeam() {
 
 void Team::abandon() noexcept {
     if (link_ == nullptr || link_->team == nullptr || link_->team->id() == 0) return;
+    if (link_->stream != nullptr) return;  // a context ends with its team
     link_->team->abandon();
     detail::cut(*link_);
 }

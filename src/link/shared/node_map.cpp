@@ -17,8 +17,6 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint64_t kLargePageBytes = std::uint64_t{2} << 20;
-
 [[nodiscard]] std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
 }
@@ -121,7 +119,8 @@ base::Result<NodeMap> NodeMap::open(const Segment& mine, std::span<const Segment
     WEFT_CHECK(cards_by_rank[static_cast<std::size_t>(me)] == own, me);
     NodeMap map;
     map.me_ = me;
-    map.stride_ = rounded_up(own.bytes, kLargePageBytes);
+    map.alignment_ = alignment_of(own.bytes);
+    map.stride_ = rounded_up(own.bytes, map.alignment_);
     std::uint32_t common_bases = ~std::uint32_t{0};
     for (std::size_t rank = 0; rank < cards_by_rank.size(); ++rank) {
         if (!are_candidates(cards_by_rank[rank], own)) continue;
@@ -153,14 +152,14 @@ base::Result<void> NodeMap::reserve(std::uint32_t common_bases, NodeMapOptions o
         mode_problem_ = fmt::format("cannot reserve {} at {:#x}: {}", base::format_bytes(bytes), at,
                                     std::strerror(errno));
     }
-    range_ = reserve_addresses(bytes + kLargePageBytes, 0);
+    range_ = reserve_addresses(bytes + alignment_, 0);
     if (range_.start() == nullptr)
         return base::fail(Status::memory,
                           "cannot reserve addresses for {} segments of {}: {}; is there a limit on "
                           "address space (ulimit -v)?",
                           candidates_.size(), base::format_bytes(stride_), std::strerror(errno));
     const auto start = reinterpret_cast<std::uintptr_t>(range_.start());
-    first_ = range_.start() + (rounded_up(start, kLargePageBytes) - start);
+    first_ = range_.start() + (rounded_up(start, alignment_) - start);
     return base::Done{};
 }
 

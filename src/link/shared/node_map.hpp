@@ -101,7 +101,8 @@ class NodeMap {
     AddressMode mode_ = AddressMode::offset;
     std::string mode_problem_;
     AddressRange range_;
-    std::byte* first_ = nullptr;  ///< where candidate 0 goes; aligned to large pages
+    std::uint64_t alignment_ = 0;
+    std::byte* first_ = nullptr;  ///< where candidate 0 goes; aligned so
     std::uint64_t stride_ = 0;
     std::vector<Candidate>
         candidates_;  ///< all candidates, by rank; their index decides their address

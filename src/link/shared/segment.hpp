@@ -13,6 +13,8 @@
 // Next     node_map.hpp for the ranks that map it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,6 +35,14 @@ inline constexpr int kCommonBases = 16;
 [[nodiscard]] constexpr std::uintptr_t common_base(int k) noexcept {
     constexpr std::uintptr_t kTebibyte = std::uintptr_t{1} << 40;
     return (k < kCommonBases / 2 ? 0x20 + k : 0x30 + k - kCommonBases / 2) * kTebibyte;
+}
+
+/// What the address of a segment of so many bytes is a multiple of wherever it is mapped: large
+/// pages, and for what is allocated in it alignments up to the size of a large segment.
+[[nodiscard]] constexpr std::uint64_t alignment_of(std::uint64_t segment_bytes) noexcept {
+    constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    return std::clamp(std::bit_floor(segment_bytes), kLargePage, kMost);
 }
 
 /// Where a rank's segment is found. Plain data: travels as its bytes.

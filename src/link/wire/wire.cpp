@@ -18,8 +18,6 @@ constexpr std::size_t kStagingEntries = 256;
 constexpr std::size_t kDeferredEntries = 256;
 constexpr unsigned kSpins = 4096;        ///< about 100 us of pauses, then yield
 constexpr unsigned kSpinsPolling = 128;  ///< the same where each poll also polls a network
-constexpr unsigned kYields = 200'000;    ///< then sleep: this wait is a long one
-constexpr unsigned kYieldsOfQuota = 200;
 constexpr long kNapNs = 50'000;
 constexpr std::size_t kWarmPeersMax = 16;  ///< larger jobs connect at the first put
 constexpr unsigned kWarmEvery = 16;        ///< polls
@@ -107,14 +105,21 @@ base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access a
 void Wire::poll_port() noexcept {
     std::array<std::uint64_t, 32> immediates;
     std::size_t count = 0;
+    std::size_t arrived = 0;
     do {  // all of them: a request follows the payloads sent before it
         count = port_->poll(immediates);
         for (std::size_t i = 0; i < count; ++i) deliver(immediates[i]);
+        arrived += count;
     } while (count == immediates.size());
     if (!cold_.empty() && ++polls_ % kWarmEvery == 0) [[unlikely]]
         warm_one();
     if (!deferred_open_.empty()) post_deferred_flags();
-    if (serve_ != nullptr) serve_(service_);
+    const bool served = serve_ != nullptr && serve_(service_);
+    const std::size_t in_flight = port_->in_flight();
+    if (arrived == 0 && !served && in_flight == in_flight_seen_) return;
+    in_flight_seen_ = in_flight;
+    ++stirrings_;
+    still_ = 0;
 }
 
 /// Tries the next peer that is not connected yet. One that is outside the library is tried again
@@ -130,7 +135,10 @@ void Wire::warm_one() noexcept {
 void Wire::relax(unsigned failures) noexcept {
     if (options_.spin && spin_limit_.allows(failures)) {
         pause_briefly();
-    } else if (failures < (options_.limited_time ? kYieldsOfQuota : kYields) || !naps_) {
+        return;
+    }
+    if (still_ < kYields) ++still_;
+    if (!sleeps_after(failures)) {
         sched_yield();
     } else {
         const timespec nap{0, kNapNs};

@@ -110,7 +110,8 @@ class Wire {
     /// Requests of peers, on a wire with a network. `serve` is called at the end of each
     /// progress(), for what they have asked for; it may put. `on_immediate` is called with the
     /// payload of each write that has one. Neither may call progress().
-    void set_service(void (*serve)(void* argument),
+    /// `serve` says whether there was something to do.
+    void set_service(bool (*serve)(void* argument),
                      void (*on_immediate)(void* argument, std::uint64_t payload),
                      void* argument) noexcept {
         serve_ = serve;
@@ -123,8 +124,16 @@ class Wire {
         if (plan_.small == Notify::cells) take_words(cell);
         if (plan_.large != Notify::immediate) take_delivered(cell);
     }
-    /// After so many failed polls in a row: a pause, a yield, or in long waits a short sleep.
+    /// After so many failed polls in a row: a pause, a yield, or in long waits a short sleep. What
+    /// peers do with this rank counts: one that they use does not sleep, however long its own wait.
     void relax(unsigned failures) noexcept;
+    /// Whether relax() would sleep after so many failed polls in a row.
+    [[nodiscard]] bool sleeps_after(unsigned failures) const noexcept {
+        const unsigned yields = options_.limited_time ? kYieldsOfQuota : kYields;
+        return naps_ && failures >= yields && still_ >= yields;
+    }
+    /// Grows whenever something has arrived from peers, was served to them, or has been completed.
+    [[nodiscard]] std::uint64_t stirrings() const noexcept { return stirrings_; }
     /// Whether long waits may sleep: not while they serve another library, too.
     void allow_naps(bool may) noexcept { naps_ = may; }
     [[nodiscard]] const base::Failure* failure() const noexcept {
@@ -198,6 +207,9 @@ class Wire {
     base::Post post_small(FabricPut put) noexcept;
     void post_deferred_flags() noexcept;
 
+    static constexpr unsigned kYields = 200'000;  ///< then sleep: this wait is a long one
+    static constexpr unsigned kYieldsOfQuota = 200;
+
     void poll_port() noexcept;
     void warm_one() noexcept;
     void deliver(std::uint64_t immediate) noexcept;
@@ -243,10 +255,13 @@ class Wire {
     std::vector<Batch> batches_;  ///< by peer
     std::vector<std::uint32_t>
         batch_landed_;  ///< by peer and batch: transfers that have landed here
-    void (*serve_)(void* argument) = nullptr;
+    bool (*serve_)(void* argument) = nullptr;
     void (*on_immediate_)(void* argument, std::uint64_t payload) = nullptr;
     void* service_ = nullptr;
     SpinLimit spin_limit_;
+    std::uint64_t stirrings_ = 0;
+    std::size_t in_flight_seen_ = 0;  ///< of the port, at the last poll
+    unsigned still_ = 0;              ///< relax() calls since the last stirring
     bool naps_ = true;
     std::unique_ptr<DirectMemory> direct_;  ///< nullptr: node-mates reach segments only
     std::unique_ptr<FabricPort> port_;      ///< last: closing it still reads staged cells

@@ -108,7 +108,8 @@ class Engine {
     HelpOutcome help() {
         const Turn::Hold hold = turn_.try_take();
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
-        if (poll_now(Caller::passes_by)) return HelpOutcome::moved;
+        const std::uint64_t before = stirrings_of(wire_);
+        if (poll_now(Caller::passes_by) || stirrings_of(wire_) != before) return HelpOutcome::moved;
         return busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 

@@ -56,4 +56,11 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
 };
 // clang-format on
 
+/// Grows with what peers do with this rank, on wires that say so.
+template <Transport Wire>
+[[nodiscard]] std::uint64_t stirrings_of(const Wire& wire) noexcept {
+    if constexpr (requires { wire.stirrings(); }) return wire.stirrings();
+    return 0;
+}
+
 }  // namespace weft::run

@@ -16,22 +16,44 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
 #include "run/onesided/signal.hpp"
+#include "run/onesided/stream.hpp"
 
 namespace weft::run {
 
-/// One atomic operation: add, swap or compare_swap.
+/// One atomic operation on a word.
 struct Atomic {
-    RequestKind kind = RequestKind::add;
-    std::uint8_t width = 8;  ///< 4 or 8
+    RequestKind kind = RequestKind::add;  ///< none of flush and get
+    std::uint8_t width = 8;               ///< 4 or 8
     std::uint64_t offset = 0;
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
 };
+
+namespace onesided {
+
+/// Where block i of a strided transfer is.
+template <class Place>
+[[nodiscard]] constexpr Place block_of(Place first, std::size_t i, std::int64_t stride) noexcept {
+    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
+    if constexpr (std::is_pointer_v<Place>) {
+        return first + distance;
+    } else {
+        return first + static_cast<Place>(distance);
+    }
+}
+
+}  // namespace onesided
+
+/// How a wait with a deadline has ended.
+enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
 class OneSided {
@@ -43,55 +65,94 @@ class OneSided {
           own_(wire.near(rank)),
           service_(wire, area, rank),
           requests_(wire, driver, area, rank),
-          peers_(static_cast<std::size_t>(area.ranks)) {}
+          peers_(static_cast<std::size_t>(area.ranks)),
+          usual_(area.ranks) {}
 
     /// What peers have asked this rank for; see Wire::set_service().
-    static void serve(void* self) noexcept { static_cast<OneSided*>(self)->service_.serve(); }
+    static bool serve(void* self) noexcept {
+        return static_cast<OneSided*>(self)->service_.serve();
+    }
     static void on_immediate(void* self, std::uint64_t payload) noexcept {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
 
-    bool put(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when) {
+    // Calls belong to a stream, whose fence and quiet are about them alone; nullptr: the usual one.
+
+    [[nodiscard]] Stream* open_stream() {
+        return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
+    }
+    /// Ends a stream that is quiet.
+    void close_stream(Stream* stream) {
+        std::erase_if(streams_, [&](const auto& held) { return held.get() == stream; });
+    }
+
+    bool put(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
+             Stream* stream = nullptr) {
         if (std::byte* near = wire_.near(rank)) {
             onesided::copy_near(near + to, from, bytes, true);
             return true;
         }
-        if (bytes == 0) return true;
-        const bool fenced = peer(rank).fenced;
-        if (onesided::is_word(to, bytes) && (fenced || !wire_.whole_words()))
-            return put_word(rank, to, from, bytes);
-        if (fenced && !flush(rank)) return false;
-        return write(rank, to, from, bytes, when);
+        Stream& of = of_call(stream);
+        std::uint32_t& pending = pending_of(of, rank, when);
+        return post_far(of, rank, to, from, bytes, pending) &&
+               (when == Return::at_once || await_none(pending, rank, "put"));
     }
 
-    bool get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes, Return when) {
-        if (const std::byte* near = wire_.near(rank)) {
-            onesided::copy_near(into, near + from, bytes, false);
-            return true;
+    bool put_strided(Rank rank, std::uint64_t to, const std::byte* from, const Strided& blocks,
+                     Stream* stream = nullptr) {
+        Stream& of = of_call(stream);
+        std::byte* const near = wire_.near(rank);
+        std::uint32_t& pending = pending_of(of, rank, Return::reusable);
+        for (std::size_t i = 0; i < blocks.count; ++i) {
+            const std::uint64_t target = onesided::block_of(to, i, blocks.to_stride);
+            const std::byte* const source = onesided::block_of(from, i, blocks.from_stride);
+            if (near != nullptr) {
+                onesided::copy_near(near + target, source, blocks.block_bytes, true);
+            } else if (!post_far(of, rank, target, source, blocks.block_bytes, pending)) {
+                return false;
+            }
         }
-        if (bytes == 0) return true;
-        if (!wire_.reads()) return get_by_request(rank, into, from, bytes);
-        std::uint32_t& pending = when == Return::reusable ? blocking_ : outstanding_;
-        const base::Read read{rank, into, bytes, from, &pending};
-        std::uint64_t resume = 0;
-        return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
-                     "get") &&
-               (when == Return::at_once || until([&] { return blocking_ == 0; }, rank, "get"));
+        return near != nullptr || await_none(pending, rank, "put_strided");
+    }
+
+    bool get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes, Return when,
+             Stream* stream = nullptr) {
+        Stream& of = of_call(stream);
+        std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
+        return start_get(rank, into, from, bytes, pending, of) &&
+               (when == Return::at_once || await_none(pending, rank, "get"));
+    }
+    /// Returns at once: the data is there when `pending`, which stays where it is, is 0 again.
+    bool start_get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes,
+                   std::uint32_t& pending, Stream* stream = nullptr) {
+        return start_get(rank, into, from, bytes, pending, of_call(stream));
+    }
+
+    bool get_strided(Rank rank, std::byte* into, std::uint64_t from, const Strided& blocks,
+                     Stream* stream = nullptr) {
+        for (std::size_t i = 0; i < blocks.count; ++i) {
+            if (!start_get(rank, onesided::block_of(into, i, blocks.to_stride),
+                           onesided::block_of(from, i, blocks.from_stride), blocks.block_bytes,
+                           blocking_, of_call(stream)))
+                return false;
+        }
+        return await_none(blocking_, rank, "get_strided");
     }
 
     /// The data, then the signal: a rank that sees the signal's word changed sees the data.
     bool put_signal(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
-                    const Signal& signal, Return when) {
+                    const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
         if (std::byte* near = wire_.near(rank)) {
             onesided::copy_near(near + to, from, bytes, true);
             onesided::change(kind, near + signal.offset, sizeof signal.value, signal.value, 0);
             return true;
         }
+        Stream& of = of_call(stream);
         if (wire_.signals() && bytes <= onesided::kImmediateBytesMax) {
             if (const auto payload = onesided::payload_of(signal))
-                return put_with_immediate(rank, to, from, bytes, *payload, when);
+                return put_with_immediate(of, rank, to, from, bytes, *payload, when);
         }
         RemoteRequest request{.kind = kind, .offset = signal.offset, .operand = signal.value};
         if (bytes <= RemoteRequest::kInlineMax) {
@@ -99,58 +160,102 @@ class OneSided {
             request.other = to;
             if (bytes != 0) std::memcpy(request.data, from, bytes);
         } else {
-            if (peer(rank).fenced && !flush(rank)) return false;
-            if (!write(rank, to, from, bytes, when)) return false;
+            if (of.at(rank).fenced && !flush(of, rank)) return false;
+            std::uint32_t& pending = pending_of(of, rank, when);
+            if (!write(of, rank, to, from, bytes, pending)) return false;
+            if (when == Return::reusable && !await_none(pending, rank, "put")) return false;
         }
-        return send_after_writes(rank, request, false) != 0;
+        return send_after_writes(of, rank, request, false) != 0;
     }
 
-    bool change(Rank rank, const Atomic& atomic, std::uint64_t& old) {
+    /// Changes a word and says what it was.
+    bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
         if (std::byte* near = wire_.near(rank)) {
-            old = onesided::change(atomic.kind, near + atomic.offset, atomic.width, atomic.operand,
-                                   atomic.compare);
+            old = change_near(near, atomic);
             return true;
         }
-        const std::uint64_t number = send_after_writes(rank,
-                                                       {.kind = atomic.kind,
-                                                        .width = atomic.width,
-                                                        .offset = atomic.offset,
-                                                        .operand = atomic.operand,
-                                                        .other = atomic.compare},
-                                                       true);
+        const std::uint64_t number =
+            send_after_writes(of_call(stream), rank, request_for(atomic), true);
         if (number == 0 || !requests_.await(rank, number)) return false;
         old = requests_.result(rank, number);
         return true;
     }
-
-    /// What was put before lands, at each peer, before what is put after.
-    void fence() {
-        // Release: orders this rank's stores to near peers.
-        std::atomic_thread_fence(std::memory_order_release);
-        for (const Rank rank : dirty_) peer(rank).fenced = peer(rank).fenced || unsettled(rank);
+    /// The same, and returns at once: the word's former value, of its width, is in `into` when
+    /// quiet() returns.
+    bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
+        if (std::byte* near = wire_.near(rank)) {
+            const std::uint64_t old = change_near(near, atomic);
+            std::memcpy(into, &old, atomic.width);
+            return true;
+        }
+        return send_after_writes(of_call(stream), rank, request_for(atomic), true, into) != 0;
+    }
+    /// Changes a word some time before quiet() returns.
+    bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
+        if (std::byte* near = wire_.near(rank)) {
+            change_near(near, atomic);
+            return true;
+        }
+        const bool adds = atomic.kind == RequestKind::add;
+        if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
+            return put_signal(rank, 0, nullptr, 0, {atomic.offset, atomic.operand, adds},
+                              Return::at_once, stream);
+        return send_after_writes(of_call(stream), rank, request_for(atomic), false) != 0;
     }
 
-    /// Everything that was put or got is done, here and at the peers.
-    bool quiet() {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (!until([&] { return outstanding_ == 0; }, kNoPeer, "quiet")) return false;
-        for (const Rank rank : dirty_) {
-            if (!ask_flush(rank)) return false;
+    /// What was put before lands, at each peer, before what is put after.
+    void fence(Stream* stream = nullptr) {
+        // Release: orders this rank's stores to near peers.
+        std::atomic_thread_fence(std::memory_order_release);
+        Stream& of = of_call(stream);
+        for (const Rank rank : of.dirty) {
+            Stream::Peer& at = of.at(rank);
+            at.fenced = at.fenced || unsettled(rank);
         }
-        for (const Rank rank : dirty_) {
-            if (!await_flush(rank)) return false;
-            peer(rank).dirty = false;
-        }
-        dirty_.clear();
+    }
+
+    /// Everything that was put or got is done, here and at the peers. Late: some of it may be.
+    Waited quiet(Stream* stream, const base::Deadline& deadline) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        return true;
+        Stream& of = of_call(stream);
+        const auto by = [&](Rank rank, auto ended) {
+            if (!until([&] { return ended() || deadline.passed(); }, rank, "quiet"))
+                return Waited::failed;
+            return ended() ? Waited::done : Waited::late;
+        };
+        Waited waited = by(kNoPeer, [&] { return of.outstanding == 0; });
+        for (std::size_t i = 0; waited == Waited::done && i < of.dirty.size(); ++i) {
+            const Rank rank = of.dirty[i];
+            waited = by(rank, [&] { return is_flushable(rank); });
+            if (waited == Waited::done && !ask_flush(of, rank)) waited = Waited::failed;
+        }
+        for (std::size_t i = 0; waited == Waited::done && i < of.dirty.size(); ++i) {
+            const Rank rank = of.dirty[i];
+            waited = by(rank, [&] { return is_flushed(rank); });
+            if (waited == Waited::done) settle(of, rank);
+        }
+        if (waited != Waited::done) return waited;
+        for (const Rank rank : of.dirty) of.at(rank).dirty = false;
+        of.dirty.clear();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return waited;
+    }
+    bool quiet(Stream* stream = nullptr) { return quiet(stream, {}) == Waited::done; }
+    /// Of all streams.
+    bool quiet_all() {
+        bool done = quiet();
+        for (const auto& stream : streams_) done = done && quiet(stream.get());
+        return done;
     }
 
     /// Whether quiet() would have to wait for something.
-    [[nodiscard]] bool busy() const { return outstanding_ != 0 || !dirty_.empty(); }
+    [[nodiscard]] bool busy() const { return usual_.outstanding != 0 || !usual_.dirty.empty(); }
 
   private:
     static constexpr Rank kNoPeer = -1;
+    /// A peer that keeps this rank waiting for longer may be asleep, and cannot see what its
+    /// network does without it: it is sent a request.
+    static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct Peer {
         std::uint64_t flush = 0;         ///< number of the request that flushes
@@ -158,78 +263,119 @@ class OneSided {
         std::uint64_t landed = 0;        ///< transfers that are known to have landed
         std::uint64_t requested = 0;     ///< transfers before the last request
         std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
-        bool fenced = false;           ///< what is put next must land after all before
-        bool dirty = false;            ///< in dirty_
         /// Has had signals with its data, which are done later than they land: a flush has to
         /// follow.
         bool signaled = false;
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+    [[nodiscard]] Stream& of_call(Stream* stream) { return stream == nullptr ? usual_ : *stream; }
+    [[nodiscard]] std::uint32_t& pending_of(Stream& stream, Rank rank, Return when) {
+        if (delivers()) return peer(rank).delivering;
+        return when == Return::at_once ? stream.outstanding : blocking_;
+    }
 
     template <class Ended>
     bool until(Ended ended, Rank rank, std::string_view call) {
         return driver_.await(ended, [&] {
             if (rank == kNoPeer)
-                return fmt::format("{}: waiting for {} transfers of its own", call, outstanding_);
+                return fmt::format("{}: waiting for {} transfers of its own", call,
+                                   usual_.outstanding);
             return fmt::format("{}: waiting for rank {}", call, rank);
         });
     }
 
-    void mark_dirty(Rank rank) {
-        if (peer(rank).dirty) return;
-        peer(rank).dirty = true;
-        dirty_.push_back(rank);
+    bool await_none(std::uint32_t& pending, Rank rank, std::string_view call) {
+        if (pending == 0) return true;
+        const std::uint64_t began = base::monotonic_ns();
+        if (!until([&] { return pending == 0; }, rank, call)) return false;
+        if (base::monotonic_ns() - began < kAwakeNs || !requests_.has_room(rank)) return true;
+        return requests_.send(rank, {.kind = RequestKind::flush}, false) != 0;
+    }
+
+    static std::uint64_t change_near(std::byte* near, const Atomic& atomic) noexcept {
+        return onesided::change(atomic.kind, near + atomic.offset, atomic.width, atomic.operand,
+                                atomic.compare);
+    }
+    [[nodiscard]] static RemoteRequest request_for(const Atomic& atomic) {
+        return {.kind = atomic.kind,
+                .width = atomic.width,
+                .offset = atomic.offset,
+                .operand = atomic.operand,
+                .other = atomic.compare};
     }
 
     [[nodiscard]] bool delivers() const {
         return wire_.completion() == base::RemoteCompletion::delivered;
     }
 
-    bool put_with_immediate(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
-                            std::uint64_t payload, Return when) {
-        if (peer(rank).fenced && !flush(rank)) return false;
-        peer(rank).signaled = true;
-        return write(rank, to, from, bytes, when, payload);
+    /// Bytes without a signal, to a far peer; `pending` says when their source is free again.
+    bool post_far(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+                  std::uint32_t& pending) {
+        if (bytes == 0) return true;
+        const bool fenced = of.at(rank).fenced;
+        if (onesided::is_word(to, bytes) && (fenced || !wire_.whole_words()))
+            return put_word(of, rank, to, from, bytes);
+        if (fenced && !flush(of, rank)) return false;
+        return write(of, rank, to, from, bytes, pending);
     }
 
-    bool write(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
-               std::uint64_t payload = 0) {
+    bool start_get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes,
+                   std::uint32_t& pending, Stream& of) {
+        if (const std::byte* near = wire_.near(rank)) {
+            onesided::copy_near(into, near + from, bytes, false);
+            return true;
+        }
+        if (bytes == 0) return true;
+        if (!wire_.reads()) return get_by_request(of, rank, into, from, bytes);
+        const base::Read read{rank, into, bytes, from, &pending};
+        std::uint64_t resume = 0;
+        return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
+                     "get");
+    }
+
+    bool put_with_immediate(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
+                            std::size_t bytes, std::uint64_t payload, Return when) {
+        if (of.at(rank).fenced && !flush(of, rank)) return false;
+        peer(rank).signaled = true;
+        std::uint32_t& pending = pending_of(of, rank, when);
+        return write(of, rank, to, from, bytes, pending, payload) &&
+               (when == Return::at_once || await_none(pending, rank, "put"));
+    }
+
+    bool write(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+               std::uint32_t& pending, std::uint64_t payload = 0) {
         // Requests say in 32 bits how many transfers they follow.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
-        if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(rank))
+        if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
             return false;
-        mark_dirty(rank);
-        std::uint32_t& pending = delivers()                ? peer(rank).delivering
-                                 : when == Return::at_once ? outstanding_
-                                                           : blocking_;
+        of.mark_dirty(rank);
         const base::Write write{rank, from, bytes, to, &pending, payload};
         std::uint64_t resume = 0;
-        if (wire_.try_write(write, resume) == base::Post::again &&
-            !until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
-                   "put"))
-            return false;
-        if (when == Return::at_once || pending == 0) return true;
-        return until([&] { return pending == 0; }, rank, "put");
+        return wire_.try_write(write, resume) == base::Post::posted ||
+               until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
+                     "put");
     }
 
-    bool put_word(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes) {
+    bool put_word(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
+                  std::size_t bytes) {
         RemoteRequest request{
             .kind = RequestKind::store, .width = static_cast<std::uint8_t>(bytes), .offset = to};
         std::memcpy(&request.operand, from, bytes);
-        return send_after_writes(rank, request, false) != 0;
+        return send_after_writes(of, rank, request, false) != 0;
     }
 
     /// A request that is done after all that was put to that peer before.
-    std::uint64_t send_after_writes(Rank rank, RemoteRequest request, bool asks) {
-        mark_dirty(rank);
+    std::uint64_t send_after_writes(Stream& of, Rank rank, RemoteRequest request, bool asks,
+                                    void* into = nullptr) {
+        of.mark_dirty(rank);
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
         peer(rank).requested = wire_.written_to(rank);
         if (wire_.completion() == base::RemoteCompletion::counted)
             request.after = wire_.close_batch(rank);
-        return requests_.send(rank, request, asks);
+        return requests_.send(rank, request, asks, into);
     }
 
     /// Whether something that was put or asked may not be there yet.
@@ -246,41 +392,55 @@ class OneSided {
         return peer(rank).landed != wire_.written_to(rank);
     }
 
-    bool flush(Rank rank) { return ask_flush(rank) && await_flush(rank); }
+    bool flush(Stream& of, Rank rank) {
+        if (!ask_flush(of, rank) || !until([&] { return is_flushed(rank); }, rank, "flush"))
+            return false;
+        settle(of, rank);
+        return true;
+    }
 
-    bool ask_flush(Rank rank) {
+    /// Whether ask_flush() would not wait.
+    [[nodiscard]] bool is_flushable(Rank rank) {
+        return (!delivers() || peer(rank).delivering == 0) && requests_.has_room(rank);
+    }
+
+    bool ask_flush(Stream& of, Rank rank) {
         Peer& at = peer(rank);
         at.flush = 0;
         at.flush_writes = wire_.written_to(rank);
         const bool settled = delivers() ? at.delivering == 0 : at.landed == at.flush_writes;
         if (!requests_.outstanding(rank) && settled) return true;
-        if (delivers() && !requests_.outstanding(rank)) return true;  // await_flush() sees it
-        at.flush = send_after_writes(rank, {.kind = RequestKind::flush}, true);
+        if (delivers() && !requests_.outstanding(rank)) return true;  // is_flushed() sees it
+        at.flush = send_after_writes(of, rank, {.kind = RequestKind::flush}, true);
         return at.flush != 0;
     }
 
-    bool await_flush(Rank rank) {
+    [[nodiscard]] bool is_flushed(Rank rank) {
+        const Peer& at = peer(rank);
+        return (at.flush == 0 || requests_.is_done(rank, at.flush)) &&
+               (!delivers() || at.delivering == 0);
+    }
+    /// All that was put to a peer before its flush has landed.
+    void settle(Stream& of, Rank rank) {
         Peer& at = peer(rank);
-        if (at.flush != 0 && !requests_.await(rank, at.flush)) return false;
-        if (delivers() && !until([&] { return at.delivering == 0; }, rank, "flush")) return false;
         at.landed = at.flush_writes;
-        at.fenced = false;
         at.signaled = false;
-        return true;
+        of.at(rank).fenced = false;
     }
 
     /// One piece at a time: into its place if that lies in this rank's segment, else by the buffer.
-    bool get_by_request(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes) {
+    bool get_by_request(Stream& of, Rank rank, std::byte* into, std::uint64_t from,
+                        std::size_t bytes) {
         const auto offset =
             reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
         const std::uint64_t segment = wire_.segment_bytes();
         const bool direct = offset < segment && bytes <= segment - offset;
-        mark_dirty(rank);
+        of.mark_dirty(rank);
         for (std::size_t done = 0; done < bytes;) {
             const std::size_t piece =
                 direct ? bytes : std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
             const std::uint64_t number =
-                send_after_writes(rank,
+                send_after_writes(of, rank,
                                   {.kind = RequestKind::get,
                                    .offset = from + done,
                                    .operand = piece,
@@ -299,10 +459,10 @@ class OneSided {
     std::byte* own_;
     Service<Wire> service_;
     Requests<Wire, Drive> requests_;
-    std::vector<Peer> peers_;        ///< by rank of the job; never resized: the wire counts in it
-    std::vector<Rank> dirty_;        ///< far peers that something was put to since the last quiet()
-    std::uint32_t outstanding_ = 0;  ///< transfers of calls that returned at once
-    std::uint32_t blocking_ = 0;     ///< of the call that waits
+    std::vector<Peer> peers_;  ///< by rank of the job; never resized: the wire counts in it
+    Stream usual_;
+    std::vector<std::unique_ptr<Stream>> streams_;  ///< those that were opened
+    std::uint32_t blocking_ = 0;                    ///< transfers of the call that waits
 };
 
 }  // namespace weft::run

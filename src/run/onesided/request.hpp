@@ -19,6 +19,14 @@ namespace weft::run {
 /// When a put or get returns: once the caller's memory is its own again, or at once.
 enum class Return : std::uint8_t { reusable, at_once };
 
+/// Blocks of equal size at equal distances, which may be negative, on either side.
+struct Strided {
+    std::int64_t to_stride = 0;  ///< bytes from one block to the next
+    std::int64_t from_stride = 0;
+    std::size_t block_bytes = 0;
+    std::size_t count = 0;
+};
+
 enum class RequestKind : std::uint8_t {
     flush,  ///< nothing: its reply implies that all before it is done
     store,

@@ -1,77 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/remote_memory.hpp"
 
-#include <atomic>
-
 #include "run/runtime/real_engine.hpp"
 #include "run/runtime/runtime.hpp"
 
 namespace weft::run {
-
-namespace {
-
-template <class Word>
-Word load(const void* word) {
-    // Acquire: pairs with the release of who changed the word, here or at this rank's service.
-    auto* shared = static_cast<Word*>(const_cast<void*>(word));
-    return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
-}
-
-/// The word as wide as can be, so that one comparison serves: extended by its sign if it has one.
-std::uint64_t load(const WordWait& wait) {
-    if (wait.width == 8) return load<std::uint64_t>(wait.word);
-    const auto narrow = load<std::uint32_t>(wait.word);
-    return wait.is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
-}
-
-bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
-    return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
-}
-
-bool holds(const WordWait& wait) {
-    const std::uint64_t have = load(wait);
-    switch (wait.compare) {
-        case Compare::eq:
-            return have == wait.value;
-        case Compare::ne:
-            return have != wait.value;
-        case Compare::gt:
-            return less(wait.value, have, wait.is_signed);
-        case Compare::ge:
-            return !less(have, wait.value, wait.is_signed);
-        case Compare::lt:
-            return less(have, wait.value, wait.is_signed);
-        case Compare::le:
-            break;
-    }
-    return !less(wait.value, have, wait.is_signed);
-}
-
-std::string describe(const WordWait& wait) {
-    constexpr std::string_view kSigns[] = {"==", "!=", ">", ">=", "<", "<="};
-    const auto text = [&](std::uint64_t value) {
-        return wait.is_signed ? fmt::format("{}", static_cast<std::int64_t>(value))
-                              : fmt::format("{}", value);
-    };
-    return fmt::format("wait_until word {} {} {} (is {})", wait.word,
-                       kSigns[static_cast<std::size_t>(wait.compare)], text(wait.value),
-                       text(load(wait)));
-}
-
-base::Result<void> check_wait(std::string_view call, const WordWait& wait) {
-    if (wait.word == nullptr)
-        return base::fail(Status::argument, "{}: word is null, expected a word of {} bytes", call,
-                          wait.width);
-    if (reinterpret_cast<std::uintptr_t>(wait.word) % wait.width != 0)
-        return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
-                          wait.word, wait.width);
-    if (wait.compare > Compare::le)
-        return base::fail(Status::argument, "{}: no comparison {}, expected one of 0..{}", call,
-                          static_cast<int>(wait.compare), static_cast<int>(Compare::le));
-    return {};
-}
-
-}  // namespace
 
 base::Result<void> RemoteMemory::usable(std::string_view call) const {
     if (runtime_.finalized())
@@ -79,15 +12,23 @@ base::Result<void> RemoteMemory::usable(std::string_view call) const {
     return {};
 }
 
-base::Result<RemoteMemory::Place> RemoteMemory::place(std::string_view call,
-                                                      std::string_view argument,
-                                                      const void* address, std::size_t bytes,
-                                                      Rank peer) {
+base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) const {
     if (auto checked = usable(call); !checked) return checked.failure();
     if (peer < 0 || peer >= team_.size())
         return base::fail(Status::argument,
                           "{}: peer: {} is not a rank of the team, expected 0..{}", call, peer,
                           team_.size() - 1);
+    return team_.job_rank(peer);
+}
+
+/// No bytes lie anywhere.
+base::Result<RemoteMemory::Place> RemoteMemory::place(std::string_view call,
+                                                      std::string_view argument,
+                                                      const void* address, std::size_t bytes,
+                                                      Rank peer) {
+    const auto rank = job_rank(call, peer);
+    if (!rank) return rank.failure();
+    if (bytes == 0) return Place{*rank, 0};
     const SegmentLayout& layout = runtime_.layout();
     const std::uint64_t offset = runtime_.offset_of(address);
     if (offset < layout.heap || offset > layout.bytes || bytes > layout.bytes - offset)
@@ -97,7 +38,31 @@ base::Result<RemoteMemory::Place> RemoteMemory::place(std::string_view call,
             "{}); to rank {}",
             call, argument, address, bytes, layout.bytes - layout.heap,
             static_cast<const void*>(runtime_.at(layout.heap)), peer);
-    return Place{team_.job_rank(peer), offset};
+    return Place{*rank, offset};
+}
+
+/// All blocks lie in symmetric memory if the first and the last do.
+base::Result<RemoteMemory::Place> RemoteMemory::place_of_blocks(std::string_view call,
+                                                                std::string_view argument,
+                                                                const void* address,
+                                                                std::int64_t stride,
+                                                                const Strided& blocks, Rank peer) {
+    const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
+    auto first = place(call, argument, address, bytes, peer);
+    if (!first || bytes == 0) return first;
+    const std::uint64_t steps = blocks.count - 1;
+    const std::uint64_t heap = runtime_.layout().bytes;
+    const std::uint64_t step =
+        stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+    if (step != 0 && steps > heap / step)
+        return base::fail(Status::argument,
+                          "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
+                          "memory; to rank {}",
+                          call, argument, blocks.count, stride, peer);
+    const auto* const last =
+        static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
+    if (auto end = place(call, argument, last, bytes, peer); !end) return end.failure();
+    return first;
 }
 
 base::Result<RemoteMemory::Place> RemoteMemory::place_of_word(std::string_view call,
@@ -132,7 +97,7 @@ base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t byt
                           bytes, peer);
     return driven(found->rank, [&](RealOneSided& onesided) {
         return onesided.put(found->rank, found->offset, static_cast<const std::byte*>(from), bytes,
-                            when);
+                            when, stream_);
     });
 }
 
@@ -144,8 +109,63 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
         return base::fail(Status::argument, "get: dst is null, expected {} bytes; from rank {}",
                           bytes, peer);
     return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.get(found->rank, static_cast<std::byte*>(into), found->offset, bytes, when);
+        return onesided.get(found->rank, static_cast<std::byte*>(into), found->offset, bytes, when,
+                            stream_);
     });
+}
+
+base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
+                                             Rank peer) {
+    const auto found = place_of_blocks("put_strided", "dst", to, blocks.to_stride, blocks, peer);
+    if (!found) return found.failure();
+    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (from == nullptr)
+        return base::fail(Status::argument,
+                          "put_strided: src is null, expected {} blocks of {} bytes; to rank {}",
+                          blocks.count, blocks.block_bytes, peer);
+    return driven(found->rank, [&](RealOneSided& onesided) {
+        return onesided.put_strided(found->rank, found->offset, static_cast<const std::byte*>(from),
+                                    blocks, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
+                                             Rank peer) {
+    const auto found =
+        place_of_blocks("get_strided", "src", from, blocks.from_stride, blocks, peer);
+    if (!found) return found.failure();
+    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
+    if (into == nullptr)
+        return base::fail(Status::argument,
+                          "get_strided: dst is null, expected {} blocks of {} bytes; from rank {}",
+                          blocks.count, blocks.block_bytes, peer);
+    return driven(found->rank, [&](RealOneSided& onesided) {
+        return onesided.get_strided(found->rank, static_cast<std::byte*>(into), found->offset,
+                                    blocks, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
+                                           Rank peer, std::uint32_t& pending) {
+    const auto found = place("get", "src", from, bytes, peer);
+    if (!found) return found.failure();
+    if (into == nullptr && bytes != 0)
+        return base::fail(Status::argument, "get: dst is null, expected {} bytes; from rank {}",
+                          bytes, peer);
+    return driven(found->rank, [&](RealOneSided& onesided) {
+        return onesided.start_get(found->rank, static_cast<std::byte*>(into), found->offset, bytes,
+                                  pending, stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::await(const std::uint32_t& pending, base::Deadline deadline) {
+    RealEngine& engine = runtime_.engine();
+    const Turn::Hold hold = engine.take_turn();
+    const auto waits = [&] { return fmt::format("get: waiting for {} transfers", pending); };
+    if (!engine.await([&] { return pending == 0 || deadline.passed(); }, waits))
+        return engine.failure();
+    if (pending == 0) return {};
+    return base::fail(Status::timeout, "wait: the time is over: {}", waits());
 }
 
 base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
@@ -153,64 +173,84 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
                                             Return when) {
     const auto signal = place_of_word("put_signal", "signal", word, sizeof value, peer);
     if (!signal) return signal.failure();
-    const auto found = bytes == 0 ? signal : place("put_signal", "dst", to, bytes, peer);
+    const auto found = place("put_signal", "dst", to, bytes, peer);
     if (!found) return found.failure();
     if (from == nullptr && bytes != 0)
         return base::fail(Status::argument,
                           "put_signal: src is null, expected {} bytes; to rank {}", bytes, peer);
     return driven(found->rank, [&](RealOneSided& onesided) {
         return onesided.put_signal(found->rank, found->offset, static_cast<const std::byte*>(from),
-                                   bytes, {signal->offset, value, adds}, when);
+                                   bytes, {signal->offset, value, adds}, when, stream_);
     });
 }
 
-base::Result<std::uint64_t> RemoteMemory::change(RequestKind kind, void* word, std::uint8_t width,
-                                                 std::uint64_t operand, std::uint64_t compare,
-                                                 Rank peer) {
-    const std::string_view call = kind == RequestKind::add    ? "fetch_add"
-                                  : kind == RequestKind::swap ? "swap"
-                                                              : "compare_swap";
-    const auto found = place_of_word(call, "word", word, width, peer);
+namespace {
+
+std::string_view name_of(RequestKind kind) {
+    switch (kind) {
+        case RequestKind::add:
+            return "fetch_add";
+        case RequestKind::swap:
+            return "swap";
+        case RequestKind::compare_swap:
+            return "compare_swap";
+        default:
+            return "atomic";
+    }
+}
+
+Atomic at(std::uint64_t offset, const WordChange& change) {
+    return {change.kind, change.width, offset, change.operand, change.compare};
+}
+
+}  // namespace
+
+base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
     std::uint64_t old = 0;
     auto done = driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.change(found->rank, {kind, width, found->offset, operand, compare}, old);
+        return onesided.change(found->rank, at(found->offset, change), old, stream_);
     });
     if (!done) return done.failure();
     return old;
 }
 
+base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!found) return found.failure();
+    return driven(found->rank, [&](RealOneSided& onesided) {
+        return onesided.apply(found->rank, at(found->offset, change), stream_);
+    });
+}
+
+base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
+    const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
+    if (!found) return found.failure();
+    return driven(found->rank, [&](RealOneSided& onesided) {
+        return onesided.start_change(found->rank, at(found->offset, change), into, stream_);
+    });
+}
+
 base::Result<void> RemoteMemory::fence() {
     if (auto checked = usable("fence"); !checked) return checked;
     const Turn::Hold hold = runtime_.engine().take_turn();
-    runtime_.onesided().fence();
+    runtime_.onesided().fence(stream_);
     return {};
 }
 
-base::Result<void> RemoteMemory::quiet() {
+base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
     if (auto checked = usable("quiet"); !checked) return checked;
     const Turn::Hold hold = runtime_.engine().take_turn();
-    if (runtime_.onesided().quiet()) return {};
+    switch (runtime_.onesided().quiet(stream_, deadline)) {
+        case Waited::done:
+            return {};
+        case Waited::late:
+            return base::fail(Status::timeout, "quiet: the time is over, and not all is done");
+        case Waited::failed:
+            break;
+    }
     return runtime_.engine().failure();
-}
-
-base::Result<void> RemoteMemory::wait_until(const WordWait& wait) {
-    if (auto checked = usable("wait_until"); !checked) return checked;
-    if (auto checked = check_wait("wait_until", wait); !checked) return checked;
-    if (holds(wait)) return {};
-    RealEngine& engine = runtime_.engine();
-    const Turn::Hold hold = engine.take_turn();
-    if (engine.await([&] { return holds(wait); }, [&] { return describe(wait); })) return {};
-    return engine.failure();
-}
-
-base::Result<bool> RemoteMemory::test_until(const WordWait& wait) {
-    if (auto checked = usable("test_until"); !checked) return checked.failure();
-    if (auto checked = check_wait("test_until", wait); !checked) return checked.failure();
-    if (holds(wait)) return true;
-    runtime_.engine().poll();
-    if (const base::Failure* lost = runtime_.engine().lost()) return *lost;
-    return holds(wait);
 }
 
 }  // namespace weft::run

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <numeric>
@@ -78,7 +79,7 @@ Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
       external_(engine_->external()),
       onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
                                                job_.bootstrap->rank())),
-      heap_({layout_.heap, layout_.bytes - layout_.heap}) {
+      heap_({layout_.heap, layout_.bytes - layout_.heap}, link::alignment_of(layout_.bytes)) {
     if (onesided_->service().has_origins())
         job_.wire->set_service(&RealOneSided::serve, &RealOneSided::on_immediate, onesided_.get());
     log_start(*this);
@@ -297,6 +298,20 @@ void Runtime::wait(Operation& operation) {
     engine_->wait(operation);
 }
 
+bool Runtime::wait(Operation& operation, base::Deadline deadline) {
+    const Turn::Hold hold = engine_->take_turn();
+    const auto over = [&] { return operation.ended() || deadline.passed(); };
+    static_cast<void>(engine_->await(over, [] { return "wait_for: waiting for a started call"; }));
+    return operation.ended();
+}
+
+void Runtime::abort(int status) {
+    job_.sigterm_report->set_stage("ending the job");
+    job_.bootstrap->abort(status, fmt::format("rank {} has called weft_abort with status {}",
+                                              job_.bootstrap->rank(), status));
+    std::_Exit(link::exit_status_of_abort(status));  // not reached
+}
+
 base::Result<void> Runtime::finish(Operation& operation) {
     base::Result<void> outcome;
     if (operation.state == Operation::State::failed) outcome = operation.failure;
@@ -319,7 +334,7 @@ void Runtime::progress() {
 
 base::Result<void> Runtime::settle_onesided() {
     const auto hold = engine_->take_turn();
-    if (onesided_->quiet()) return {};
+    if (onesided_->quiet_all()) return {};
     return engine_->failure();
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -96,6 +97,8 @@ class Runtime {
     /// Whether the call has ended; if not, drives everything once.
     [[nodiscard]] bool test(const Operation& operation);
     void wait(Operation& operation);
+    /// The same up to a moment; whether it has ended.
+    [[nodiscard]] bool wait(Operation& operation, base::Deadline deadline);
     /// How a call ended; it must have. The operation is not the caller's any more.
     [[nodiscard]] base::Result<void> finish(Operation& operation);
     /// The caller has no more use for the operation; the call goes on.
@@ -112,6 +115,8 @@ class Runtime {
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
     [[nodiscard]] base::Result<void> print_statistics();
+    /// Ends the job on all ranks.
+    [[noreturn]] void abort(int status);
     [[nodiscard]] bool finalized() const { return finalized_; }
     /// Writes that this rank has made over the network so far.
     [[nodiscard]] std::uint64_t network_writes() const;

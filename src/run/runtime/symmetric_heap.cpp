@@ -41,10 +41,10 @@ class Ballot {
 }  // namespace
 
 base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
-    if (!std::has_single_bit(request.alignment) || request.alignment > kAlignmentMax)
+    if (!std::has_single_bit(request.alignment) || request.alignment > alignment_max_)
         return base::fail(Status::argument,
                           "alloc: alignment is {}, expected a power of two up to {}",
-                          request.alignment, kAlignmentMax);
+                          request.alignment, alignment_max_);
     std::uint64_t from = 0;
     for (std::uint64_t abandoned_from = 0;;) {
         enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
@@ -71,7 +71,7 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
         } else if (ballot.agreed(kOffset)) {
             from = ballot.max(kOffset);
             heap_.take(from, request);
-            blocks_.emplace(from, Block{team.serial(), team.next_allocation()});
+            blocks_.emplace(from, Block{team.serial(), team.next_allocation(), request.bytes});
             return from;
         } else {
             from = ballot.max(kOffset);
@@ -120,6 +120,12 @@ void SymmetricHeap::end_team(const Team& team) {
         if (block->second.team == team.serial()) remove(block);
         block = next;
     }
+}
+
+std::optional<std::uint64_t> SymmetricHeap::bytes_of(const Team& team, std::uint64_t offset) {
+    const auto block = find_block(team, offset);
+    if (block == blocks_.end()) return std::nullopt;
+    return block->second.bytes;
 }
 
 bool SymmetricHeap::has_abandoned(const Team& team) const {

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "base/result.hpp"
 #include "link/heap/allocator.hpp"
@@ -27,10 +28,10 @@ class Team;
 
 class SymmetricHeap {
   public:
-    /// Every segment begins at a multiple of this, so offsets give addresses of that alignment.
-    static constexpr std::uint64_t kAlignmentMax = std::uint64_t{2} << 20;
-
-    explicit SymmetricHeap(link::HeapRange range) : heap_(range) {}
+    /// alignment_max: every segment begins at a multiple of it, so offsets give addresses of that
+    /// alignment.
+    SymmetricHeap(link::HeapRange range, std::uint64_t alignment_max)
+        : heap_(range), alignment_max_(alignment_max) {}
 
     /// Collective over the team: an offset that is free on all members.
     [[nodiscard]] base::Result<std::uint64_t> allocate(Team& team, link::HeapRequest request);
@@ -41,6 +42,9 @@ class SymmetricHeap {
     void abandon(const Team& team, std::uint64_t offset);
     /// Whether allocate() may free a block that this rank has abandoned.
     [[nodiscard]] bool has_abandoned(const Team& team) const;
+    /// Bytes of the block of a team that begins at the offset, as they were asked for; nothing if
+    /// none does.
+    [[nodiscard]] std::optional<std::uint64_t> bytes_of(const Team& team, std::uint64_t offset);
     /// Frees all blocks of a team, at this rank, at the team's end.
     void end_team(const Team& team);
 
@@ -50,6 +54,7 @@ class SymmetricHeap {
     struct Block {
         std::uint64_t team = 0;    ///< Team::serial()
         std::uint64_t number = 0;  ///< of the team's allocations; the same on all members
+        std::uint64_t bytes = 0;   ///< as they were asked for
         bool abandoned = false;
     };
     using Blocks = std::map<std::uint64_t, Block>;
@@ -61,6 +66,7 @@ class SymmetricHeap {
     [[nodiscard]] base::Failure no_room(const Team& team, link::HeapRequest request) const;
 
     link::HeapAllocator heap_;
+    std::uint64_t alignment_max_;
     Blocks blocks_;              ///< by offset
     std::size_t abandoned_ = 0;  ///< blocks of which this is true
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <map>
 
 #include "run/runtime/real_engine.hpp"
@@ -234,6 +235,34 @@ base::Result<void> Team::free(const void* memory) {
         return base::fail(Status::argument, "free: the pointer does not lie in the symmetric heap");
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     return runtime_.heap().free(*this, offset);
+}
+
+Stream* Team::open_stream() {
+    const Turn::Hold hold = engine_.take_turn();
+    return runtime_.onesided().open_stream();
+}
+
+void Team::close_stream(Stream* stream) {
+    const Turn::Hold hold = engine_.take_turn();
+    runtime_.onesided().close_stream(stream);
+}
+
+/// No member leaves free() before all have copied what is theirs.
+base::Result<std::byte*> Team::reallocate(const void* memory, std::uint64_t bytes,
+                                          std::uint64_t alignment) {
+    if (runtime_.finalized()) return state_->failure;
+    const std::uint64_t offset = runtime_.heap_offset(memory);
+    const auto before = runtime_.heap().bytes_of(*this, offset);
+    if (!before)
+        return base::fail(Status::argument,
+                          "realloc: the pointer is not the start of memory that was allocated on "
+                          "this team and is still in use");
+    if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
+    auto moved = allocate(bytes, alignment);
+    if (!moved) return moved;
+    std::memcpy(*moved, memory, std::min(*before, bytes));
+    if (auto freed = runtime_.heap().free(*this, offset); !freed) return freed.failure();
+    return moved;
 }
 
 void Team::abandon(const void* memory) {

@@ -43,8 +43,13 @@ class Team {
     [[nodiscard]] Rank job_rank(Rank member) const {
         return state_->setup.job_ranks[static_cast<std::size_t>(member)];
     }
-    /// One-sided calls between members.
-    [[nodiscard]] RemoteMemory remote() { return {runtime_, *this}; }
+    /// One-sided calls between members; those of a context have its stream.
+    [[nodiscard]] RemoteMemory remote(Stream* stream = nullptr) {
+        return {runtime_, *this, stream};
+    }
+    /// The stream of a new context, and the end of one that is quiet.
+    [[nodiscard]] Stream* open_stream();
+    void close_stream(Stream* stream);
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
@@ -96,6 +101,9 @@ class Team {
     [[nodiscard]] base::Result<void> free(const void* memory);
     /// Not collective: freed by a later allocate() of the team once all members have abandoned it.
     void abandon(const void* memory);
+    /// Collective: the same memory with other bytes, somewhere else.
+    [[nodiscard]] base::Result<std::byte*> reallocate(const void* memory, std::uint64_t bytes,
+                                                      std::uint64_t alignment);
     /// A member's memory of the same name, if it is near, else nullptr.
     [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
 

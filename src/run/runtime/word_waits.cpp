@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/word_waits.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "run/runtime/real_engine.hpp"
+#include "run/runtime/runtime.hpp"
+
+namespace weft::run {
+
+namespace {
+
+std::uint64_t widened(std::uint32_t narrow, bool is_signed) {
+    return is_signed ? static_cast<std::uint64_t>(static_cast<std::int32_t>(narrow)) : narrow;
+}
+
+template <class Word>
+Word load_shared(const std::byte* word) {
+    // Acquire: pairs with the release of who changed the word, here or at this rank's service.
+    auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(word));
+    return std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
+}
+
+/// Word i as wide as can be, so that one comparison serves: extended by its sign if it has one.
+std::uint64_t load(const WordWait& wait, std::size_t i) {
+    const std::byte* const word = static_cast<const std::byte*>(wait.word) + i * wait.width;
+    if (wait.width == 8) return load_shared<std::uint64_t>(word);
+    return widened(load_shared<std::uint32_t>(word), wait.is_signed);
+}
+
+std::uint64_t value_of(const WordWait& wait, std::size_t i) {
+    if (wait.values == nullptr) return wait.value;
+    const std::byte* const value = static_cast<const std::byte*>(wait.values) + i * wait.width;
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+    std::memcpy(wait.width == 8 ? static_cast<void*>(&wide) : &narrow, value, wait.width);
+    return wait.width == 8 ? wide : widened(narrow, wait.is_signed);
+}
+
+bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
+    return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
+}
+
+bool compares(std::uint64_t have, const WordWait& wait, std::uint64_t value) {
+    switch (wait.compare) {
+        case Compare::eq:
+            return have == value;
+        case Compare::ne:
+            return have != value;
+        case Compare::gt:
+            return less(value, have, wait.is_signed);
+        case Compare::ge:
+            return !less(have, value, wait.is_signed);
+        case Compare::lt:
+            return less(have, value, wait.is_signed);
+        case Compare::le:
+            break;
+    }
+    return !less(value, have, wait.is_signed);
+}
+
+bool holds(const WordWait& wait, std::size_t i) {
+    return compares(load(wait, i), wait, value_of(wait, i));
+}
+bool counts(const WordWait& wait, std::size_t i) {
+    return wait.skip == nullptr || wait.skip[i] == 0;
+}
+bool none_counts(const WordWait& wait) {
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i)) return false;
+    return true;
+}
+
+/// Goes on from `next` over words that are as wanted or skipped; true at the end.
+bool pass_over(const WordWait& wait, std::size_t& next, std::uint64_t& last) {
+    for (; next < wait.count; ++next) {
+        if (!counts(wait, next)) continue;
+        last = load(wait, next);
+        if (!compares(last, wait, value_of(wait, next))) return false;
+    }
+    return true;
+}
+
+std::size_t first(const WordWait& wait) {
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i) && holds(wait, i)) return i;
+    return WordWaits::kNone;
+}
+
+std::size_t collect(const WordWait& wait, std::size_t* indices) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < wait.count; ++i)
+        if (counts(wait, i) && holds(wait, i)) indices[found++] = i;
+    return found;
+}
+
+std::string describe(const char* call, const WordWait& wait) {
+    constexpr std::string_view kSigns[] = {"==", "!=", ">", ">=", "<", "<="};
+    const auto text = [&](std::uint64_t value) {
+        return wait.is_signed ? fmt::format("{}", static_cast<std::int64_t>(value))
+                              : fmt::format("{}", value);
+    };
+    std::size_t i = 0;
+    while (i + 1 < wait.count && (!counts(wait, i) || holds(wait, i))) ++i;
+    const std::string which = wait.count == 1
+                                  ? fmt::format("word {}", wait.word)
+                                  : fmt::format("word {} of {} at {}", i, wait.count, wait.word);
+    return fmt::format("{} {} {} {} (is {})", call, which,
+                       kSigns[static_cast<std::size_t>(wait.compare)], text(value_of(wait, i)),
+                       text(load(wait, i)));
+}
+
+}  // namespace
+
+base::Result<void> WordWaits::check(const char* call, const WordWait& wait) const {
+    if (runtime_.finalized())
+        return base::fail(Status::argument, "{}: the runtime has been finalized", call);
+    if (wait.word == nullptr && wait.count != 0)
+        return base::fail(Status::argument, "{}: word is null, expected {} of {} bytes", call,
+                          wait.count, wait.width);
+    if (reinterpret_cast<std::uintptr_t>(wait.word) % wait.width != 0)
+        return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
+                          wait.word, wait.width);
+    if (wait.compare > Compare::le)
+        return base::fail(Status::argument, "{}: no comparison {}, expected one of 0..{}", call,
+                          static_cast<int>(wait.compare), static_cast<int>(Compare::le));
+    return {};
+}
+
+template <class Holds>
+base::Result<void> WordWaits::until(const char* call, const WordWait& wait, base::Deadline deadline,
+                                    Holds holds) {
+    if (holds()) return {};
+    RealEngine& engine = runtime_.engine();
+    const Turn::Hold hold = engine.take_turn();
+    bool done = false;
+    const auto ended = [&] {
+        done = holds();
+        return done || deadline.passed();
+    };
+    if (!engine.await(ended, [&] { return describe(call, wait); })) return engine.failure();
+    if (done) return {};
+    return base::fail(Status::timeout, "{}: the time is over: {}", call, describe(call, wait));
+}
+
+template <class Holds>
+base::Result<void> WordWaits::once(Holds holds) {
+    if (holds()) return {};
+    runtime_.engine().poll();
+    if (const base::Failure* lost = runtime_.engine().lost()) return *lost;
+    static_cast<void>(holds());
+    return {};
+}
+
+base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline deadline) {
+    constexpr const char* kCall = "wait_until";
+    if (auto checked = check(kCall, wait); !checked) return checked.failure();
+    std::size_t next = 0;
+    std::uint64_t last = 0;
+    auto done = until(kCall, wait, deadline, [&] { return pass_over(wait, next, last); });
+    if (!done) return done.failure();
+    return last;
+}
+
+base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {
+    constexpr const char* kCall = "wait_any";
+    if (auto checked = check(kCall, wait); !checked) return checked.failure();
+    std::size_t found = kNone;
+    if (none_counts(wait)) return found;
+    auto done = until(kCall, wait, deadline, [&] { return (found = first(wait)) != kNone; });
+    if (!done) return done.failure();
+    return found;
+}
+
+base::Result<std::size_t> WordWaits::some(const WordWait& wait, std::size_t* indices,
+                                          base::Deadline deadline) {
+    constexpr const char* kCall = "wait_some";
+    if (auto checked = check(kCall, wait); !checked) return checked.failure();
+    std::size_t found = 0;
+    if (none_counts(wait)) return found;
+    auto done = until(kCall, wait, deadline, [&] { return (found = collect(wait, indices)) != 0; });
+    if (!done) return done.failure();
+    return found;
+}
+
+base::Result<bool> WordWaits::test_all(const WordWait& wait) {
+    if (auto checked = check("test_until", wait); !checked) return checked.failure();
+    bool found = false;
+    auto done = once([&] {
+        std::size_t next = 0;
+        std::uint64_t last = 0;
+        return found = pass_over(wait, next, last);
+    });
+    if (!done) return done.failure();
+    return found;
+}
+
+base::Result<std::size_t> WordWaits::test_any(const WordWait& wait) {
+    if (auto checked = check("test_any", wait); !checked) return checked.failure();
+    std::size_t found = kNone;
+    auto done = once([&] { return (found = first(wait)) != kNone; });
+    if (!done) return done.failure();
+    return found;
+}
+
+base::Result<std::size_t> WordWaits::test_some(const WordWait& wait, std::size_t* indices) {
+    if (auto checked = check("test_some", wait); !checked) return checked.failure();
+    std::size_t found = 0;
+    auto done = once([&] { return (found = collect(wait, indices)) != 0; });
+    if (!done) return done.failure();
+    return found;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// onesided_ranks.hpp - ranks with one-sided calls over the virtual fabric, in one process.
+//
+// Holds    A rank that waits lets a random rank make progress; one seed says all.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "run/onesided/onesided.hpp"
+#include "tests/support/draw_calls.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/virtual_fabric.hpp"
+#include "tests/support/virtual_wire.hpp"
+
+namespace weft::test {
+
+inline FabricSetting counted() {
+    return counted_setting();
+}
+inline FabricSetting delivered() {
+    return delivered_setting();
+}
+inline FabricSetting ordered() {
+    return ordered_setting();
+}
+inline FabricSetting ordered_cells() {
+    return ordered_cells_setting();
+}
+inline FabricSetting with_signals() {
+    return signals_setting();
+}
+inline FabricSetting counted_torn() {
+    return counted_torn_setting();
+}
+
+/// N ranks with their ends of the fabric. A rank that waits lets a random rank make progress.
+class Ranks {
+  public:
+    struct Drive {
+        Ranks* ranks;
+        base::Failure gave_up;
+
+        template <class Ended, class Waits>
+        bool await(Ended ended, Waits waits) {
+            for (std::uint64_t steps = 0; !ended(); ++steps) {
+                if (steps == kStepsMax) {
+                    gave_up = base::fail(Status::timeout, "seed {}: {}", ranks->seed_, waits());
+                    ADD_FAILURE() << gave_up.text;
+                    return false;
+                }
+                ranks->step();
+            }
+            return true;
+        }
+        [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+    };
+    using Calls = run::OneSided<link::Wire, Drive>;
+
+    Ranks(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
+        : seed_(seed),
+          random_(base::Random(seed).stream(21)),
+          network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
+          fabric_(options(setting)) {
+        const run::OneSidedArea area{.offset = 0, .ranks = size()};
+        heap_ = (area.bytes() + 63) / 64 * 64;
+        WEFT_CHECK(heap_ + kHeapBytes <= kSegment, heap_);
+        for (Rank rank = 0; rank < size(); ++rank) {
+            std::vector<std::byte*> near = segments();
+            for (Rank peer = 0; peer < size(); ++peer)
+                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
+            const bool alone = std::ranges::count(near, nullptr) == 0;
+            link::Wire& wire = wires_.emplace_back(
+                std::move(near), alone ? nullptr : fabric_.open_port(rank),
+                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            Drive& drive = drives_.emplace_back(Drive{this, {}});
+            Calls& calls = calls_.emplace_back(wire, drive, area, rank);
+            if (calls.service().has_origins())
+                wire.set_service(&Calls::serve, &Calls::on_immediate, &calls);
+        }
+    }
+
+    [[nodiscard]] Rank size() const { return network_.size(); }
+    Calls& operator[](Rank rank) { return calls_[static_cast<std::size_t>(rank)]; }
+    base::Random& random() { return random_; }
+    void step() {
+        ++steps_;
+        wires_[random_.below(wires_.size())].progress();
+    }
+    /// How often anyone was driven.
+    [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+    static constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 10;
+    /// Offset in every segment of a word of the heap.
+    [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
+    std::uint64_t& word(Rank rank, std::size_t number) {
+        return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
+    }
+
+  private:
+    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
+    static constexpr std::uint64_t kStepsMax = 4'000'000;
+
+    std::vector<std::byte*> segments() {
+        std::vector<std::byte*> all;
+        for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
+        return all;
+    }
+    VirtualFabricOptions options(const FabricSetting& setting) {
+        VirtualFabricOptions made{
+            .segments = segments(), .segment_bytes = kSegment, .seed = seed_, .setting = setting};
+        made.setting.conduct = harden(setting.conduct, random_);
+        return made;
+    }
+
+    std::uint64_t seed_;
+    std::uint64_t steps_ = 0;
+    base::Random random_;
+    VirtualNetwork network_;
+    VirtualFabric fabric_;
+    std::uint64_t heap_ = 0;
+    std::deque<link::Wire> wires_;
+    std::deque<Drive> drives_;
+    std::deque<Calls> calls_;
+};
+
+constexpr std::uint64_t kSlowdown = kSanitized ? 10 : 1;
+
+inline std::vector<int> layout(std::uint64_t seed) {
+    if (seed % 3 == 0) return {0, 0, 1, 1};
+    if (seed % 3 == 1) return {0, 1};
+    return {0, 1, 2};
+}
+
+// Words of the heap of each rank.
+constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
+
+inline std::uint64_t seeds() {
+    return (full_mode() ? 300 : 12) / (full_mode() ? 1 : kSlowdown / 4 + 1);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sleep_test.cpp - a long wait sleeps, but not while peers use the rank: what is served, arrives or
+// completes counts, whether or not the wait itself moves.
+#include <gtest/gtest.h>
+
+#include "link/wire/wire.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr unsigned kLong = 1000;  ///< failed polls: a rank with a quota sleeps after fewer
+
+/// A network on which nothing happens but what the test says.
+class ToldPort final : public FabricPort {
+  public:
+    struct Told {
+        std::size_t immediates = 0;  ///< for the next poll; each is a write of rank 1
+        std::size_t in_flight = 0;
+    };
+    explicit ToldPort(Told& told) : told_(told) {
+        facts_.notify = {Notify::ordered, Notify::ordered};
+    }
+
+    [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
+    [[nodiscard]] std::span<const std::byte> address() const override { return {}; }
+    void set_peer(Rank, std::span<const std::byte>) override {}
+    [[nodiscard]] bool warm(Rank) noexcept override { return true; }
+    [[nodiscard]] base::Post try_put(const FabricPut&) noexcept override {
+        return base::Post::posted;
+    }
+    [[nodiscard]] base::Post try_get(const FabricGet&) noexcept override {
+        return base::Post::posted;
+    }
+    [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
+        const std::size_t count = std::exchange(told_.immediates, 0);
+        constexpr std::uint64_t kWriteOfRank1 = (std::uint64_t{64} << 2) | 3;
+        for (std::size_t i = 0; i < count; ++i) immediates[i] = kWriteOfRank1;
+        return count;
+    }
+    void cancel() noexcept override {}
+    [[nodiscard]] std::size_t in_flight() const noexcept override { return told_.in_flight; }
+    [[nodiscard]] const base::Failure* failure() const noexcept override { return nullptr; }
+
+  private:
+    Told& told_;
+    FabricFacts facts_;
+};
+
+class SleepTest : public testing::Test {
+  protected:
+    /// Polls in vain as a wait does, as often as it takes to sleep.
+    void wait_long() {
+        for (unsigned i = 0; i < kLong && !wire_.sleeps_after(kLong); ++i) {
+            wire_.progress();
+            wire_.relax(1);
+        }
+    }
+
+    ToldPort::Told told_;
+    std::vector<std::byte> segment_ = std::vector<std::byte>(4096);
+    Wire wire_{{segment_.data(), nullptr},
+               std::make_unique<ToldPort>(told_),
+               WireOptions{.limited_time = true}};
+};
+
+TEST_F(SleepTest, AWaitInWhichNothingHappensSleeps) {
+    EXPECT_FALSE(wire_.sleeps_after(kLong)) << "before it has begun";
+    wait_long();
+    EXPECT_TRUE(wire_.sleeps_after(kLong));
+    EXPECT_FALSE(wire_.sleeps_after(1)) << "another wait, which has just begun";
+}
+
+TEST_F(SleepTest, WhatArrivesEndsTheSleep) {
+    wait_long();
+    told_.immediates = 1;
+    wire_.progress();
+    EXPECT_FALSE(wire_.sleeps_after(kLong));
+}
+
+TEST_F(SleepTest, WhatCompletesEndsTheSleep) {
+    wait_long();
+    told_.in_flight = 3;
+    wire_.progress();
+    EXPECT_FALSE(wire_.sleeps_after(kLong));
+    wait_long();
+    told_.in_flight = 2;
+    wire_.progress();
+    EXPECT_FALSE(wire_.sleeps_after(kLong));
+}
+
+TEST_F(SleepTest, WhatIsServedEndsTheSleepAndWhatIsNotDoesNot) {
+    bool serves = false;
+    wire_.set_service([](void* flag) { return *static_cast<bool*>(flag); },
+                      [](void*, std::uint64_t) {}, &serves);
+    wait_long();
+    const std::uint64_t before = wire_.stirrings();
+    wire_.progress();
+    EXPECT_TRUE(wire_.sleeps_after(kLong));
+    EXPECT_EQ(wire_.stirrings(), before);
+    serves = true;
+    wire_.progress();
+    EXPECT_FALSE(wire_.sleeps_after(kLong));
+    EXPECT_EQ(wire_.stirrings(), before + 1);
+}
+
+}  // namespace
+}  // namespace weft::link

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: atomic operations of all kinds, strides, streams and quiets with a deadline do what they
+// say over every fabric. Method: the real wire over the virtual fabric, against what one word goes
+// through in turn.
+#include <numeric>
+
+#include "tests/support/onesided_ranks.hpp"
+
+namespace weft::test {
+namespace {
+
+using run::RequestKind;
+using run::Return;
+
+/// What an operation makes of a word of 8 bytes; one of 4 bytes is its lower half.
+void onesided_model(std::uint64_t& word, const run::Atomic& atomic) {
+    const std::uint64_t mask = atomic.width == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
+    const std::uint64_t have = word & mask;
+    std::uint64_t made = have;
+    switch (atomic.kind) {
+        case RequestKind::add:
+            made = have + atomic.operand;
+            break;
+        case RequestKind::band:
+            made = have & atomic.operand;
+            break;
+        case RequestKind::bor:
+            made = have | atomic.operand;
+            break;
+        case RequestKind::bxor:
+            made = have ^ atomic.operand;
+            break;
+        case RequestKind::compare_swap:
+            made = have == (atomic.compare & mask) ? atomic.operand : have;
+            break;
+        case RequestKind::swap:
+        case RequestKind::store:
+            made = atomic.operand;
+            break;
+        default:
+            break;
+    }
+    word = (word & ~mask) | (made & mask);
+}
+
+/// All kinds of words, results or none, now or at the quiet, against what one word goes through in
+/// turn.
+TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
+    constexpr RequestKind kKinds[] = {
+        RequestKind::add,  RequestKind::swap, RequestKind::store, RequestKind::load,
+        RequestKind::band, RequestKind::bor,  RequestKind::bxor,  RequestKind::compare_swap};
+    for (const FabricSetting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), with_signals()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() / 2 && !HasFailure(); ++seed) {
+            Ranks ranks(setting, {0, 1}, seed);
+            std::uint64_t model[2] = {0, 0};
+            for (int i = 0; i < 150; ++i) {
+                const auto peer = static_cast<Rank>(ranks.random().below(2));
+                run::Atomic atomic{
+                    .kind = kKinds[ranks.random().below(std::size(kKinds))],
+                    .width = static_cast<std::uint8_t>(4 + 4 * ranks.random().below(2)),
+                    .offset = ranks.at(kCounter),
+                    .operand = ranks.random().below(1 << 20),
+                    .compare = model[peer]};
+                std::uint64_t expected = model[peer], old = 0;
+                if (atomic.width == 4) expected &= 0xffff'ffffU;
+                onesided_model(model[peer], atomic);
+                const bool has_result = ranks.random().below(2) == 0;
+                if (!has_result && atomic.kind != RequestKind::load) {
+                    ASSERT_TRUE(ranks[0].apply(peer, atomic));
+                    ASSERT_TRUE(ranks[0].quiet());
+                } else if (ranks.random().below(2) == 0) {
+                    ASSERT_TRUE(ranks[0].start_change(peer, atomic, &old));
+                    ASSERT_TRUE(ranks[0].quiet());
+                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected) << seed;
+                } else {
+                    ASSERT_TRUE(ranks[0].change(peer, atomic, old));
+                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected) << seed;
+                }
+                ASSERT_EQ(ranks.word(peer, kCounter), model[peer]) << seed << " " << i;
+            }
+        }
+    }
+}
+
+TEST(OneSided, StridedBlocksGoWhereTheyBelong) {
+    for (FabricSetting setting : {counted(), delivered(), ordered(), counted_torn()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+            setting.reads = seed % 2 == 0;
+            Ranks ranks(setting, layout(seed), seed);
+            const Rank peer = ranks.size() - 1;
+            std::vector<std::uint64_t> sent(200), got(200);
+            std::iota(sent.begin(), sent.end(), 1000);
+            const run::Strided out{-24, 16, std::size_t{8} << seed % 2, 20};
+            ASSERT_TRUE(ranks[0].put_strided(peer, ranks.at(kData + 100),
+                                             reinterpret_cast<const std::byte*>(sent.data()), out));
+            ASSERT_TRUE(ranks[0].quiet());
+            const run::Strided back{16, -24, 8, 20};
+            ASSERT_TRUE(ranks[0].get_strided(peer, reinterpret_cast<std::byte*>(got.data()),
+                                             ranks.at(kData + 100), back));
+            for (std::size_t i = 0; i < 20; ++i) {
+                EXPECT_EQ(ranks.word(peer, kData + 100 - 3 * i), sent[2 * i]);
+                EXPECT_EQ(got[2 * i], sent[2 * i]) << seed << " " << i;
+            }
+        }
+    }
+}
+
+/// A quiet of one stream waits for what went through it, and for nothing else.
+TEST(OneSided, StreamsHaveAQuietOfTheirOwn) {
+    for (const FabricSetting& setting : {counted(), ordered()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+            Ranks ranks(setting, {0, 1, 2}, seed);
+            run::Stream* const stream = ranks[0].open_stream();
+            std::vector<std::uint64_t> values(300, seed);
+            const auto* from = reinterpret_cast<const std::byte*>(values.data());
+            ASSERT_TRUE(ranks[0].put(1, ranks.at(kData), from, 2400, Return::at_once));
+            ASSERT_TRUE(ranks[0].put(2, ranks.at(kData), from, 2400, Return::at_once, stream));
+            EXPECT_TRUE(ranks[0].busy());
+            ASSERT_TRUE(ranks[0].quiet(stream));
+            EXPECT_TRUE(ranks[0].busy()) << "the usual stream is as it was";
+            for (std::size_t i = 0; i < values.size(); ++i)
+                ASSERT_EQ(ranks.word(2, kData + i), seed);
+            // A fence of the stream does not hold up the other one.
+            ASSERT_TRUE(ranks[0].quiet_all());
+            EXPECT_FALSE(ranks[0].busy());
+            for (std::size_t i = 0; i < values.size(); ++i)
+                ASSERT_EQ(ranks.word(1, kData + i), seed);
+            ranks[0].close_stream(stream);
+        }
+    }
+}
+
+/// The peer does nothing: a quiet with a deadline gives up, and a later one goes on.
+TEST(OneSided, AQuietThatIsLateCanBeRepeated) {
+    for (const FabricSetting& setting : {counted(), delivered(), ordered()}) {
+        Ranks ranks(setting, {0, 1}, 5);
+        const std::uint64_t value = 42;
+        ASSERT_TRUE(ranks[0].put(1, ranks.at(kData), reinterpret_cast<const std::byte*>(&value), 8,
+                                 Return::at_once));
+        ASSERT_TRUE(ranks[0].apply(1, {RequestKind::bor, 4, ranks.at(kFlag), 6}));
+        EXPECT_EQ(ranks[0].quiet(nullptr, {.at_ns = 1}), run::Waited::late);
+        EXPECT_TRUE(ranks[0].busy());
+        ASSERT_TRUE(ranks[0].quiet());
+        EXPECT_FALSE(ranks[0].busy());
+        EXPECT_EQ(ranks.word(1, kData), 42U);
+        EXPECT_EQ(ranks.word(1, kFlag), 6U);
+    }
+}
+
+/// What asks for nothing is not answered: the origin goes on at once, where one with a result waits
+/// for the peer each time.
+TEST(OneSided, AtomicOperationsWithoutResultWaitForNoReply) {
+    for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
+        Ranks ranks(setting, {0, 1}, 11);
+        for (std::uint64_t i = 0; i < 10; ++i)
+            ASSERT_TRUE(ranks[0].apply(1, {RequestKind::add, 8, ranks.at(kCounter), 3}));
+        const std::uint64_t without = ranks.steps();
+        ASSERT_TRUE(ranks[0].quiet());
+        EXPECT_EQ(ranks.word(1, kCounter), 30U);
+        const std::uint64_t before = ranks.steps();
+        std::uint64_t old = 0;
+        for (std::uint64_t i = 0; i < 10; ++i)
+            ASSERT_TRUE(ranks[0].change(1, {RequestKind::add, 8, ranks.at(kCounter), 3}, old));
+        EXPECT_EQ(old, 57U);
+        EXPECT_LT(4 * without, ranks.steps() - before);
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
