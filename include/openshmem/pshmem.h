@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// pshmem.h - the routines of shmem.h under the names that a profiling tool calls.
+//
+// Idea     A tool defines shmem_x and calls pshmem_x in it. Both names are in the library.
+#ifndef WEFT_OPENSHMEM_PSHMEM_H
+#define WEFT_OPENSHMEM_PSHMEM_H
+
+#include "shmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_SHMEM_FN(name) pshmem_##name
+#include "shmem_calls.inc"
+#undef WEFT_SHMEM_FN
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// shmem.h - OpenSHMEM 1.5 for C and C++, served by weft (libweft-shmem).
+//
+// Idea     Where a routine exists for many types, the types stand in one table, and the routine
+//          stands once in shmem_calls.inc: X(name, type) becomes the declaration for that type. The
+//          library defines its routines from the same tables, and docs/shmem.md lists them.
+// Holds    Every shmem_ routine has the name pshmem_ as well (pshmem.h), for tools that stand in
+//          between. Not here: Fortran, and C11 generic forms under a C++ compiler.
+// Next     docs/shmem.md for what is served, and how.
+#ifndef WEFT_OPENSHMEM_SHMEM_H
+#define WEFT_OPENSHMEM_SHMEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shmem_constants.h"
+#include "shmem_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_SHMEM_FN(name) shmem_##name
+#include "shmem_calls.inc"
+#undef WEFT_SHMEM_FN
+
+// --- names of SGI's library and of OpenSHMEM before 1.2, deprecated ------------------------------
+
+void start_pes(int npes);
+int _my_pe(void);
+int _num_pes(void);
+void* shmalloc(size_t size);
+void shfree(void* ptr);
+void* shrealloc(void* ptr, size_t size);
+void* shmemalign(size_t alignment, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#include "shmem_generic.h"
+#endif
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// atomics.cpp - atomic operations on words of PEs.
+//
+// Idea     Near: the processor's. Far: what weft has, which is on words of 8 bytes: add, swap, and
+//          compare and swap; all else compares the word of 8 bytes around and swaps it, again if it
+//          was changed meanwhile.
+// Holds    Both change words by the processor's atomic operations at their owner, so near and far
+//          PEs may use the same word, and words of 4 bytes may share one of 8.
+#include <bit>
+#include <type_traits>
+
+#include "front/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// A word as a call names it: where it is here, where it is if near, and at which PE.
+struct Word {
+    std::byte* place = nullptr;
+    std::byte* near = nullptr;
+    int pe = 0;
+};
+
+Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t bytes, int pe) {
+    Word word{.place = in_heap(address), .pe = world_pe(routine, ctx, pe)};
+    if (reinterpret_cast<std::uintptr_t>(word.place) % bytes != 0)
+        refuse(routine, "the word is not aligned to its size");
+    word.near = near_place(word.place, bytes, word.pe);
+    return word;
+}
+
+std::uint64_t far_add(const char* routine, const Word& word, std::uint64_t add) {
+    std::uint64_t old = 0;
+    check(routine, weft_fetch_add(job.world, reinterpret_cast<std::uint64_t*>(word.place), add,
+                                  word.pe, &old));
+    return old;
+}
+
+/// old -> change(old), whatever the width.
+template <class B, class Change>
+B far_change(const char* routine, const Word& word, Change change) {
+    const auto at = reinterpret_cast<std::uintptr_t>(word.place);
+    Word whole = word;
+    whole.place -= at % 8;
+    const unsigned shift = at % 8 * 8;
+    const auto mask = static_cast<std::uint64_t>(static_cast<B>(~B{0})) << shift;
+    std::uint64_t seen = far_add(routine, whole, 0);
+    for (;;) {
+        const auto old = static_cast<B>(seen >> shift);
+        const std::uint64_t next =
+            (seen & ~mask) | (static_cast<std::uint64_t>(change(old)) << shift);
+        if (next == seen) return old;
+        std::uint64_t found = 0;
+        check(routine, weft_compare_swap(job.world, reinterpret_cast<std::uint64_t*>(whole.place),
+                                         seen, next, word.pe, &found));
+        if (found == seen) return old;
+        seen = found;
+    }
+}
+
+/// The operations, each with its near and its far way. T: an integer, or its bits.
+struct Fetch {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T, T) {
+        return word.load(std::memory_order_acquire);
+    }
+    template <class T>
+    static T changed(T old, T, T) {
+        return old;
+    }
+};
+struct Swap {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.exchange(value, std::memory_order_acq_rel);
+    }
+    template <class T>
+    static T changed(T, T value, T) {
+        return value;
+    }
+};
+struct CompareSwap {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T cond) {
+        word.compare_exchange_strong(cond, value, std::memory_order_acq_rel,
+                                     std::memory_order_acquire);
+        return cond;
+    }
+    template <class T>
+    static T changed(T old, T value, T cond) {
+        return old == cond ? value : old;
+    }
+};
+struct Add {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_add(value, std::memory_order_acq_rel);
+    }
+    template <class T>
+    static T changed(T old, T value, T) {
+        return static_cast<T>(old + value);
+    }
+};
+struct And {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_and(value, std::memory_order_acq_rel);
+    }
+    template <class T>
+    static T changed(T old, T value, T) {
+        return old & value;
+    }
+};
+struct Or {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_or(value, std::memory_order_acq_rel);
+    }
+    template <class T>
+    static T changed(T old, T value, T) {
+        return old | value;
+    }
+};
+struct Xor {
+    template <class T>
+    static T near(const std::atomic_ref<T> word, T value, T) {
+        return word.fetch_xor(value, std::memory_order_acq_rel);
+    }
+    template <class T>
+    static T changed(T old, T value, T) {
+        return old ^ value;
+    }
+};
+
+/// weft's own operation on a word of 8 bytes, if it has this one.
+template <class Operation>
+std::uint64_t far_word(const char* routine, const Word& word, std::uint64_t value,
+                       std::uint64_t cond, bool wants_old) {
+    auto* const at = reinterpret_cast<std::uint64_t*>(word.place);
+    std::uint64_t old = 0;
+    std::uint64_t* const out = wants_old ? &old : nullptr;
+    if constexpr (std::is_same_v<Operation, Fetch>)
+        check(routine, weft_fetch_add(job.world, at, 0, word.pe, &old));
+    else if constexpr (std::is_same_v<Operation, Add>)
+        check(routine, weft_fetch_add(job.world, at, value, word.pe, out));
+    else if constexpr (std::is_same_v<Operation, Swap>)
+        check(routine, weft_swap(job.world, at, value, word.pe, out));
+    else if constexpr (std::is_same_v<Operation, CompareSwap>)
+        check(routine, weft_compare_swap(job.world, at, cond, value, word.pe, out));
+    else
+        old = far_change<std::uint64_t>(routine, word, [&](std::uint64_t have) {
+            return Operation::changed(have, value, cond);
+        });
+    return old;
+}
+
+template <class Operation, class T>
+T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
+         bool wants_old = true) {
+    using B = Bits<T>;
+    const Word word = find(routine, ctx, address, sizeof(T), pe);
+    const auto bits = std::bit_cast<B>(value);
+    const auto other = std::bit_cast<B>(cond);
+    if (word.near != nullptr)
+        return std::bit_cast<T>(Operation::template near<B>(
+            std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
+    const Turn turn;
+    if constexpr (sizeof(B) == 8)
+        return std::bit_cast<T>(far_word<Operation>(routine, word, bits, other, wants_old));
+    else
+        return std::bit_cast<T>(far_change<B>(
+            routine, word, [&](B have) { return Operation::changed(have, bits, other); }));
+}
+
+template <class T>
+constexpr T number(int value) {
+    return static_cast<T>(value);
+}
+
+template <class T>
+T fetch(const char* routine, shmem_ctx_t ctx, const T* source, int pe) {
+    return change<Fetch, T>(routine, ctx, source, T{}, T{}, pe);
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+
+// Each operation with a result, with one that is there by the next quiet, and without. Results are
+// there at once, which is sooner than the second form asks for.
+#define FETCHING(NAME, OPERATION, T, PARAMETERS, VALUE, COND)                                     \
+    SHMEM_ROUTINE(T, NAME, (T * dest PARAMETERS, int pe)) {                                       \
+        return shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE, COND,    \
+                                                  pe);                                            \
+    }                                                                                             \
+    SHMEM_ROUTINE(T, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {                \
+        return shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, COND, pe);      \
+    }                                                                                             \
+    SHMEM_ROUTINE(void, NAME##_nbi, (T * fetch, T * dest PARAMETERS, int pe)) {                   \
+        *fetch = shmem::change<shmem::OPERATION, T>(#NAME "_nbi", SHMEM_CTX_DEFAULT, dest, VALUE, \
+                                                    COND, pe);                                    \
+    }                                                                                             \
+    SHMEM_ROUTINE(void, ctx_##NAME##_nbi,                                                         \
+                  (shmem_ctx_t ctx, T * fetch, T * dest PARAMETERS, int pe)) {                    \
+        *fetch =                                                                                  \
+            shmem::change<shmem::OPERATION, T>("ctx_" #NAME "_nbi", ctx, dest, VALUE, COND, pe);  \
+    }
+#define SILENT(NAME, OPERATION, T, PARAMETERS, VALUE)                                           \
+    SHMEM_ROUTINE(void, NAME, (T * dest PARAMETERS, int pe)) {                                  \
+        shmem::change<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE,               \
+                                           shmem::number<T>(0), pe, false);                     \
+    }                                                                                           \
+    SHMEM_ROUTINE(void, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {           \
+        shmem::change<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, shmem::number<T>(0), \
+                                           pe, false);                                          \
+    }
+// Parameters between the address and the PE: none, a value, a condition and a value.
+#define NONE
+#define ONE(T) , T value
+#define TWO(T) , T cond, T value
+
+#define EXTENDED(N, T)                                                                     \
+    SHMEM_ROUTINE(T, N##_atomic_fetch, (const T* source, int pe)) {                        \
+        return shmem::fetch<T>(#N "_atomic_fetch", SHMEM_CTX_DEFAULT, source, pe);         \
+    }                                                                                      \
+    SHMEM_ROUTINE(T, ctx_##N##_atomic_fetch, (shmem_ctx_t ctx, const T* source, int pe)) { \
+        return shmem::fetch<T>("ctx_" #N "_atomic_fetch", ctx, source, pe);                \
+    }                                                                                      \
+    SHMEM_ROUTINE(void, N##_atomic_fetch_nbi, (T * fetch, const T* source, int pe)) {      \
+        *fetch = shmem::fetch<T>(#N "_atomic_fetch_nbi", SHMEM_CTX_DEFAULT, source, pe);   \
+    }                                                                                      \
+    SHMEM_ROUTINE(void, ctx_##N##_atomic_fetch_nbi,                                        \
+                  (shmem_ctx_t ctx, T * fetch, const T* source, int pe)) {                 \
+        *fetch = shmem::fetch<T>("ctx_" #N "_atomic_fetch_nbi", ctx, source, pe);          \
+    }                                                                                      \
+    FETCHING(N##_atomic_swap, Swap, T, ONE(T), value, shmem::number<T>(0))                 \
+    SILENT(N##_atomic_set, Swap, T, ONE(T), value)
+WEFT_SHMEM_AMO_EXTENDED(EXTENDED)
+
+#define STANDARD(N, T)                                                                     \
+    FETCHING(N##_atomic_compare_swap, CompareSwap, T, TWO(T), value, cond)                 \
+    FETCHING(N##_atomic_fetch_inc, Add, T, NONE, shmem::number<T>(1), shmem::number<T>(0)) \
+    SILENT(N##_atomic_inc, Add, T, NONE, shmem::number<T>(1))                              \
+    FETCHING(N##_atomic_fetch_add, Add, T, ONE(T), value, shmem::number<T>(0))             \
+    SILENT(N##_atomic_add, Add, T, ONE(T), value)
+WEFT_SHMEM_AMO(STANDARD)
+
+#define BITWISE(N, T)                                                          \
+    FETCHING(N##_atomic_fetch_and, And, T, ONE(T), value, shmem::number<T>(0)) \
+    SILENT(N##_atomic_and, And, T, ONE(T), value)                              \
+    FETCHING(N##_atomic_fetch_or, Or, T, ONE(T), value, shmem::number<T>(0))   \
+    SILENT(N##_atomic_or, Or, T, ONE(T), value)                                \
+    FETCHING(N##_atomic_fetch_xor, Xor, T, ONE(T), value, shmem::number<T>(0)) \
+    SILENT(N##_atomic_xor, Xor, T, ONE(T), value)
+WEFT_SHMEM_AMO_BITWISE(BITWISE)
+
+// --- names of OpenSHMEM 1.3 ----------------------------------------------------------------------
+
+#define OLD_EXTENDED(N, T)                                      \
+    SHMEM_ROUTINE(T, N##_fetch, (const T* source, int pe)) {    \
+        return pshmem_##N##_atomic_fetch(source, pe);           \
+    }                                                           \
+    SHMEM_ROUTINE(void, N##_set, (T * dest, T value, int pe)) { \
+        pshmem_##N##_atomic_set(dest, value, pe);               \
+    }                                                           \
+    SHMEM_ROUTINE(T, N##_swap, (T * dest, T value, int pe)) {   \
+        return pshmem_##N##_atomic_swap(dest, value, pe);       \
+    }
+WEFT_SHMEM_AMO_OLD_EXTENDED(OLD_EXTENDED)
+
+#define OLD(N, T)                                                       \
+    SHMEM_ROUTINE(T, N##_cswap, (T * dest, T cond, T value, int pe)) {  \
+        return pshmem_##N##_atomic_compare_swap(dest, cond, value, pe); \
+    }                                                                   \
+    SHMEM_ROUTINE(T, N##_finc, (T * dest, int pe)) {                    \
+        return pshmem_##N##_atomic_fetch_inc(dest, pe);                 \
+    }                                                                   \
+    SHMEM_ROUTINE(void, N##_inc, (T * dest, int pe)) {                  \
+        pshmem_##N##_atomic_inc(dest, pe);                              \
+    }                                                                   \
+    SHMEM_ROUTINE(T, N##_fadd, (T * dest, T value, int pe)) {           \
+        return pshmem_##N##_atomic_fetch_add(dest, value, pe);          \
+    }                                                                   \
+    SHMEM_ROUTINE(void, N##_add, (T * dest, T value, int pe)) {         \
+        pshmem_##N##_atomic_add(dest, value, pe);                       \
+    }
+WEFT_SHMEM_AMO_OLD(OLD)
+
+SHMEM_ROUTINE(long, swap, (long* dest, long value, int pe)) {
+    return pshmem_long_atomic_swap(dest, value, pe);
+}

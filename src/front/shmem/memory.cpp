@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// memory.cpp - the symmetric heap: allocation by all PEs together.
+#include <algorithm>
+#include <cstdio>
+#include <unordered_map>
+
+#include "front/shmem/job.hpp"
+
+namespace shmem = weft::shmem;
+using shmem::job;
+
+namespace {
+
+std::unordered_map<void*, std::size_t>& sizes() {
+    static auto* const held = new std::unordered_map<void*, std::size_t>;  // outlives exit handlers
+    return *held;
+}
+
+/// A multiple of a word more than was asked for, so that the word around any byte can be read.
+void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
+    if (job.runtime == nullptr) shmem::refuse(routine, "called before shmem_init");
+    if (size == 0) return nullptr;
+    const shmem::Turn turn;
+    // weft's exchange returns when all have entered: with the quiet before it, this is the barrier
+    // that OpenSHMEM asks for.
+    shmem::check(routine, weft_quiet(job.world));
+    void* memory = nullptr;
+    const std::size_t whole = (size + 7) / 8 * 8;
+    const weft_status status = weft_alloc_aligned(job.world, std::max<std::size_t>(alignment, 64),
+                                                  whole < size ? size : whole, &memory);
+    if (status == WEFT_ERR_MEMORY) return nullptr;
+    if (status == WEFT_ERR_ARGUMENT && shmem::report(routine, status) != 0) return nullptr;
+    shmem::check(routine, status);
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    job.heap_begin = std::min(job.heap_begin, at);
+    job.heap_end = std::max(job.heap_end, at + whole);
+    sizes()[memory] = size;
+    return memory;
+}
+
+}  // namespace
+
+SHMEM_ROUTINE(void*, malloc, (size_t size)) {
+    return allocate("malloc", 64, size);
+}
+
+SHMEM_ROUTINE(void*, malloc_with_hints, (size_t size, long)) {
+    return allocate("malloc_with_hints", 64, size);
+}
+
+SHMEM_ROUTINE(void*, align, (size_t alignment, size_t size)) {
+    if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) return nullptr;
+    return allocate("align", alignment, size);
+}
+
+SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
+    if (size != 0 && count > SIZE_MAX / size) return nullptr;
+    void* const memory = allocate("calloc", 64, count * size);
+    if (memory == nullptr) return nullptr;
+    std::memset(memory, 0, count * size);
+    pshmem_barrier_all();  // no peer writes before it is zero
+    return memory;
+}
+
+SHMEM_ROUTINE(void, free, (void* ptr)) {
+    if (ptr == nullptr) return;
+    const shmem::Turn turn;
+    if (sizes().erase(ptr) == 0)
+        shmem::refuse("free", "ptr: not from shmem_malloc or its relatives, or freed before");
+    shmem::check("free", weft_free(job.world, ptr));
+}
+
+SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
+    if (ptr == nullptr) return allocate("realloc", 64, size);
+    if (size == 0) {
+        pshmem_free(ptr);
+        return nullptr;
+    }
+    const auto held = sizes().find(ptr);
+    if (held == sizes().end())
+        shmem::refuse("realloc", "ptr: not from shmem_malloc or its relatives, or freed before");
+    const std::size_t before = held->second;
+    pshmem_barrier_all();  // what was put into it is there
+    void* const memory = allocate("realloc", 64, size);
+    if (memory == nullptr) return nullptr;
+    std::memcpy(memory, ptr, std::min(before, size));
+    pshmem_free(ptr);  // returns when all have copied
+    return memory;
+}
+
+extern "C" void* shmalloc(size_t size) {
+    return pshmem_malloc(size);
+}
+extern "C" void shfree(void* ptr) {
+    pshmem_free(ptr);
+}
+extern "C" void* shrealloc(void* ptr, size_t size) {
+    return pshmem_realloc(ptr, size);
+}
+extern "C" void* shmemalign(size_t alignment, size_t size) {
+    return pshmem_align(alignment, size);
+}

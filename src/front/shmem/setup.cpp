@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// setup.cpp - the start and the end of a PE, and what it can be asked.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "front/shmem/data_segment.hpp"
+#include "front/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kDefaultHeap = std::size_t{256} << 20;
+constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets, and to align in
+
+/// SHMEM_SYMMETRIC_SIZE: a number, perhaps with a fraction, perhaps with K, M, G or T behind it.
+std::size_t symmetric_size() {
+    const char* const text = std::getenv("SHMEM_SYMMETRIC_SIZE");
+    if (text == nullptr || *text == '\0') return kDefaultHeap;
+    char* end = nullptr;
+    double value = std::strtod(text, &end);
+    const char* const units = "KMGT";
+    const char* const unit = *end == '\0' ? nullptr : std::strchr(units, std::toupper(*end));
+    for (const char* power = units; unit != nullptr && power <= unit; ++power) value *= 1024;
+    const bool ended = *end == '\0' || (unit != nullptr && end[1] == '\0');
+    if (end == text || !ended || !(value >= 0 && value < 1e15))
+        refuse("init", "SHMEM_SYMMETRIC_SIZE: expected a size such as 512M or 1.5G");
+    return static_cast<std::size_t>(value);
+}
+
+/// weft reads its heap's size from the environment only.
+weft_status join(std::size_t data_bytes) {
+    static constexpr const char* kVariable = "WEFT_HEAP_SIZE";
+    const bool sized = std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr;
+    if (std::getenv(kVariable) != nullptr && !sized) return weft_init(&job.runtime);
+    const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + kPage - 1) / kPage;
+    const char* const before = std::getenv(kVariable);
+    const std::string kept = before == nullptr ? "" : before;
+    setenv(kVariable, std::to_string(pages * kPage).c_str(), 1);
+    const weft_status status = weft_init(&job.runtime);
+    if (before == nullptr)
+        unsetenv(kVariable);
+    else
+        setenv(kVariable, kept.c_str(), 1);
+    return status;
+}
+
+void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
+    void* heap = nullptr;
+    check("init", weft_alloc_aligned(job.world, kPage, bytes == 0 ? kPage : bytes, &heap));
+    auto* at = static_cast<std::byte*>(heap);
+    job.heap_begin = reinterpret_cast<std::uintptr_t>(at);
+    job.heap_end = job.heap_begin + bytes;
+    for (int pe = 0; pe < job.size; ++pe) {
+        auto* const there = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
+        job.to_peer.push_back(there == nullptr ? Job::kFar : there - at);
+        job.all_near = (pe == 0 || job.all_near) && there != nullptr;
+    }
+    if (pages.size() > Job::kRangesMax)
+        refuse("init", "the program has more segments of variables than this library expects");
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        if (const int error = share_pages(pages[i], at); error != 0)
+            refuse("init", (std::string("the program's variables cannot be shared: ") +
+                            std::strerror(error))
+                               .c_str());
+        job.ranges[i] = {pages[i].begin, pages[i].bytes,
+                         at - reinterpret_cast<std::byte*>(pages[i].begin)};
+        at += pages[i].bytes;
+    }
+}
+
+void finalize_at_exit(int status, void*) {
+    // Others may never come if this one has failed: the launcher then ends them.
+    if (job.runtime != nullptr && status == 0) pshmem_finalize();
+}
+
+void print_information() {
+    if (job.rank != 0) return;
+    if (std::getenv("SHMEM_VERSION") != nullptr)
+        std::printf("OpenSHMEM %d.%d by weft %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION,
+                    weft_version());
+    if (std::getenv("SHMEM_INFO") != nullptr)
+        std::printf(
+            "SHMEM_SYMMETRIC_SIZE  bytes of each PE's heap, with K, M, G or T (%zu)\n"
+            "SHMEM_VERSION         prints the version at the start\n"
+            "SHMEM_INFO            prints this table at the start\n"
+            "SHMEM_DEBUG           no effect; WEFT_LOG=info says what weft decides\n",
+            symmetric_size());
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+using shmem::job;
+
+SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE)
+        shmem::refuse("init_thread", "requested: expected one of SHMEM_THREAD_SINGLE to _MULTIPLE");
+    if (job.runtime == nullptr) {
+        const auto pages = shmem::find_data_pages();
+        std::size_t bytes = 0;
+        for (const auto& range : pages) bytes += range.bytes;
+        shmem::check("init", shmem::join(bytes));
+        job.world = weft_world(job.runtime);
+        job.rank = weft_rank(job.world);
+        job.size = weft_size(job.world);
+        job.level = requested;
+        shmem::share_variables(pages, bytes);
+        shmem::make_predefined_teams();
+        shmem::start_active_sets();
+        shmem::check("init", weft_barrier(job.world));  // all variables are shared
+        job.multiple = requested == SHMEM_THREAD_MULTIPLE;
+        on_exit(shmem::finalize_at_exit, nullptr);
+        shmem::print_information();
+    }
+    if (provided != nullptr) *provided = job.level;
+    return 0;
+}
+
+SHMEM_ROUTINE(void, init, (void)) {
+    pshmem_init_thread(SHMEM_THREAD_SINGLE, nullptr);
+}
+
+SHMEM_ROUTINE(void, query_thread, (int* provided)) {
+    *provided = job.level;
+}
+
+SHMEM_ROUTINE(void, finalize, (void)) {
+    if (job.runtime == nullptr) return;
+    shmem::check("finalize", weft_quiet(job.world));
+    shmem::end_active_sets();
+    shmem::end_teams();
+    weft_runtime* const runtime = job.runtime;
+    job.runtime = nullptr;
+    job.size = 0;  // every PE is refused from now on
+    job.heap_begin = job.heap_end = 0;
+    job.multiple = false;
+    shmem::check("finalize", weft_finalize(runtime));
+}
+
+SHMEM_ROUTINE(void, global_exit, (int status)) {
+    std::fflush(nullptr);
+    _Exit(status);
+}
+
+SHMEM_ROUTINE(int, my_pe, (void)) {
+    return job.rank;
+}
+SHMEM_ROUTINE(int, n_pes, (void)) {
+    return job.size;
+}
+
+SHMEM_ROUTINE(int, pe_accessible, (int pe)) {
+    return pe >= 0 && pe < job.size ? 1 : 0;
+}
+
+SHMEM_ROUTINE(int, addr_accessible, (const void* addr, int pe)) {
+    return pshmem_pe_accessible(pe) == 1 && shmem::is_symmetric(shmem::in_heap(addr), 1) ? 1 : 0;
+}
+
+SHMEM_ROUTINE(void*, ptr, (const void* dest, int pe)) {
+    if (pshmem_addr_accessible(dest, pe) == 0) return nullptr;
+    if (pe == job.rank) return const_cast<void*>(dest);
+    return shmem::near_place(shmem::in_heap(dest), 1, pe);
+}
+
+SHMEM_ROUTINE(void, info_get_version, (int* major, int* minor)) {
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+SHMEM_ROUTINE(void, info_get_name, (char* name)) {
+    std::strcpy(name, SHMEM_VENDOR_STRING);
+}
+
+// For tools that stand in between; by itself this library profiles nothing.
+SHMEM_ROUTINE(void, pcontrol, (int, ...)) {}
+
+extern "C" void start_pes(int) {
+    pshmem_init();
+}
+extern "C" int _my_pe(void) {
+    return job.rank;
+}
+extern "C" int _num_pes(void) {
+    return job.size;
+}
+
+SHMEM_ROUTINE(void, set_cache_inv, (void)) {}
+SHMEM_ROUTINE(void, set_cache_line_inv, (void*)) {}
+SHMEM_ROUTINE(void, clear_cache_inv, (void)) {}
+SHMEM_ROUTINE(void, clear_cache_line_inv, (void*)) {}
+SHMEM_ROUTINE(void, udcflush, (void)) {}
+SHMEM_ROUTINE(void, udcflush_line, (void*)) {}

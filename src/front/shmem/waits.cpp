@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// waits.cpp - waits for, and tests of, words that other PEs change.
+//
+// Idea     A wait for one word of any type is a wait of weft until the word of 8 bytes around it
+//          changes, again and again until the comparison holds: weft knows how to wait.
+// Holds    A word is read with acquire, which pairs with the release of a signal or an atomic
+//          operation, here or at this PE's service of far PEs. At level MULTIPLE a wait holds no
+//          turn while it lasts.
+#include <algorithm>
+
+#include "front/shmem/job.hpp"
+
+namespace weft::shmem {
+
+namespace {
+
+template <class T>
+bool holds(T have, int cmp, T value) {
+    switch (cmp) {
+        case SHMEM_CMP_EQ:
+            return have == value;
+        case SHMEM_CMP_NE:
+            return have != value;
+        case SHMEM_CMP_GT:
+            return have > value;
+        case SHMEM_CMP_GE:
+            return have >= value;
+        case SHMEM_CMP_LT:
+            return have < value;
+        default:
+            return have <= value;
+    }
+}
+
+void check_wait(const char* routine, int cmp) {
+    if (job.runtime == nullptr) refuse(routine, "called before shmem_init or after shmem_finalize");
+    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_LE)
+        refuse(routine, "cmp: expected one of SHMEM_CMP_EQ to SHMEM_CMP_LE");
+}
+
+template <class T>
+T load(const volatile T* word) {
+    return std::atomic_ref<T>(*const_cast<T*>(word)).load(std::memory_order_acquire);
+}
+
+/// The words that a call is about, and what each is compared with.
+template <class T>
+struct Condition {
+    const volatile T* words = nullptr;
+    std::size_t count = 0;
+    const int* excluded = nullptr;  ///< by word, where not 0; nullptr: none
+    int cmp = SHMEM_CMP_EQ;
+    const T* values = nullptr;
+    bool one_value = true;  ///< values points to one for all
+
+    [[nodiscard]] bool asks(std::size_t i) const { return excluded == nullptr || excluded[i] == 0; }
+    [[nodiscard]] bool met(std::size_t i) const {
+        return holds(load(words + i), cmp, values[one_value ? 0 : i]);
+    }
+};
+
+/// Returns when *word has another value than `seen`, or has had a chance to get one.
+void await_change(const std::uint64_t* word, std::uint64_t seen) {
+    if (job.multiple) return drive_and_yield();
+    check("wait_until", weft_wait_until(job.world, word, WEFT_NE, seen));
+}
+
+template <class T>
+void wait_for(const Condition<T>& condition, std::size_t i) {
+    const auto at = reinterpret_cast<std::uintptr_t>(condition.words + i);
+    auto* const whole = reinterpret_cast<std::uint64_t*>(at / 8 * 8);
+    for (;;) {
+        // Read before the condition is: a change between the two ends the wait at once.
+        const std::uint64_t seen = load<std::uint64_t>(whole);
+        if (condition.met(i)) return;
+        await_change(whole, seen);
+    }
+}
+
+template <class T>
+void wait_all(const char* routine, const Condition<T>& condition) {
+    check_wait(routine, condition.cmp);
+    for (std::size_t i = 0; i < condition.count; ++i)
+        if (condition.asks(i)) wait_for(condition, i);
+}
+
+template <class T>
+bool test_all(const Condition<T>& condition) {
+    for (std::size_t i = 0; i < condition.count; ++i)
+        if (condition.asks(i) && !condition.met(i)) return false;
+    return true;
+}
+
+/// Indices of the words that meet their condition, up to `limit` of them. `next` is where the last
+/// search of the thread has ended, so that no word is passed over again and again.
+template <class T>
+std::size_t find(const Condition<T>& condition, std::size_t* indices, std::size_t limit) {
+    static thread_local std::size_t next = 0;
+    std::size_t found = 0;
+    for (std::size_t n = 0; n < condition.count && found < limit; ++n) {
+        const std::size_t i = (next + n) % condition.count;
+        if (condition.asks(i) && condition.met(i)) indices[found++] = i;
+    }
+    if (found != 0) next = indices[found - 1] + 1;
+    return found;
+}
+
+template <class T>
+bool asks_any(const Condition<T>& condition) {
+    for (std::size_t i = 0; i < condition.count; ++i)
+        if (condition.asks(i)) return true;
+    return false;
+}
+
+enum class Patience : bool { wait, look };
+
+template <class T>
+std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
+                 Patience patience, std::size_t limit) {
+    check_wait(routine, condition.cmp);
+    if (!asks_any(condition)) return 0;
+    if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
+    do {
+        drive_and_yield();
+        if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
+    } while (patience == Patience::wait);
+    return 0;
+}
+
+template <class T>
+std::size_t any(const char* routine, const Condition<T>& condition, Patience patience) {
+    std::size_t index = 0;
+    return some(routine, condition, &index, patience, 1) == 0 ? SIZE_MAX : index;
+}
+
+template <class T>
+int test(const char* routine, const Condition<T>& condition) {
+    check_wait(routine, condition.cmp);
+    if (test_all(condition)) return 1;
+    drive_and_yield();  // who tests in a loop has others on its core
+    return test_all(condition) ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace weft::shmem
+
+namespace shmem = weft::shmem;
+using shmem::Patience;
+
+#define SEVERAL(N, T, WITH, VALUE, CONDITION)                                                     \
+    SHMEM_ROUTINE(void, N##_wait_until_all##WITH,                                                 \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
+        shmem::wait_all<T>(#N "_wait_until_all" #WITH, CONDITION);                                \
+    }                                                                                             \
+    SHMEM_ROUTINE(size_t, N##_wait_until_any##WITH,                                               \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
+        return shmem::any<T>(#N "_wait_until_any" #WITH, CONDITION, Patience::wait);              \
+    }                                                                                             \
+    SHMEM_ROUTINE(size_t, N##_wait_until_some##WITH,                                              \
+                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
+                   int cmp, VALUE)) {                                                             \
+        return shmem::some<T>(#N "_wait_until_some" #WITH, CONDITION, indices, Patience::wait,    \
+                              nelems);                                                            \
+    }                                                                                             \
+    SHMEM_ROUTINE(int, N##_test_all##WITH,                                                        \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
+        return shmem::test<T>(#N "_test_all" #WITH, CONDITION);                                   \
+    }                                                                                             \
+    SHMEM_ROUTINE(size_t, N##_test_any##WITH,                                                     \
+                  (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
+        return shmem::any<T>(#N "_test_any" #WITH, CONDITION, Patience::look);                    \
+    }                                                                                             \
+    SHMEM_ROUTINE(size_t, N##_test_some##WITH,                                                    \
+                  (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
+                   int cmp, VALUE)) {                                                             \
+        return shmem::some<T>(#N "_test_some" #WITH, CONDITION, indices, Patience::look, nelems); \
+    }
+
+#define WAITING(N, T)                                                                    \
+    SHMEM_ROUTINE(void, N##_wait_until, (volatile T * ivar, int cmp, T cmp_value)) {     \
+        shmem::wait_all<T>(#N "_wait_until", {ivar, 1, nullptr, cmp, &cmp_value, true}); \
+    }                                                                                    \
+    SHMEM_ROUTINE(int, N##_test, (volatile T * ivar, int cmp, T cmp_value)) {            \
+        return shmem::test<T>(#N "_test", {ivar, 1, nullptr, cmp, &cmp_value, true});    \
+    }                                                                                    \
+    SEVERAL(N, T, , T cmp_value,                                                         \
+            (shmem::Condition<T>{ivars, nelems, status, cmp, &cmp_value, true}))         \
+    SEVERAL(N, T, _vector, T* cmp_values,                                                \
+            (shmem::Condition<T>{ivars, nelems, status, cmp, cmp_values, false}))
+WEFT_SHMEM_SYNC(WAITING)
+
+#define WAITING_OLD(N, T)                                             \
+    SHMEM_ROUTINE(void, N##_wait, (volatile T * ivar, T cmp_value)) { \
+        pshmem_##N##_wait_until(ivar, SHMEM_CMP_NE, cmp_value);       \
+    }
+WEFT_SHMEM_SYNC_OLD(WAITING_OLD)
+
+SHMEM_ROUTINE(void, wait, (volatile long* ivar, long cmp_value)) {
+    pshmem_long_wait_until(ivar, SHMEM_CMP_NE, cmp_value);
+}
+SHMEM_ROUTINE(void, wait_until, (volatile long* ivar, int cmp, long cmp_value)) {
+    pshmem_long_wait_until(ivar, cmp, cmp_value);
+}
+
+SHMEM_ROUTINE(uint64_t, signal_fetch, (const uint64_t* sig_addr)) {
+    shmem::drive();
+    return shmem::load(sig_addr);
+}
+
+SHMEM_ROUTINE(uint64_t, signal_wait_until, (uint64_t * sig_addr, int cmp, uint64_t cmp_value)) {
+    pshmem_uint64_wait_until(sig_addr, cmp, cmp_value);
+    return shmem::load(sig_addr);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// mistakes.c - programs that are wrong, run by name only: the suite sees it, or the library does.
+#include "program.h"
+
+void fails_at_the_last(void) {
+    CHECK(me() != pes() - 1);
+}
+
+void puts_outside(void) {
+    long on_stack = 0;
+    if (me() == 1) shmem_long_put(&on_stack, &on_stack, 1, 0);
+    shmem_barrier_all();
+}
+
+void puts_to_nobody(void) {
+    static long word;
+    if (me() == 1) shmem_long_p(&word, 1, pes());
+    shmem_barrier_all();
+}
+
+void clears_twice(void) {
+    static long lock;
+    if (me() == 1) {
+        shmem_set_lock(&lock);
+        shmem_clear_lock(&lock);
+        shmem_clear_lock(&lock);
+    }
+    shmem_barrier_all();
+}
+
+void frees_twice(void) {
+    long* block = shmem_malloc(8);
+    if (me() == 1) shmem_free(block + 1);
+    shmem_barrier_all();
+}
+
+void allocates_six_mebibytes(void) {
+    char* block = shmem_malloc(6 << 20);
+    CHECK(block != NULL);
+    shmem_free(block);
+}

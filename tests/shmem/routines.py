@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""routines.py - the C interface of OpenSHMEM 1.5, written from its text, not from our header.
+
+Idea     A family is a pattern of names: {T} stands for the types of a table, {S} for sizes in bits, {a|b} for one of
+         these, (x) for a part that may be missing. `names()` has all, `page()` the table of docs/shmem.md.
+Next     shmem_test.py, which compares both with the header, the library and the page.
+"""
+import itertools
+import re
+
+C = "char schar short int long longlong uchar ushort uint ulong ulonglong".split()
+EXACT = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 size".split()
+TYPES = {
+    "rma": ["float", "double", "longdouble", *C, *EXACT, "ptrdiff"],
+    "amo": "int long longlong uint ulong ulonglong int32 int64 uint32 uint64 size ptrdiff".split(),
+    "bitwise": "uint ulong ulonglong int32 int64 uint32 uint64".split(),
+    "old": ["int", "long", "longlong"],
+    "sets": ["short", "int", "long", "longlong"],
+    "bits": ["uchar", "ushort", "uint", "ulong", "ulonglong", *EXACT],
+}
+TYPES["extended"] = ["float", "double", *TYPES["amo"]]
+TYPES["sync"] = ["short", "ushort", *TYPES["amo"]]
+TYPES["numbers"] = ["complexd", "complexf", *TYPES["rma"]]
+TYPES["old extended"] = ["float", "double", *TYPES["old"]]
+TYPES["sets ordered"] = [*TYPES["sets"], "float", "double", "longdouble"]
+TYPES["sets numbers"] = ["complexd", "complexf", *TYPES["sets ordered"]]
+SIZES = ["8", "16", "32", "64", "128"]
+
+# Section, pattern, table of types (or None), how it is served.
+FAMILIES = [
+    ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread}", None, "of weft's job"),
+    ("Setup", "global_exit", None, "ends the job by the launcher"),
+    ("Setup", "{pe_accessible|addr_accessible|ptr}", None, "heap, and variables of the program"),
+    ("Setup", "{info_get_version|info_get_name}", None, "1.5, weft"),
+    ("Memory", "{malloc|calloc|align|realloc|free}", None, "weft's heap; alignment as weft_alloc_aligned()"),
+    ("Memory", "malloc_with_hints", None, "hints change nothing"),
+    ("Teams", "team_{my_pe|n_pes|get_config|translate_pe|sync}", None, "local; `sync` is weft's barrier"),
+    ("Teams", "team_{split_strided|split_2d|destroy}", None, "teams of weft: 32 at a time, a few taken"),
+    ("Contexts", "{ctx_create|team_create_ctx|ctx_destroy|ctx_get_team}", None, "hints change nothing"),
+    ("Order", "(ctx_){fence|quiet}", None, "of all contexts"),
+    ("Transfers", "(ctx_){T}_{put|get}(_nbi)", "rma", "near: stores and loads"),
+    ("Transfers", "(ctx_){put|get}{S}(_nbi)", None, "the same"),
+    ("Transfers", "(ctx_){putmem|getmem}(_nbi)", None, "the same"),
+    ("Transfers", "(ctx_){T}_{p|g}", "rma", "the same"),
+    ("Transfers", "(ctx_){T}_{iput|iget}", "rma", "far: element by element"),
+    ("Transfers", "(ctx_){iput|iget}{S}", None, "the same"),
+    ("Atomic operations", "(ctx_){T}_atomic_{fetch|set|swap|fetch_nbi|swap_nbi}", "extended",
+     "near: the processor's; far: weft's"),
+    ("Atomic operations", "(ctx_){T}_atomic_{compare_swap|fetch_inc|fetch_add}(_nbi)", "amo", "the same"),
+    ("Atomic operations", "(ctx_){T}_atomic_{inc|add}", "amo", "the same"),
+    ("Atomic operations", "(ctx_){T}_atomic_fetch_{and|or|xor}(_nbi)", "bitwise", "the same"),
+    ("Atomic operations", "(ctx_){T}_atomic_{and|or|xor}", "bitwise", "the same"),
+    ("Signals", "(ctx_){T}_put_signal(_nbi)", "rma", "weft's put with a signal"),
+    ("Signals", "(ctx_)put{S}_signal(_nbi)", None, "the same"),
+    ("Signals", "(ctx_)putmem_signal(_nbi)", None, "the same"),
+    ("Signals", "{signal_fetch|signal_wait_until}", None, "local"),
+    ("Collectives", "{barrier_all|sync_all}", None, "weft's barrier"),
+    ("Collectives", "{T}_{broadcast|collect|fcollect|alltoall|alltoalls}", "rma", "weft's collectives"),
+    ("Collectives", "{broadcast|collect|fcollect|alltoall|alltoalls}mem", None, "the same"),
+    ("Collectives", "{T}_{and|or|xor}_reduce", "bits", "weft's allreduce"),
+    ("Collectives", "{T}_{min|max}_reduce", "rma", "the same"),
+    ("Collectives", "{T}_{sum|prod}_reduce", "numbers", "the same"),
+    ("Waits", "{T}_wait_until", "sync", "weft's wait"),
+    ("Waits", "{T}_wait_until_{all|any|some}(_vector)", "sync", "`all` as above; else by polling"),
+    ("Waits", "{T}_test", "sync", "drives communication, and yields the core if false"),
+    ("Waits", "{T}_test_{all|any|some}(_vector)", "sync", "the same"),
+    ("Locks", "{set_lock|clear_lock|test_lock}", None, "a queue of PEs; each waits on its own memory"),
+    ("Profiling", "pcontrol", None, "nothing; for tools"),
+    ("Deprecated", "{barrier|sync}", None, "active sets become teams of weft"),
+    ("Deprecated", "{broadcast|collect|fcollect|alltoall|alltoalls}{32|64}", None, "the same"),
+    ("Deprecated", "{T}_{and|or|xor}_to_all", "sets", "the same"),
+    ("Deprecated", "{T}_{min|max}_to_all", "sets ordered", "the same"),
+    ("Deprecated", "{T}_{sum|prod}_to_all", "sets numbers", "the same"),
+    ("Deprecated", "{T}_{fetch|set|swap}", "old extended", "as the atomic operations"),
+    ("Deprecated", "{T}_{cswap|finc|inc|fadd|add}", "old", "the same"),
+    ("Deprecated", "swap", None, "of `long`"),
+    ("Deprecated", "{T}_wait", "sets", "a wait until it is not equal"),
+    ("Deprecated", "{wait|wait_until}", None, "of `long`"),
+    ("Deprecated", "{set|clear}_cache(_line)_inv", None, "nothing to do"),
+    ("Deprecated", "udcflush(_line)", None, "the same"),
+]
+OLD_NAMES = ["start_pes", "_my_pe", "_num_pes", "shmalloc", "shfree", "shrealloc", "shmemalign"]
+
+
+def expand(pattern, types):
+    """All names of a pattern."""
+    parts = re.split(r"(\{[^}]*\}|\([^)]*\))", pattern)
+    choices = []
+    for part in parts:
+        if part == "{T}":
+            choices.append(types)
+        elif part == "{S}":
+            choices.append(SIZES)
+        elif part.startswith("{"):
+            choices.append(part[1:-1].split("|"))
+        elif part.startswith("("):
+            choices.append(["", part[1:-1]])
+        else:
+            choices.append([part])
+    return ["shmem_" + "".join(choice) for choice in itertools.product(*choices)]
+
+
+def names():
+    """All routines of the standard, under their standard names."""
+    found = [name for _, pattern, types, _ in FAMILIES for name in expand(pattern, TYPES.get(types))]
+    assert len(found) == len(set(found)), "a routine stands in two families"
+    return set(found)
+
+
+def page():
+    """The table of docs/shmem.md."""
+    lines = ["| Section | Routines, after `shmem_` | Types | Number | Served by |", "|---|---|---|---|---|"]
+    for section, pattern, types, how in FAMILIES:
+        number = len(expand(pattern, TYPES.get(types)))
+        shown = pattern.replace("{T}", "TYPE").replace("{S}", "SIZE").replace("|", ",")
+        if re.fullmatch(r"\{[^}]*\}", shown):
+            shown = "`, `".join(shown[1:-1].split(","))
+        lines.append(f"| {section} | `{shown}` | {types or ''} | {number} | {how} |")
+    old = ", ".join(f"`{name}`" for name in OLD_NAMES)
+    lines.append(f"| Deprecated | {old} (no prefix) | | {len(OLD_NAMES)} | the routines that took their place |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""shmem_test.py - the OpenSHMEM layer: its interface is the standard's, and programs get right answers.
+
+usage: shmem_test.py SOURCE_FOLDER FOLDER_OF_PROGRAMS COMPILER
+
+Idea     The standard's routines stand in routines.py. The header declares these and no others, the library has all
+         under both names, the page lists them. The programs then run with several numbers of PEs, on one node and on
+         virtual nodes; WEFT_TESTS_FULL=1 adds all providers that this machine has, and a progress thread.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import routines  # noqa: E402
+
+SOURCE, BIN, COMPILER = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+HEADERS = SOURCE / "include/openshmem"
+PAGE = SOURCE / "docs/shmem.md"
+BEGIN, END = "<!-- routines: from tests/shmem/routines.py -->\n", "<!-- end of routines -->\n"
+FULL = os.environ.get("WEFT_TESTS_FULL", "") not in ("", "0")
+WRITE = os.environ.get("WEFT_TESTS_WRITE", "") not in ("", "0")
+DEADLINE_S = 600 if FULL else 60
+
+
+def run(pes, *arguments, nodes=1, program="weft_shmem_programs", **settings):
+    """Status and all output of a job."""
+    command = [BIN / "weft", "run", "-n", str(pes), "--nodes", str(nodes), "--", BIN / program, *arguments]
+    ended = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           timeout=DEADLINE_S, check=False, env={**os.environ, **settings})
+    return ended.returncode, ended.stdout
+
+
+def declared(header):
+    command = [COMPILER, "-std=c99", "-E", "-P", f"-I{HEADERS}", HEADERS / header]
+    text = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\b(p?shmem_\w+)\s*\(", text)), text
+
+
+class Interface(unittest.TestCase):
+    def test_the_header_declares_the_standards_routines_and_no_others(self):
+        names, text = declared("shmem.h")
+        self.assertEqual(sorted(routines.names() - names), [], "missing in shmem.h")
+        self.assertEqual(sorted(names - routines.names()), [], "in shmem.h, but not in the standard")
+        for name in routines.OLD_NAMES:
+            self.assertRegex(text, rf"\b{name}\(")
+
+    def test_each_has_a_name_for_tools(self):
+        names, _ = declared("pshmem.h")
+        self.assertEqual({name for name in names if name.startswith("p")}, {"p" + name for name in routines.names()})
+
+    def test_the_library_has_an_address_for_each(self):
+        every = sorted(routines.names()) + routines.OLD_NAMES + sorted("p" + name for name in routines.names())
+        program = "#include <pshmem.h>\ntypedef void (*routine)(void);\nroutine const all[] = {\n"
+        program += "".join(f"    (routine){name},\n" for name in every)
+        program += "};\nint main(void) {\n    for (unsigned i = 0; i < sizeof all / sizeof all[0]; ++i)\n"
+        program += "        if (all[i] == 0) return 1;\n    return 0;\n}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            source, binary = Path(folder) / "all.c", Path(folder) / "all"
+            source.write_text(program, encoding="utf-8")
+            command = [COMPILER, "-std=c11", "-Wall", "-Wextra", "-Wno-cast-function-type", "-Werror", f"-I{HEADERS}", source,
+                       "-o", binary, f"-L{BIN}", "-lweft-shmem", f"-Wl,-rpath,{BIN}", f"-Wl,-rpath-link,{BIN}"]
+            ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, 0, ended.stderr[-2000:])
+            self.assertEqual(subprocess.run([str(binary)], check=False).returncode, 0)
+
+    def test_the_page_lists_them(self):
+        before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+        table, after = rest.split(END)
+        if WRITE:
+            PAGE.write_text(before + BEGIN + routines.page() + END + after, encoding="utf-8")
+        else:
+            self.assertEqual(table, routines.page(), "write it anew with WEFT_TESTS_WRITE=1")
+
+    def test_a_type_that_a_generic_routine_does_not_have_is_refused(self):
+        for call, good in (("shmem_atomic_add(&x, 1, 0)", "long"), ("shmem_atomic_xor(&x, 1, 0)", "unsigned")):
+            for kind, right in ((good, True), ("double", False)):
+                text = f"#include <shmem.h>\nvoid f(void) {{ static {kind} x; {call}; }}\n"
+                ended = subprocess.run([COMPILER, "-std=c11", "-fsyntax-only", f"-I{HEADERS}", "-x", "c", "-"], input=text,
+                                       capture_output=True, text=True, check=False)
+                self.assertEqual(ended.returncode == 0, right, f"{call} of {kind}: {ended.stderr}")
+
+
+class Programs(unittest.TestCase):
+    def agree(self, pes, nodes=1, **settings):
+        with self.subTest(pes=pes, nodes=nodes, **settings):
+            status, out = run(pes, nodes=nodes, **settings)
+            self.assertIn(f"programs, {pes} PEs: 0 checks failed\n", out)
+            self.assertEqual(status, 0, out)
+
+    def test_programs_are_right(self):
+        for pes in (2, 3, 4, 7) if FULL else (3,):
+            self.agree(pes)
+
+    def test_programs_are_right_on_several_nodes(self):
+        for pes, nodes in ((2, 2), (3, 3), (4, 2), (4, 4), (7, 3), (7, 7)) if FULL else ((3, 2),):
+            self.agree(pes, nodes)
+
+    @unittest.skipUnless(FULL, "the long form")
+    def test_programs_are_right_over_every_provider_and_with_a_thread(self):
+        for provider in ("tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"):
+            self.agree(4, 2, WEFT_PROVIDER=provider)
+            self.agree(4, 2, WEFT_PROVIDER=provider, WEFT_PROGRESS="thread")
+        self.agree(4, WEFT_PROGRESS="thread")
+
+    def test_a_check_that_fails_is_seen(self):
+        status, out = run(2, "fails_at_the_last")
+        self.assertEqual(status, 1, out)
+        self.assertIn("fails_at_the_last: PE 1 of 2:", out)
+        self.assertIn("1 programs, 2 PEs: 1 checks failed\n", out)
+
+    def test_what_cannot_be_done_is_said(self):
+        for program, sentence in (("puts_outside", "shmem_long_put: PE 1: weft_put: dst: "),
+                                  ("puts_to_nobody", "shmem_long_p: PE 1: pe: 2 is not a PE here, expected 0..1"),
+                                  ("clears_twice", "shmem_clear_lock: PE 1: lock: this PE does not hold it"),
+                                  ("frees_twice", "shmem_free: PE 1: ptr: not from shmem_malloc")):
+            with self.subTest(program=program):
+                status, out = run(2, program)
+                self.assertNotEqual(status, 0)
+                self.assertIn(sentence, out)
+
+    def test_the_heap_is_as_large_as_asked_for(self):
+        for size, status in (("1M", 1), ("8M", 0)):
+            self.assertEqual(run(2, "allocates_six_mebibytes", SHMEM_SYMMETRIC_SIZE=size)[0], status, size)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
