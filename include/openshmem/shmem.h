@@ -6,7 +6,7 @@
 //          library defines its routines from the same tables, and docs/shmem.md lists them.
 // Holds    Every shmem_ routine has the name pshmem_ as well (pshmem.h), for tools that stand in
 //          between. Not here: Fortran, and C11 generic forms under a C++ compiler.
-// Next     docs/shmem.md for what is served, and how.
+// Next     docs/shmem.md for what is served and how; docs/guide/moving.md.
 #ifndef WEFT_OPENSHMEM_SHMEM_H
 #define WEFT_OPENSHMEM_SHMEM_H
 

@@ -7,39 +7,32 @@
 int failures = 0;
 const char* running = "";
 
+// clang-format off
 #define PROGRAMS(X)                                                                                \
-    X(identity)                                                                                    \
-    X(information)                                                                                 \
-    X(accessible) X(pointers) X(variables) X(allocate) X(allocate_zeroed) X(allocate_aligned) X(   \
-        reallocate) X(allocate_with_hints) X(names_of_old) X(put_types) X(put_nbi_types)           \
-        X(get_types) X(elements) X(strided_types) X(put_sizes) X(get_sizes) X(strided_sizes) X(    \
-            put_large) X(put_unaligned) X(put_nothing) X(put_to_self) X(put_from_all)              \
-            X(generic_transfers) X(fence_orders) X(quiet_completes) X(contexts) X(                 \
-                contexts_of_teams) X(signals_of_types) X(signals_of_sizes) X(signals_add_up)       \
-                X(signals_alone) X(lock_protects) X(lock_is_tested) X(locks_are_apart) X(          \
-                    atomic_adds) X(atomic_tickets) X(atomic_compare_swaps) X(atomic_swaps)         \
-                    X(atomic_sets) X(atomic_bits) X(atomics_without_waiting) X(atomic_neighbours)  \
-                        X(atomics_of_old) X(generic_atomics) X(wait_types) X(wait_signed) X(       \
-                            wait_all_types) X(wait_any_types) X(wait_some_types) X(wait_excludes)  \
-                            X(test_in_loop) X(waits_of_old) X(generic_waits) X(barriers) X(        \
-                                broadcasts) X(collects) X(alltoalls) X(collectives_of_bytes)       \
-                                X(reduce_sums) X(reduce_extremes) X(reduce_bits) X(reduce_complex) \
-                                    X(reduce_in_place) X(generic_collectives) X(sets_meet)         \
-                                        X(sets_broadcast) X(sets_collect) X(sets_alltoall)         \
-                                            X(sets_reduce_sums) X(sets_reduce_extremes)            \
-                                                X(sets_reduce_bits) X(team_of_all) X(team_of_node) \
-                                                    X(split_by_stride) X(split_in_other_ways)      \
-                                                        X(split_in_two_dimensions)                 \
-                                                            X(teams_of_teams) X(teams_come_and_go) \
-                                                                X(collectives_in_teams) X(ring)    \
-                                                                    X(histogram) X(transpose)      \
-                                                                        X(work_queue) X(halo)      \
-                                                                            X(bucket_sort)
+    X(identity) X(information) X(accessible) X(pointers) X(variables) X(allocate)                  \
+    X(allocate_zeroed) X(allocate_aligned) X(reallocate) X(allocate_with_hints) X(names_of_old)    \
+    X(put_types) X(put_nbi_types) X(get_types) X(elements) X(strided_types) X(put_sizes)           \
+    X(get_sizes) X(strided_sizes) X(put_large) X(put_unaligned) X(put_nothing) X(put_to_self)      \
+    X(put_from_all) X(generic_transfers) X(fence_orders) X(quiet_completes) X(contexts)            \
+    X(contexts_of_teams) X(signals_of_types) X(signals_of_sizes) X(signals_add_up)                 \
+    X(signals_alone) X(lock_protects) X(lock_is_tested) X(locks_are_apart) X(atomic_adds)          \
+    X(atomic_tickets) X(atomic_compare_swaps) X(atomic_swaps) X(atomic_sets) X(atomic_bits)        \
+    X(atomics_without_waiting) X(atomic_neighbours) X(atomics_of_old) X(generic_atomics)           \
+    X(wait_types) X(wait_signed) X(wait_all_types) X(wait_any_types) X(wait_some_types)            \
+    X(wait_excludes) X(test_in_loop) X(waits_of_old) X(generic_waits) X(barriers) X(broadcasts)    \
+    X(collects) X(alltoalls) X(collectives_of_bytes) X(reduce_sums) X(reduce_extremes)             \
+    X(reduce_bits) X(reduce_complex) X(reduce_in_place) X(generic_collectives) X(sets_meet)        \
+    X(sets_broadcast) X(sets_collect) X(sets_alltoall) X(sets_reduce_sums)                         \
+    X(sets_reduce_extremes) X(sets_reduce_bits) X(team_of_all) X(team_of_node)                     \
+    X(split_by_stride) X(split_in_other_ways) X(split_in_two_dimensions) X(teams_of_teams)         \
+    X(teams_come_and_go) X(collectives_in_teams) X(ring) X(histogram) X(transpose) X(work_queue)   \
+    X(halo) X(bucket_sort)
 
 // Run by name only.
-#define MISTAKES(X)      \
-    X(fails_at_the_last) \
-    X(puts_outside) X(puts_to_nobody) X(clears_twice) X(frees_twice) X(allocates_six_mebibytes)
+#define MISTAKES(X)                                                                                \
+    X(fails_at_the_last) X(puts_outside) X(puts_to_nobody) X(clears_twice) X(frees_twice)          \
+    X(allocates_six_mebibytes)
+// clang-format on
 
 #define DECLARE(name) void name(void);
 PROGRAMS(DECLARE)

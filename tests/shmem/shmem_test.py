@@ -125,6 +125,31 @@ class Programs(unittest.TestCase):
                 self.assertNotEqual(status, 0)
                 self.assertIn(sentence, out)
 
+    def test_random_traffic_leaves_what_a_model_has(self):
+        cases = ((3, 1, 30000), (3, 2, 4000)) if not FULL else (
+            (2, 1, 10**6), (4, 1, 10**6), (7, 1, 10**6), (2, 2, 50000), (4, 2, 10**6), (7, 3, 50000))
+        for number, (pes, nodes, operations) in enumerate(cases):
+            seed = 1000 * number + pes
+            with self.subTest(pes=pes, nodes=nodes, seed=seed):
+                status, out = run(pes, seed, operations, nodes=nodes, program="weft_shmem_traffic")
+                self.assertRegex(out, rf"^seed {seed}: \d+ operations, {pes} PEs: 0 differences$")
+                self.assertEqual(status, 0, out)
+        status, out = run(3, 5, 3000, "wrong", program="weft_shmem_traffic")
+        self.assertEqual(status, 1, out)
+        self.assertIn("not as expected", out)
+
+    def test_four_threads_call_at_once(self):
+        for pes, nodes in ((2, 1), (3, 2)):
+            status, out = run(pes, nodes=nodes, program="weft_shmem_threads")
+            self.assertEqual((status, out), (0, f"4 threads of {pes} PEs: 0 failures\n"))
+
+    @unittest.skipUnless((BIN / "intsort").exists(), "perf is not built")
+    def test_the_application_sorts(self):
+        for pes, nodes in ((1, 1), (3, 1), (3, 2)):
+            status, out = run(pes, 20000, 2, nodes=nodes, program="intsort")
+            self.assertRegex(out, rf"^{pes} PEs, 20000 keys each, 2 rounds: \S+ million keys/s, sorted\n$")
+            self.assertEqual(status, 0)
+
     def test_the_heap_is_as_large_as_asked_for(self):
         for size, status in (("1M", 1), ("8M", 0)):
             self.assertEqual(run(2, "allocates_six_mebibytes", SHMEM_SYMMETRIC_SIZE=size)[0], status, size)

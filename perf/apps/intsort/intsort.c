@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+// intsort.c - sorts integers over all PEs: a program of OpenSHMEM, which knows nothing of weft.
+//
+// Idea     Keys are uniform, so each PE owns an equal range of them: its bucket. A PE puts its keys
+//          in order of buckets, asks the owner of each for a place by an atomic addition, and puts
+//          them there. Owners then count their keys.
+// Check    Each PE looks at its own range, its neighbour's edge, and at sums that the keys had
+//          before they moved: how many, their sum, and the sum of a hash of each.
+//
+// usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]      status: 0 sorted, 1 not, 2 unusable arguments
+#include <shmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEY_BITS 21
+
+static long filled;  // of this PE's bucket; others add to it
+static uint64_t before[3], after[3], sum_before[3], sum_after[3];
+static double seconds, longest;
+static uint32_t last_key;  // the greatest of this bucket
+static long has_keys;
+static long wrong, wrong_in_all;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 31) * 0x7fb5d329728ea185ULL;
+    x = (x ^ x >> 27) * 0x81dadef4bc2dd44dULL;
+    return x ^ x >> 33;
+}
+
+static void add_to_sums(uint64_t* sums, uint32_t key) {
+    sums[0] += 1;
+    sums[1] += key;
+    sums[2] += mix(key + 1);
+}
+
+// The keys in order of their buckets; ends[b] is where bucket b ends.
+static void order_by_bucket(const uint32_t* keys, long count, uint32_t width, uint32_t* ordered,
+                            long* ends, int pes) {
+    memset(ends, 0, (size_t)pes * sizeof *ends);
+    for (long i = 0; i < count; ++i) ++ends[keys[i] / width];
+    long start = 0;
+    for (int b = 0; b < pes; ++b) {
+        const long size = ends[b];
+        ends[b] = start;
+        start += size;
+    }
+    for (long i = 0; i < count; ++i) ordered[ends[keys[i] / width]++] = keys[i];
+}
+
+static void exchange(const uint32_t* ordered, const long* ends, uint32_t* bucket, long room) {
+    const int me = shmem_my_pe(), pes = shmem_n_pes();
+    for (int i = 0; i < pes; ++i) {
+        const int pe = (me + i) % pes;  // not all to the same one first
+        const long start = pe == 0 ? 0 : ends[pe - 1], count = ends[pe] - start;
+        if (count == 0) continue;
+        const long place = shmem_long_atomic_fetch_add(&filled, count, pe);
+        if (place + count > room) {
+            fprintf(stderr, "intsort: PE %d: the bucket of PE %d is full\n", me, pe);
+            shmem_global_exit(1);
+        }
+        shmem_uint32_put(bucket + place, ordered + start, (size_t)count, pe);
+    }
+    shmem_barrier_all();
+}
+
+// The sorted keys of the bucket from how many there are of each.
+static void count_keys(const uint32_t* bucket, uint32_t first, uint32_t width, uint32_t* counts,
+                       uint32_t* sorted) {
+    memset(counts, 0, width * sizeof *counts);
+    for (long i = 0; i < filled; ++i) ++counts[bucket[i] - first];
+    long at = 0;
+    for (uint32_t key = 0; key < width; ++key)
+        for (uint32_t n = 0; n < counts[key]; ++n) sorted[at++] = first + key;
+}
+
+static void check(const uint32_t* sorted, uint32_t first, uint32_t width) {
+    memset(after, 0, sizeof after);
+    for (long i = 0; i < filled; ++i) {
+        wrong += sorted[i] < first || sorted[i] - first >= width;
+        wrong += i > 0 && sorted[i - 1] > sorted[i];
+        add_to_sums(after, sorted[i]);
+    }
+    has_keys = filled > 0;
+    if (filled > 0) last_key = sorted[filled - 1];
+    shmem_barrier_all();
+    if (shmem_my_pe() > 0 && filled > 0 && shmem_long_g(&has_keys, shmem_my_pe() - 1))
+        wrong += shmem_uint32_g(&last_key, shmem_my_pe() - 1) > sorted[0];
+    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, sum_before, before, 3);
+    shmem_uint64_sum_reduce(SHMEM_TEAM_WORLD, sum_after, after, 3);
+    wrong += memcmp(sum_before, sum_after, sizeof sum_before) != 0;
+}
+
+int main(int argc, char** argv) {
+    const long count = argc > 1 ? atol(argv[1]) : 1000000, rounds = argc > 2 ? atol(argv[2]) : 3;
+    const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+    if (count < 1 || count > 1L << 30 || rounds < 1) {
+        fprintf(stderr, "usage: intsort [KEYS_PER_PE [ROUNDS [SEED]]]\n");
+        return 2;
+    }
+    shmem_init();
+    const int me = shmem_my_pe(), pes = shmem_n_pes();
+    const uint32_t width = ((1U << KEY_BITS) + (uint32_t)pes - 1) / (uint32_t)pes;
+    const uint32_t first = width * (uint32_t)me;
+    const long room = count + count / 4 + 1000;  // keys are uniform: buckets differ by little
+    uint32_t* bucket = shmem_malloc((size_t)room * sizeof *bucket);
+    uint32_t* keys = malloc((size_t)count * sizeof *keys);
+    uint32_t* ordered = malloc((size_t)count * sizeof *ordered);
+    uint32_t* sorted = malloc((size_t)room * sizeof *sorted);
+    uint32_t* counts = malloc(width * sizeof *counts);
+    long* ends = malloc((size_t)pes * sizeof *ends);
+    if (bucket == NULL || !keys || !ordered || !sorted || !counts || !ends) {
+        fprintf(stderr, "intsort: PE %d: not enough memory\n", me);
+        shmem_global_exit(2);
+    }
+    for (long round = 0; round < rounds; ++round) {
+        filled = 0;
+        memset(before, 0, sizeof before);
+        for (long i = 0; i < count; ++i) {
+            const uint64_t drawn = mix(seed + (uint64_t)((round * pes + me) * count + i) * 2 + 1);
+            keys[i] = (uint32_t)(drawn >> (64 - KEY_BITS));
+            add_to_sums(before, keys[i]);
+        }
+        shmem_barrier_all();
+        const double start = now();
+        order_by_bucket(keys, count, width, ordered, ends, pes);
+        exchange(ordered, ends, bucket, room);
+        count_keys(bucket, first, width, counts, sorted);
+        seconds += now() - start;
+        check(sorted, first, width);
+        shmem_barrier_all();
+    }
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &wrong_in_all, &wrong, 1);
+    shmem_double_max_reduce(SHMEM_TEAM_WORLD, &longest, &seconds, 1);
+    if (me == 0)
+        printf("%d PEs, %ld keys each, %ld rounds: %.1f million keys/s, %s\n", pes, count, rounds,
+               1e-6 * (double)(count * rounds * pes) / longest,
+               wrong_in_all == 0 ? "sorted" : "wrong");
+    fflush(stdout);
+    free(ends);
+    free(counts);
+    free(sorted);
+    free(ordered);
+    free(keys);
+    shmem_free(bucket);
+    shmem_finalize();
+    return wrong_in_all == 0 ? 0 : 1;
+}
