@@ -4,9 +4,11 @@
 // Method: one thread per rank, near, far and mixed; some ranks make another call than the others.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "tests/support/call.hpp"
 #include "tests/virtual/disagreements.hpp"
@@ -108,6 +110,30 @@ TEST(Disagreement, ARootThatDoesNotWaitItselfIsFoundAtItsNextCall) {
 TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
     expect_named_on_all({.others = {{3, sum_of(0)}}, .common = sum_of(2), .barrier_after = true},
                         3);
+}
+
+// Rank 0 signals to rank 1 and leaves; so does rank 2, in another call, with that cell of rank 1.
+// Rank 1 agrees with the rank that it waits for: only one that it does not wait for can tell.
+TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {
+    Jobs jobs({0, 0, 0},
+              {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
+    const TeamCall exscan = bind_call(
+        jobs.job(), jobs.team(), {.collective = "exscan", .algorithm = "linear", .elements = 3});
+    const TeamCall scatter =
+        bind_call(jobs.job(), jobs.team(),
+                  {.collective = "scatter", .algorithm = "binomial", .elements = 9, .root = 2});
+    std::atomic<int> left = 0;  // how many ranks have gone on, rank 0 first
+    std::vector<Ending> endings(3);
+    in_threads(jobs.job(), [&](Rank rank) {
+        while (left < (rank == 0 ? 0 : rank == 2 ? 1 : 2)) std::this_thread::yield();
+        endings[static_cast<std::size_t>(rank)] = jobs.call(rank == 2 ? scatter : exscan, rank);
+        ++left;
+        while (left < 3) jobs.job().engine(rank).poll();
+    });
+    EXPECT_EQ(endings[0].status, Status::ok) << endings[0].text;
+    EXPECT_EQ(endings[2].status, Status::ok) << endings[2].text;
+    EXPECT_EQ(endings[1].status, Status::argument) << endings[1].text;
+    EXPECT_NE(endings[1].text.find("rank 2 called scatter"), std::string::npos) << endings[1].text;
 }
 
 /// The lines that were reported, from any rank.

@@ -55,12 +55,13 @@ std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (lane.peer < 0) return text + "waiting for earlier puts of its own to complete";
     const Rank peer = lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)];
     if (lane.waits_for_flush) return text + fmt::format("waiting for room to put to rank {}", peer);
-    return text + fmt::format(
-                      "waiting for rank {} (have {}, want {}){}", peer, base::tick_of(lane.have),
-                      base::tick_of(lane.want),
-                      lane.have != lane.want && base::tick_of(lane.have) == base::tick_of(lane.want)
-                          ? ", which signals for another call"
-                          : "");
+    return text + fmt::format("waiting for rank {} (have {}, want {}){}", peer,
+                              base::tick_of(lane.have), base::tick_of(lane.want),
+                              has_other_call(lane) ? ", has the signal of another call" : "");
+}
+
+bool has_other_call(const WaitingLane& lane) {
+    return lane.have != lane.want && base::tick_of(lane.have) == base::tick_of(lane.want);
 }
 
 bool has_arrival(const std::vector<WaitingLane>& lanes) {

@@ -65,6 +65,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
 /// Whether the flag of some lane has arrived since it was tested: the lane can move on.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
+/// Whether the cell that it awaits holds the signal of a call that is not its own.
+[[nodiscard]] bool has_other_call(const WaitingLane& lane);
 /// One line about all of a rank's lanes: the oldest that waits for a peer's signal, if any does.
 [[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
 /// Both sides of a disagreement, as text.
@@ -101,6 +103,7 @@ class Watchdog {
     static constexpr unsigned kCheckEvery = 256;
     static constexpr unsigned kProgressEvery = 16;
     static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< to send verdicts
+    static constexpr Rank kAskMax = 64;  ///< members asked at once, the next ones a second later
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {}
@@ -233,10 +236,21 @@ class Watchdog {
 
     void ask(const WaitingLane& lane) {
         if (lane.peer < 0 || lane.waits_for_flush || lane.team == nullptr) return;
+        ask(lane, lane.peer);
+        if (!has_other_call(lane)) return;
+        // Any member may have raised the signal: in its call the cell may serve another pair.
+        const Rank members = lane.team->size();
+        for (Rank i = 0; i < std::min(members, kAskMax); ++i) {
+            next_asked_ = next_asked_ + 1 < members ? next_asked_ + 1 : 0;
+            if (next_asked_ != lane.peer && next_asked_ != lane.team->setup.rank)
+                ask(lane, next_asked_);
+        }
+    }
+    void ask(const WaitingLane& lane, Rank peer) {
         Inquiry inquiry =
             make_inquiry(*lane.team, lane.epoch, {lane.program, lane.digest}, job_rank_);
-        add_pair(inquiry, *lane.program, lane.peer);
-        send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)]);
+        add_pair(inquiry, *lane.program, peer);
+        send(inquiry, lane.team->setup.job_ranks[static_cast<std::size_t>(peer)]);
     }
 
     /// Compares an inquiry with this rank's call of that number. A verdict is taken as it is.
@@ -371,6 +385,7 @@ class Watchdog {
     base::FlagWord seen_[Mailboxes::kEntries] = {};
     Inquiry outgoing_;
     Rank outgoing_peer_ = 0;
+    Rank next_asked_ = 0;       ///< in a team whose members are asked in turn: the last one
     bool sending_ = false;      ///< outgoing_ is not posted as a whole yet
     std::uint64_t resume_ = 0;  ///< belongs to the wire while it is not
     std::uint32_t pending_ = 0;
