@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: over each fabric of profiles/, a port of weft gives right data and does what the fabric
+// demands; a port that takes for granted what the fabric does not promise is caught and the fault
+// is named.
+// Method: a process for each case, which loads libfabric anew with the adversary as its provider: a
+// few ports, random puts of every promised kind, each checked when it must be there. The planted
+// faults are changes of what the port believes, or of when this test expects something.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "link/fabric/port.hpp"
+
+namespace weft::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using link::FabricPut;
+using link::PutKind;
+
+constexpr Rank kRanks = 3;
+constexpr std::uint32_t kSlots = 24;  ///< of one sender at one target
+constexpr std::size_t kSlotBytes = std::size_t{48} << 10;
+constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
+constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;  ///< sources inside the segment
+constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
+
+/// What a port, or its caller, does wrong.
+struct Fault {
+    std::string name;
+    std::string told;  ///< in the message
+    std::function<void(link::Grant&)> believes = {};
+    std::vector<PutKind> kinds = {};  ///< in place of the promised ones
+    bool assumes_delivery = false;    ///< a put that is complete here has landed there
+    bool assumes_order = false;       ///< a put that landed says so of the one before
+    bool reuses_sources = false;      ///< as soon as a put is posted
+};
+
+struct Fabric {
+    std::string profile;
+    std::string provider;
+    std::vector<PutKind> kinds;  ///< that are promised
+    std::vector<Fault> faults;
+};
+
+/// Everything of one put that its check needs.
+struct Slot {
+    bool busy = false;
+    bool landed = false;  ///< with an immediate: it has been checked
+    std::uint32_t use = 0;
+    PutKind kind = PutKind::with_immediate;
+    std::size_t bytes = 0;
+    std::uint32_t pending = 0;
+    std::vector<std::byte> outside;  ///< its source, if that is not in the segment
+};
+
+std::byte pattern(Rank from, Rank to, std::uint32_t slot, std::uint32_t use, std::size_t at) {
+    return static_cast<std::byte>((static_cast<std::size_t>(from) * 31 +
+                                   static_cast<std::size_t>(to) * 17 + slot * 7 + use * 131 +
+                                   at * 13 + (at >> 8)) &
+                                  0xFF);
+}
+
+class Traffic {
+  public:
+    Traffic(const Fabric& fabric, const Fault& fault, std::uint64_t seed)
+        : kinds_(fault.kinds.empty() ? fabric.kinds : fault.kinds), fault_(fault), random_(seed) {
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            memory_.emplace_back(kMemoryBytes);
+            link::FabricOptions options;
+            options.provider = fabric.provider;
+            options.rank = rank;
+            options.size = kRanks;
+            options.one_host = true;
+            options.puts_in_flight = 24;
+            options.puts_in_flight_per_peer = 12;
+            auto found = link::discover(options);
+            if (!found) throw std::runtime_error(found.failure().text);
+            if (fault.believes) fault.believes(found->grant);
+            auto port = link::Port::open({memory_.back().data(), kMemoryBytes}, options, *found);
+            if (!port) throw std::runtime_error(port.failure().text);
+            ports_.push_back(std::move(port).value());
+        }
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            for (Rank peer = 0; peer < kRanks; ++peer)
+                if (peer != rank)
+                    ports_[index(rank)]->set_peer(peer, ports_[index(peer)]->address());
+        }
+    }
+
+    /// Sends `count` puts in all; returns what went wrong.
+    std::string run(int count) {
+        const auto deadline = Clock::now() + std::chrono::seconds(20);
+        while ((count > 0 || busy_ > 0) && problem_.empty()) {
+            if (Clock::now() > deadline) return fmt::format("late: {} puts are busy", busy_);
+            const auto from = static_cast<Rank>(random_() % kRanks);
+            if (count > 0 && try_send(from)) --count;
+            poll(static_cast<Rank>(random_() % kRanks));
+            for (const auto& port : ports_)
+                if (port->failure() != nullptr) return port->failure()->text;
+            if (busy_ > 0 && random_() % 16 == 0) std::this_thread::yield();
+        }
+        ports_.clear();
+        return problem_;
+    }
+
+  private:
+    static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+    Slot& slot(Rank from, Rank to, std::uint32_t which) {
+        return slots_[(index(from) * kRanks + index(to)) * kSlots + which];
+    }
+    std::byte* target(Rank from, Rank to, std::uint32_t which) {
+        return memory_[index(to)].data() + index(from) * kSenderBytes + which * kSlotBytes;
+    }
+
+    std::size_t some_bytes() {
+        switch (random_() % 4) {
+            case 0:
+                return random_() % 17 + 1;
+            case 1:
+                return 1 + random_() % 200;
+            case 2:
+                return 1 + random_() % 5000;
+            default:
+                return 1 + random_() % kSlotBytes;
+        }
+    }
+
+    bool try_send(Rank from) {
+        const auto to = static_cast<Rank>((index(from) + 1 + random_() % (kRanks - 1)) % kRanks);
+        const auto which = static_cast<std::uint32_t>(random_() % kSlots);
+        Slot& put = slot(from, to, which);
+        if (put.busy || put.pending != 0) return false;
+        put.kind = kinds_[random_() % kinds_.size()];
+        put.bytes = some_bytes();
+        std::byte* source =
+            memory_[index(from)].data() + kSourcesAt + (index(to) * kSlots + which) * kSlotBytes;
+        if (random_() % 2 == 0) {
+            put.outside.resize(put.bytes);
+            source = put.outside.data();
+        }
+        for (std::size_t i = 0; i < put.bytes; ++i)
+            source[i] = pattern(from, to, which, put.use, i);
+        FabricPut message;
+        message.peer = to;
+        message.data = source;
+        message.bytes = put.bytes;
+        message.target = index(from) * kSenderBytes + which * kSlotBytes;
+        message.kind = put.kind;
+        message.immediate = static_cast<std::uint32_t>(index(from)) << 24 | which | 0x800000U;
+        message.pending = &put.pending;
+        if (ports_[index(from)]->try_put(message) != base::Post::posted) return false;
+        put.busy = true;
+        put.landed = false;
+        ++busy_;
+        if (put.pending != 0 && fault_.reuses_sources) std::memset(source, 0xEE, put.bytes);
+        // Untouched means that the source was copied at once; then it may go at once.
+        if (put.pending == 0 && put.kind == PutKind::with_immediate) {
+            std::memset(source, 0xEE, put.bytes);
+            std::vector<std::byte>().swap(put.outside);
+        }
+        return true;
+    }
+
+    void poll(Rank rank) {
+        std::array<std::uint64_t, 8> immediates{};
+        const std::size_t got = ports_[index(rank)]->poll(immediates);
+        for (std::size_t i = 0; i < got; ++i) {
+            const auto from = static_cast<Rank>(immediates[i] >> 24);
+            Slot& put = slot(from, rank, immediates[i] & 0xFFFF);
+            if (!put.busy || put.kind != PutKind::with_immediate || put.landed)
+                problem_ += "an immediate without its put\n";
+            put.landed = true;
+            check(from, rank, immediates[i] & 0xFFFF);
+            // What was posted before, to the same rank, would be there where writes keep an order.
+            if (fault_.assumes_order) check_all(from, rank);
+        }
+        // Local completions of this rank's puts.
+        for (Rank to = 0; to < kRanks; ++to) {
+            for (std::uint32_t which = 0; which < kSlots; ++which) {
+                Slot& put = slot(rank, to, which);
+                if (!put.busy || put.pending != 0) continue;
+                const bool waits = put.kind == PutKind::with_immediate && !put.landed;
+                if (fault_.assumes_delivery && waits) check(rank, to, which);
+                if (waits) continue;
+                if (put.kind != PutKind::with_immediate) check(rank, to, which);
+                std::vector<std::byte>().swap(put.outside);
+                put.busy = false;
+                ++put.use;
+                --busy_;
+            }
+        }
+    }
+
+    void check_all(Rank from, Rank to) {
+        for (std::uint32_t which = 0; which < kSlots; ++which)
+            if (slot(from, to, which).busy) check(from, to, which);
+    }
+
+    void check(Rank from, Rank to, std::uint32_t which) {
+        const Slot& put = slot(from, to, which);
+        const std::byte* at = target(from, to, which);
+        for (std::size_t i = 0; i < put.bytes; ++i) {
+            if (at[i] == pattern(from, to, which, put.use, i)) continue;
+            problem_ += fmt::format("put of {} bytes, kind {}: byte {} is not there\n", put.bytes,
+                                    static_cast<int>(put.kind), i);
+            return;
+        }
+    }
+
+    std::vector<PutKind> kinds_;
+    Fault fault_;
+    std::mt19937_64 random_;
+    std::vector<std::vector<std::byte>> memory_;
+    std::array<Slot, std::size_t{kRanks} * kRanks * kSlots> slots_{};
+    std::vector<std::unique_ptr<link::Port>> ports_;  // after what they read
+    int busy_ = 0;
+    std::string problem_;
+};
+
+/// A process of its own, over the adversary; what it told, empty if all was right.
+std::string told_by_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed, int puts) {
+    int ends[2];
+    if (::pipe(ends) != 0) return "no pipe";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::dup2(ends[1], STDERR_FILENO);
+        ::setenv("FI_PROVIDER_PATH", ADVERSARY_FOLDER, 1);
+        const std::string path = std::string(ADVERSARY_PROFILES) + "/" + fabric.profile + ".txt";
+        ::setenv("ADVERSARY_PROFILE", path.c_str(), 1);
+        ::setenv("ADVERSARY_SEED", std::to_string(seed).c_str(), 1);
+        std::string problem;
+        try {
+            problem = Traffic(fabric, fault, seed).run(puts);
+        } catch (const std::exception& refusal) {
+            problem = refusal.what();
+        }
+        [[maybe_unused]] const ssize_t done =
+            ::write(STDERR_FILENO, problem.data(), problem.size());
+        std::_Exit(problem.empty() ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string text;
+    std::array<char, 512> buffer;
+    for (ssize_t got = 0; (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0 && text.empty()) text = fmt::format("ended with status {:#x}", status);
+    return text;
+}
+
+constexpr auto kImmediate = PutKind::with_immediate;
+constexpr auto kDelivered = PutKind::delivered;
+constexpr auto kFenced = PutKind::fenced;
+
+const Fault kDelivery{
+    .name = "completion_taken_for_delivery", .told = "is not there", .assumes_delivery = true};
+const Fault kOrder{.name = "order_assumed", .told = "is not there", .assumes_order = true};
+const Fault kSource{.name = "source_reused_early",
+                    .told = "was changed before its operation was complete",
+                    .reuses_sources = true};
+const Fault kInject{.name = "more_injected_than_granted",
+                    .told = "Message too long",
+                    .believes = [](link::Grant& grant) { grant.inject_bytes = 4000; }};
+const Fault kFence{
+    .name = "fence_not_granted", .told = "a fence, without the capability", .kinds = {kFenced}};
+const Fault kUnregistered{.name = "sources_not_registered",
+                          .told = "FI_MR_LOCAL",
+                          .believes = [](link::Grant& grant) { grant.local_registration = false; }};
+const Fault kOffsets{.name = "offsets_for_addresses",
+                     .told = "failed",
+                     .believes = [](link::Grant& grant) { grant.virtual_addresses = false; }};
+const Fault kUnbound{.name = "region_not_bound", .told = "", .believes = [](link::Grant& grant) {
+                         grant.endpoint_registration = false;
+                     }};
+const Fault kWideImmediate{.name = "immediate_too_wide",
+                           .told = "an immediate is wider",
+                           .believes = [](link::Grant& grant) { grant.immediate_bytes = 8; }};
+Fault completion_believed() {
+    return {.name = "completion_believed", .told = "is not there", .kinds = {PutKind::plain}};
+}
+Fault delivery_believed() {
+    return {.name = "delivery_believed", .told = "is not there", .kinds = {kDelivered}};
+}
+Fault refused(PutKind kind, const char* told) {
+    return {.name = "refused_writes", .told = told, .kinds = {kind}};
+}
+
+const std::vector<Fabric>& fabrics() {
+    static const std::vector<Fabric> kFabrics{
+        {"cxi",
+         "cxi",
+         {kDelivered},
+         {completion_believed(), kSource, kInject, kUnbound,
+          refused(kImmediate, "Operation not supported")}},
+        {"psm2", "psm2", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
+        {"psm3", "psm3", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
+        {"verbs_ofi_rxm",
+         "verbs;ofi_rxm",
+         {kImmediate},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_believed()}},
+        {"efa",
+         "efa",
+         {kImmediate},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, delivery_believed()}},
+        {"opx",
+         "opx",
+         {kImmediate, kDelivered},
+         {kDelivery, kOrder, kSource, kInject, kFence, kWideImmediate}},
+        {"gni",
+         "gni",
+         {kImmediate},
+         {kDelivery, kOrder, kSource, kInject, kOffsets, refused(kDelivered, "Invalid argument")}},
+        {"tcp2", "tcp", {kImmediate, kDelivered}, {kDelivery, kSource, kInject, kFence}},
+    };
+    return kFabrics;
+}
+
+void PrintTo(const Fabric& fabric, std::ostream* out) {
+    *out << fabric.profile;
+}
+class Adversary : public testing::TestWithParam<Fabric> {};
+
+TEST_P(Adversary, FindsNothingWrongAndAllDataArrives) {
+    EXPECT_EQ(told_by_child(GetParam(), {}, 1, 1500), "");
+}
+
+TEST_P(Adversary, CatchesAndNamesEachPlantedFault) {
+    EXPECT_GE(GetParam().faults.size(), 3U);
+    for (const Fault& fault : GetParam().faults) {
+        const std::string told = told_by_child(GetParam(), fault, 7, 800);
+        EXPECT_NE(told, "") << fault.name;
+        EXPECT_NE(told.find(fault.told), std::string::npos) << fault.name << ": " << told;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, Adversary, testing::ValuesIn(fabrics()),
+                         [](const auto& chosen) { return chosen.param.profile; });
+
+TEST(AdversaryProfiles, AreAllTriedHere) {
+    std::size_t files = 0;
+    for (const auto& file : std::filesystem::directory_iterator(ADVERSARY_PROFILES))
+        files += file.path().extension() == ".txt" ? 1U : 0U;
+    EXPECT_EQ(files, fabrics().size());
+}
+
+}  // namespace
+}  // namespace weft::test
