@@ -28,6 +28,11 @@ namespace weft::providers {
 
 const link::Profile& cxi_profile() {
     static constexpr base::Notify kPreference[] = {base::Notify::delivery, base::Notify::fence};
+    static constexpr link::KnownBug kBugs[] = {
+        {"all that are known",
+         "its cache of registrations holds a lock (libfabric#11016): long sources that change with "
+         "each call cost more than those of symmetric memory"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "cxi",
         .cells = {true, "aligned 8-byte words are stored whole, as OpenSHMEM over it rests on"},
@@ -39,6 +44,15 @@ const link::Profile& cxi_profile() {
         .prefers_cells = true,
         .small_keys = true,
         .target_must_progress = false,
+        .declared = {.endpoint_registration = true,
+                     .key_bytes = 4,
+                     .inject_bytes = 192,
+                     .message_bytes_max = 0xFFFFFFFF,
+                     .immediate_bytes = 8,
+                     .fence = true,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
+        .bugs = kBugs,
     };
     return kProfile;
 }

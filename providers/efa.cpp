@@ -17,6 +17,13 @@
 namespace weft::providers {
 
 const link::Profile& efa_profile() {
+    static constexpr link::KnownBug kBugs[] = {
+        {"some releases",
+         "a delivery completion meant less than delivery (open-mpi/ompi#7982): not used"},
+        {"some releases",
+         "its shared memory between ranks of one host can hang (libfabric#12542): "
+         "FI_EFA_ENABLE_SHM_TRANSFER=0 for virtual nodes"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "efa",
         .cells = {false,
@@ -27,6 +34,16 @@ const link::Profile& efa_profile() {
                      "(open-mpi/ompi#7982)"},
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
+        .declared = {.virtual_addresses = true,
+                     .provider_keys = true,
+                     .local_registration = true,
+                     .key_bytes = 4,
+                     .inject_bytes = 32,
+                     .message_bytes_max = 0x40000000,
+                     .immediate_bytes = 4,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
+        .bugs = kBugs,
     };
     return kProfile;
 }

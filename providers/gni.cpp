@@ -16,12 +16,26 @@
 namespace weft::providers {
 
 const link::Profile& gni_profile() {
+    static constexpr link::KnownBug kBugs[] = {
+        {"1.2 to 1.20",
+         "about 63 endpoints for a node (ofi-cray/libfabric-cray#1351): more ranks of a node fail "
+         "to start"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "gni",
         .delivery = {false, "its writes do not take FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which there do not mean delivery"},
         .ordered = {false, "it orders no writes"},
         .target_must_progress = false,
+        .declared = {.virtual_addresses = true,
+                     .provider_keys = true,
+                     .key_bytes = 8,
+                     .inject_bytes = 64,
+                     .message_bytes_max = 0xFFFFFFFF,
+                     .immediate_bytes = 8,
+                     .fence = true},
+        .declared_by = "libfabric 1.20, its sources",
+        .bugs = kBugs,
     };
     return kProfile;
 }

@@ -18,6 +18,12 @@ const link::Profile& opx_profile() {
         .provider = "opx",
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
+        .declared = {.key_bytes = 8,
+                     .inject_bytes = 16,
+                     .message_bytes_max = 0x7FFFFFFF,
+                     .immediate_bytes = 4,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
         .free_registration = true,
     };
     return kProfile;

@@ -26,6 +26,13 @@ const link::Profile& psm2_profile() {
         .provider = "psm2",
         .delivery = {true, "the target acknowledges what it has stored (psmx2)"},
         .fence = {false, "it has none"},
+        .declared = {.key_bytes = 8,
+                     .inject_bytes = 64,
+                     .message_bytes_max = 0xFFFFF000,
+                     .immediate_bytes = 8,
+                     .ordered_bytes = 4096,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
         .free_registration = true,
         .environment = kEnvironment,
     };

@@ -17,10 +17,23 @@
 namespace weft::providers {
 
 const link::Profile& psm3_profile() {
+    static constexpr link::KnownBug kBugs[] = {
+        {"all that are known",
+         "its own shared memory leaves files in /dev/shm (libfabric#7800): PSM3_DEVICES=self,nic "
+         "does without"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "psm3",
         .delivery = {true, "the target acknowledges what it has stored (psmx3)"},
         .fence = {false, "it has none"},
+        .declared = {.key_bytes = 8,
+                     .inject_bytes = 64,
+                     .message_bytes_max = 0xFFFFF000,
+                     .immediate_bytes = 8,
+                     .ordered_bytes = 4096,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
+        .bugs = kBugs,
         .free_registration = true,
     };
     return kProfile;

@@ -24,11 +24,20 @@ const link::Profile& tcp_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_two_places = true,
+        .declared = {.internet_address = true,
+                     .key_bytes = 8,
+                     .inject_bytes = 128,
+                     .message_bytes_max = ~std::size_t{0},
+                     .immediate_bytes = 8,
+                     .ordered_bytes = ~std::size_t{0},
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
         .cost = {.latency_ns = 1900,
                  .issue_ns = 3500,
                  .receive_ns = 3000,
                  .byte_fs = 213000,
-                 .turn_ns = 4500},
+                 .turn_ns = 4500,
+                 .source = "measured on one host"},
     };
     return kProfile;
 }

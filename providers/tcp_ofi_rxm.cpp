@@ -34,6 +34,11 @@ const link::Profile& tcp_ofi_rxm_profile() {
     static constexpr link::EnvironmentDefault kEnvironment[] = {
         {"FI_OFI_RXM_BUFFER_SIZE", "256"},
     };
+    static constexpr link::KnownBug kBugs[] = {
+        {"1.17",
+         "a small put without a completion crashes the process if its peer dies "
+         "(tests/providers/storm_test.cpp): not used"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
@@ -45,11 +50,21 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .target_must_progress = true,
         .writes_empty = true,
         .writes_two_places = true,
+        .declared = {.internet_address = true,
+                     .key_bytes = 8,
+                     .inject_bytes = 64,
+                     .message_bytes_max = ~std::size_t{0},
+                     .immediate_bytes = 8,
+                     .ordered_bytes = ~std::size_t{0},
+                     .delivery = true},
+        .declared_by = "libfabric 1.17, recorded",
+        .bugs = kBugs,
         .cost = {.latency_ns = 1950,
                  .issue_ns = 3450,
                  .receive_ns = 3000,
                  .byte_fs = 143000,
-                 .turn_ns = 4500},
+                 .turn_ns = 4500,
+                 .source = "measured on one host"},
         .environment = kEnvironment,
     };
     return kProfile;

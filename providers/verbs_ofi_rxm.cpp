@@ -21,12 +21,29 @@
 namespace weft::providers {
 
 const link::Profile& verbs_ofi_rxm_profile() {
+    static constexpr link::KnownBug kBugs[] = {
+        {"all that are known",
+         "FI_DELIVERY_COMPLETE is accepted and not implemented for writes (libfabric#5601, #5083): "
+         "not used"},
+    };
     static constexpr link::Profile kProfile{
         .provider = "verbs;ofi_rxm",
         .delivery = {false,
                      "it accepts FI_DELIVERY_COMPLETE for writes and does not implement it "
                      "(libfabric#5601)"},
         .fence = {false, "it has none"},
+        .declared = {.virtual_addresses = true,
+                     .provider_keys = true,
+                     .local_registration = true,
+                     .internet_address = true,
+                     .key_bytes = 4,
+                     .inject_bytes = 64,
+                     .message_bytes_max = 0x40000000,
+                     .immediate_bytes = 4,
+                     .ordered_bytes = 0x40000000,
+                     .delivery = true},
+        .declared_by = "libfabric 2.6, its sources",
+        .bugs = kBugs,
     };
     return kProfile;
 }

@@ -32,6 +32,36 @@ class Asking(unittest.TestCase):
         return self.info(WEFT_FABRIC_MODULE="/nowhere/weft_fabric.so", **more)
 
 
+class OfProvider(Asking):
+    """Networks that are not here."""
+
+    def test_each_is_decided_without_being_here(self):
+        for name, ways in {"cxi": ["cells", "delivery", "fence"], "psm2": ["immediate", "delivery"],
+                           "verbs;ofi_rxm": ["immediate"], "gni": ["immediate"]}.items():
+            said = self.told("info", "--provider", name, "--json")
+            promised = [way["way"] for way in said["notify"]["ways"] if way["promised"]]
+            self.assertEqual(sorted(promised), sorted(ways))
+            self.assertTrue(all(way["reason"] for way in said["notify"]["ways"]))
+            self.assertEqual(said["provider"], name)
+
+    def test_the_text_says_the_same(self):
+        said = self.told("info", "--provider", "psm2", "--json")
+        text = weft("info", "--provider", "psm2").stdout
+        self.assertIn("FI_PSM2_LAZY_CONN=1", text)
+        for part in (said["declared_by"], said["cost"]["source"], *(way["reason"] for way in said["notify"]["ways"])):
+            self.assertIn(part, text)
+        self.assertIn("libfabric#12542", weft("info", "--provider", "efa").stdout)
+
+    def test_a_way_that_is_not_promised_is_refused(self):
+        said = self.told("info", "--provider", "efa", "--json", settings={"WEFT_NOTIFY": "fence"})
+        self.assertIn("does not promise that, because it has none", said["notify"]["problem"])
+
+    def test_an_unknown_one_is_refused_with_the_names(self):
+        done = weft("info", "--provider", "cxl")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('"cxl" has no profile; these have one: "cxi"', done.stderr)
+
+
 class Alone(Asking):
     @classmethod
     def setUpClass(cls):

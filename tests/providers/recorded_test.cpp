@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "link/fabric/declared.hpp"
 #include "link/fabric/notify.hpp"
 #include "link/fabric/profile.hpp"
 #include "tests/providers/fabric_job.hpp"
@@ -128,6 +129,33 @@ TEST_P(Recorded, NotifiesAsWrittenDownAndRefusesTheRestWithAReason) {
                 EXPECT_NE(text.find(word), std::string::npos) << word << " is not in: " << text;
             }
         }
+    }
+    EXPECT_EQ(promised, row.promised);
+}
+
+TEST_P(Recorded, IsWhatTheProfileDeclaresAndIsDecidedAlike) {
+    const Row& row = GetParam();
+    const link::Profile& profile = link::profile_of(row.provider);
+    const link::Grant& declared = profile.declared;
+    EXPECT_FALSE(profile.declared_by.empty());
+    EXPECT_FALSE(profile.cost.source.empty());
+    EXPECT_EQ(declared.virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
+    EXPECT_EQ(declared.provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
+    EXPECT_EQ(declared.local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
+    EXPECT_EQ(declared.endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
+    EXPECT_EQ(declared.key_bytes, row.key_bytes);
+    EXPECT_EQ(declared.inject_bytes, row.inject_bytes);
+    EXPECT_EQ(declared.immediate_bytes, row.immediate_bytes);
+    EXPECT_EQ(declared.ordered_bytes != 0, row.ordered);
+    EXPECT_EQ(declared.fence, row.fence);
+    EXPECT_EQ(declared.delivery, row.delivery);
+    const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
+    EXPECT_EQ(link::to_text(survey.notify), row.plan);
+    std::string promised;
+    for (const link::NotifyFinding& way : survey.ways) {
+        EXPECT_FALSE(way.why.empty());
+        if (!way.promised) continue;
+        promised += (promised.empty() ? "" : " ") + std::string(link::name_of(way.way));
     }
     EXPECT_EQ(promised, row.promised);
 }

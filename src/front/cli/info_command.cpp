@@ -24,6 +24,7 @@ namespace {
 struct InfoArguments {
     bool environment = false;
     bool json = false;
+    std::string provider;
 };
 
 int tell_environment(bool json) {
@@ -32,6 +33,17 @@ int tell_environment(bool json) {
     if (!is_first_rank()) return 0;
     const auto table = environment_json(*settings);
     fmt::print("{}", json ? json_text(table) + "\n" : environment_text(table));
+    return 0;
+}
+
+int tell_provider(const InfoArguments& arguments) {
+    const auto settings = base::read_settings(environ, collectives::kCollectiveNames);
+    if (!settings) return refuse("info", settings.failure());
+    const auto provider = run::describe_provider(*settings, arguments.provider);
+    if (!provider) return refuse("info --provider", provider.failure());
+    if (!is_first_rank()) return 0;
+    const Json report = provider_json(*provider);
+    fmt::print("{}", arguments.json ? json_text(report) + "\n" : provider_text(report));
     return 0;
 }
 
@@ -48,6 +60,7 @@ base::Result<void> report(run::Runtime& runtime, bool json) {
 
 int info(const InfoArguments& arguments) {
     if (arguments.environment) return tell_environment(arguments.json);
+    if (!arguments.provider.empty()) return tell_provider(arguments);
     auto runtime = run::Runtime::create(environ);
     if (!runtime) return refuse("info", runtime.failure());
     const auto reported = report(**runtime, arguments.json);
@@ -63,6 +76,8 @@ void add_info_command(CLI::App& app, int& exit_status) {
     add_flag(command, "--environment", arguments->environment,
              "print only the table of WEFT_* variables");
     add_flag(command, "--json", arguments->json, "one JSON object on stdout");
+    add_option(command, "--provider", arguments->provider,
+               "what a job would do over a provider of libfabric, which need not be here");
     set_footer(
         command,
         "Alone it describes this machine. Started with weft run -n N -- weft info, the first\n"

@@ -110,7 +110,41 @@ void add_network(Json& info, const run::Description& job) {
                           {"reason", survey.completion_reason}};
 }
 
+Json bugs_json(const link::Profile& profile) {
+    Json bugs = Json::array();
+    for (const link::KnownBug& bug : profile.bugs)
+        bugs.push_back({{"versions", bug.versions}, {"what", bug.what}});
+    return bugs;
+}
+
 }  // namespace
+
+Json provider_json(const run::ProviderDescription& provider) {
+    const link::Profile& profile = *provider.profile;
+    const link::FabricSurvey& survey = provider.survey;
+    Json settings = Json::array();
+    for (const link::EnvironmentDefault& setting : profile.environment)
+        settings.push_back({{"name", setting.name}, {"value", setting.value}});
+    Json granted = granted_json(survey);
+    granted.erase("domain");
+    Json report{{"provider", survey.provider},
+                {"declared_by", survey.version},
+                {"granted", std::move(granted)},
+                {"settings", std::move(settings)},
+                {"notify", notify_json(survey)}};
+    if (survey.problem.empty())
+        report["completion"] = {{"kind", base::name_of(survey.completion)},
+                                {"reason", survey.completion_reason}};
+    report["target_must_progress"] = profile.target_must_progress;
+    report["small_keys"] = profile.small_keys;
+    report["known_bugs"] = bugs_json(profile);
+    report["cost"] = {{"latency_ns", profile.cost.latency_ns},
+                      {"issue_ns", profile.cost.issue_ns},
+                      {"receive_ns", profile.cost.receive_ns},
+                      {"byte_ps", static_cast<double>(profile.cost.byte_fs) / 1000},
+                      {"source", profile.cost.source}};
+    return report;
+}
 
 Json environment_json(const base::Settings& settings) {
     const auto given = [&](std::string_view name) {

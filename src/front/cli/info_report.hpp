@@ -23,6 +23,10 @@ struct InfoFacts {
 [[nodiscard]] Json info_json(const InfoFacts& facts);
 [[nodiscard]] std::string info_text(const Json& info);
 
+/// Of a provider that need not be here.
+[[nodiscard]] Json provider_json(const run::ProviderDescription& provider);
+[[nodiscard]] std::string provider_text(const Json& provider);
+
 /// The table of settings, with what is in force.
 [[nodiscard]] Json environment_json(const base::Settings& settings);
 [[nodiscard]] std::string environment_text(const Json& settings);

@@ -114,6 +114,20 @@ std::string granted_text(const Json& value) {
     return value == std::numeric_limits<std::size_t>::max() ? "no limit" : json_text(value);
 }
 
+std::string completion_text(const Json& info) {
+    if (!info.contains("completion")) return {};
+    return fmt::format("  one-sided writes are known to have landed as {}, because {}\n",
+                       json_text(info["completion"]["kind"]),
+                       json_text(info["completion"]["reason"]));
+}
+
+std::string granted_lines(const Json& granted) {
+    std::string text;
+    for (const auto& [name, value] : granted.items())
+        text += fmt::format("    {:<22} {}\n", name, granted_text(value));
+    return text;
+}
+
 std::string network_text(const Json& info) {
     std::string text = "network\n";
     const std::string provider = json_text(info["provider"]);
@@ -132,14 +146,8 @@ std::string network_text(const Json& info) {
                             json_text(finding["provider"]), json_text(finding["reason"]));
     if (!info.contains("granted")) return text;
     text += "  granted\n";
-    for (const auto& [name, value] : info["granted"].items())
-        text += fmt::format("    {:<22} {}\n", name, granted_text(value));
-    text += notify_text(info["notify"]);
-    if (info.contains("completion"))
-        text += fmt::format("  one-sided writes are known to have landed as {}, because {}\n",
-                            json_text(info["completion"]["kind"]),
-                            json_text(info["completion"]["reason"]));
-    return text;
+    return text + granted_lines(info["granted"]) + notify_text(info["notify"]) +
+           completion_text(info);
 }
 
 std::string in_force_text(const Json& info) {
@@ -159,6 +167,35 @@ std::string unknown_text(const Json& info) {
 }
 
 }  // namespace
+
+std::string provider_text(const Json& provider) {
+    std::string text =
+        fmt::format("{}: what a job would do over it; it need not be here ({})\n  granted\n{}",
+                    json_text(provider["provider"]), json_text(provider["declared_by"]),
+                    granted_lines(provider["granted"]));
+    text += "  set before libfabric starts, unless it is set already: ";
+    std::string settings;
+    for (const Json& setting : provider["settings"])
+        settings += fmt::format("{}{}={}", settings.empty() ? "" : ", ", json_text(setting["name"]),
+                                json_text(setting["value"]));
+    text += (settings.empty() ? "nothing" : settings) + "\n";
+    text += notify_text(provider["notify"]) + completion_text(provider);
+    text += provider["target_must_progress"] == true
+                ? "  data lands only while its target is in a call of weft\n"
+                : "  data lands without its target's help\n";
+    if (provider["small_keys"] == true)
+        text += "  keys of registered memory are small: that is its fast path\n";
+    for (const Json& bug : provider["known_bugs"])
+        text += fmt::format("  known bug, {}: {}\n", json_text(bug["versions"]),
+                            json_text(bug["what"]));
+    const Json& cost = provider["cost"];
+    return text + fmt::format(
+                      "  predictions take a put for {} ns, {} ns of the sender, {} ns of "
+                      "the receiver and {} ps for each byte ({})\n",
+                      json_text(cost["latency_ns"]), json_text(cost["issue_ns"]),
+                      json_text(cost["receive_ns"]), json_text(cost["byte_ps"]),
+                      json_text(cost["source"]));
+}
 
 std::string environment_text(const Json& settings) {
     std::string text;

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "link/fabric/granted.hpp"
 
 namespace weft::link {
 
@@ -30,6 +31,12 @@ struct Promise {
     std::string_view why;
 };
 
+/// What is known to be wrong in some releases of libfabric.
+struct KnownBug {
+    std::string_view versions;
+    std::string_view what;  ///< with the place where it is told
+};
+
 /// What a put costs, for predictions: the choice of algorithms follows it until a job is measured
 /// itself. The default is a network of its own, as published for one (no measurement of ours).
 struct ProfiledCost {
@@ -38,6 +45,7 @@ struct ProfiledCost {
     std::int64_t receive_ns = 100;   ///< of the receiver, for each put
     std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
     std::int64_t turn_ns = 1000;     ///< of a rank that polls, where ranks share a processor
+    std::string_view source = "as published for a network of its kind, not measured";
 };
 
 /// An endpoint that is a file in shared memory. Empty: it is none.
@@ -117,6 +125,14 @@ struct Profile {
     std::size_t ranks_max = 0;
     /// Is its endpoint a file in shared memory? Then we name, reserve and remove it.
     EndpointFile endpoint_file = {};
+
+    /// What does it grant, and of which libfabric is that known? For people who ask before they
+    /// have the network (weft info --provider): a job goes by what it is granted. Empty: not
+    /// written down.
+    Grant declared = {};
+    std::string_view declared_by = {};
+    /// What is known to be wrong in it, and what follows for a job?
+    std::span<const KnownBug> bugs = {};
 
     /// How long does a put take? By half a round trip of 8 bytes, the rate of puts and their
     /// bandwidth.

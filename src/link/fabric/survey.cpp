@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "link/fabric/declared.hpp"
 #include "link/fabric/discover.hpp"
 
 namespace weft::link {
@@ -67,41 +68,6 @@ std::string reason_of_choice(const FabricOptions& options, const Found& found) {
     return "the first in the order of preference that is usable here";
 }
 
-const NotifyFinding& finding_of(const FabricSurvey& survey, Notify way) {
-    return *std::ranges::find(survey.ways, way, &NotifyFinding::way);
-}
-
-void explain_notify(FabricSurvey& survey, const Profile& profile, const FabricOptions& options) {
-    for (const Notify way : kNotifies) {
-        Verdict verdict = judge_notify(way, profile, survey.grant);
-        survey.ways.push_back({way, verdict.promised, std::move(verdict.why)});
-    }
-    const auto plan = choose_notify(profile, survey.grant, options.notify);
-    if (!plan) {
-        survey.problem = plan.failure().text;
-        return;
-    }
-    survey.notify = *plan;
-    const auto explain = [&](Notify way) {
-        const std::string_view asked = options.notify == way ? "WEFT_NOTIFY asks for it, and " : "";
-        return fmt::format("{}{}", asked, finding_of(survey, way).why);
-    };
-    survey.small_reason = explain(plan->small);
-    survey.large_reason = explain(plan->large);
-    survey.completion = choose_completion(profile, survey.grant, options.notify);
-    switch (survey.completion) {
-        case base::RemoteCompletion::ordered:
-            survey.completion_reason = explain(Notify::ordered);
-            break;
-        case base::RemoteCompletion::counted:
-            survey.completion_reason = explain(Notify::immediate);
-            break;
-        case base::RemoteCompletion::delivered:
-            survey.completion_reason = explain(Notify::delivery);
-            break;
-    }
-}
-
 }  // namespace
 
 FabricSurvey survey_fabric(const FabricOptions& options) {
@@ -115,7 +81,7 @@ FabricSurvey survey_fabric(const FabricOptions& options) {
         survey.reason = reason_of_choice(options, *found);
         Profile named = found->profile;  // its provider may be empty: any
         named.provider = survey.provider;
-        explain_notify(survey, named, options);
+        explain_notify(survey, named, options.notify);
     } else {
         survey.reason = found.failure().text;
     }

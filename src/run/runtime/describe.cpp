@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime/describe.hpp"
 
+#include "link/fabric/declared.hpp"
+
 namespace weft::run {
 
 namespace {
@@ -47,6 +49,18 @@ Description describe(const Runtime& runtime, bool asks_network) {
         description.survey_problem = survey.failure().text;
     }
     return description;
+}
+
+base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
+                                                    std::string_view provider) {
+    const link::Profile& profile = link::profile_of(provider);
+    if (profile.provider == provider && !provider.empty())
+        return ProviderDescription{link::survey_declared(profile, settings.notify), &profile};
+    std::string names;
+    for (const link::Profile* known : link::preferred_profiles())
+        names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", known->provider);
+    return base::fail(Status::argument, "\"{}\" has no profile; these have one: {}", provider,
+                      names);
 }
 
 }  // namespace weft::run

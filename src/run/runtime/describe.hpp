@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/environment.hpp"
+#include "link/fabric/profile.hpp"
 #include "link/fabric/survey.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/runtime.hpp"
@@ -40,6 +41,15 @@ struct Description {
     std::string survey_problem;             ///< why there is no survey
     std::optional<link::FabricFacts> port;  ///< of the open port; nothing if all share memory
 };
+
+/// What a job would do over a provider that need not be here.
+struct ProviderDescription {
+    link::FabricSurvey survey;
+    const link::Profile* profile = nullptr;
+};
+/// Fails with the names that there are profiles for.
+[[nodiscard]] base::Result<ProviderDescription> describe_provider(const base::Settings& settings,
+                                                                  std::string_view provider);
 
 /// asks_network: with the survey, which takes a third of a second.
 [[nodiscard]] Description describe(const Runtime& runtime, bool asks_network);
