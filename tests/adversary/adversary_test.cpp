@@ -57,6 +57,7 @@ struct Slot {
     bool busy = false;
     bool landed = false;  ///< with an immediate: it has been checked
     std::uint32_t use = 0;
+    std::uint64_t number = 0;  ///< of all that were posted
     PutKind kind = PutKind::with_immediate;
     std::size_t bytes = 0;
     std::uint32_t pending = 0;
@@ -161,6 +162,7 @@ class Traffic {
         if (ports_[index(from)]->try_put(message) != base::Post::posted) return false;
         put.busy = true;
         put.landed = false;
+        put.number = ++posted_;
         ++busy_;
         if (put.pending != 0 && fault_.reuses_sources) std::memset(source, 0xEE, put.bytes);
         // Untouched means that the source was copied at once; then it may go at once.
@@ -182,7 +184,7 @@ class Traffic {
             put.landed = true;
             check(from, rank, immediates[i] & 0xFFFF);
             // What was posted before, to the same rank, would be there where writes keep an order.
-            if (fault_.assumes_order) check_all(from, rank);
+            if (fault_.assumes_order) check_before(from, rank, put.number);
         }
         // Local completions of this rank's puts.
         for (Rank to = 0; to < kRanks; ++to) {
@@ -201,9 +203,11 @@ class Traffic {
         }
     }
 
-    void check_all(Rank from, Rank to) {
-        for (std::uint32_t which = 0; which < kSlots; ++which)
-            if (slot(from, to, which).busy) check(from, to, which);
+    void check_before(Rank from, Rank to, std::uint64_t number) {
+        for (std::uint32_t which = 0; which < kSlots; ++which) {
+            const Slot& put = slot(from, to, which);
+            if (put.busy && put.number < number) check(from, to, which);
+        }
     }
 
     void check(Rank from, Rank to, std::uint32_t which) {
@@ -224,6 +228,7 @@ class Traffic {
     std::array<Slot, std::size_t{kRanks} * kRanks * kSlots> slots_{};
     std::vector<std::unique_ptr<link::Port>> ports_;  // after what they read
     int busy_ = 0;
+    std::uint64_t posted_ = 0;
     std::string problem_;
 };
 
@@ -302,7 +307,7 @@ const std::vector<Fabric>& fabrics() {
         {"cxi",
          "cxi",
          {kDelivered},
-         {completion_believed(), kSource, kInject, kUnbound,
+         {completion_believed(), kSource, kUnbound,
           refused(kImmediate, "Operation not supported")}},
         {"psm2", "psm2", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
         {"psm3", "psm3", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},

@@ -390,7 +390,11 @@ void Endpoint::has_left(std::unique_ptr<Operation> operation) {
 
 void Endpoint::has_landed(std::uint64_t id, int error) {
     const auto found = awaited_.find(id);
-    if (found == awaited_.end()) return;
+    if (found == awaited_.end()) {
+        // It was complete here when it had left; that it failed there is told without a context.
+        if (error != 0) add_late(transmitted_, nullptr, {{}, error}, true);
+        return;
+    }
     Operation& operation = *found->second;
     operation.to->pending.erase(id);
     release_sources(operation);

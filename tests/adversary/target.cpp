@@ -224,7 +224,7 @@ void Endpoint::arrival_is_there(
         messages_.push_back(std::move(arrival));
         return match_messages();
     }
-    if ((header.flags & kWantsLanded) != 0) {
+    if ((header.flags & kWantsLanded) != 0 || arrival.error != 0) {
         Header answer{
             .kind = MessageKind::landed, .from = address(), .operation = header.operation};
         answer.data = static_cast<std::uint64_t>(arrival.error);
