@@ -61,6 +61,18 @@ TEST(LogTest, InfoGivesTheReasonsOfNetworkAndForcedAlgorithm) {
         EXPECT_EQ(count(lines, part), 1) << part;
 }
 
+TEST(LogTest, SettingsThatMayHaveComeTooLateForLibfabricAreNamed) {
+    const Words settings{"WEFT_LOG=info", "WEFT_PROVIDER=tcp;ofi_rxm"};
+    const Words options{"-n", "2", "--nodes", "2"};
+    const std::string late = "FI_OFI_RXM_BUFFER_SIZE=256 may have come too late";
+    EXPECT_EQ(count(logged(options, settings), late), 0);
+    Words before = settings;
+    before.emplace_back("LD_PRELOAD=libfabric.so.1");
+    EXPECT_EQ(count(logged(options, before), late), 1);
+    before.emplace_back("FI_OFI_RXM_BUFFER_SIZE=512");
+    EXPECT_EQ(count(logged(options, before), "too late"), 0);
+}
+
 TEST(LogTest, TraceHasALineForEachCallOfEachRank) {
     const auto lines = logged({"-n", "2"}, {"WEFT_LOG=trace"});
     for (const char* rank : {"trace: rank 0: ", "trace: rank 1: "})

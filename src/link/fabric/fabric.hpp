@@ -44,6 +44,8 @@ struct FabricOptions {
     std::size_t puts_in_flight_per_peer = 64;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
     std::optional<Notify> notify;  ///< if the user forces one; the same on all ranks
+    /// libfabric was loaded before the module; filled in by load_port().
+    bool libfabric_was_here = false;
 };
 
 /// What the port was granted, to be reported and to choose how to notify by.
@@ -66,7 +68,9 @@ struct FabricFacts {
     bool endpoint_file = false;
     /// Sources that a put with a flag may have; 0: puts carry no flags.
     std::size_t flagged_parts_max = 0;
-    bool stages_sources = false;   ///< sources outside the registered memory are copied first
+    bool stages_sources = false;  ///< sources outside the registered memory are copied first
+    /// Variables of the provider, with values, that libfabric may have read before they were set.
+    std::string late_settings;
     std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
     std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
 };

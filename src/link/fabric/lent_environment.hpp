@@ -10,7 +10,9 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,9 @@ class LentEnvironment {
         for (const std::string& name : names_) ::unsetenv(name.c_str());
     }
 
+    [[nodiscard]] bool holds(std::string_view name) const {
+        return std::find(names_.begin(), names_.end(), name) != names_.end();
+    }
     void set(const char* name, const char* value) {
         if (::getenv(name) != nullptr) return;
         if (::setenv(name, value, 0) == 0) names_.emplace_back(name);

@@ -50,6 +50,17 @@ std::vector<std::string> candidates(const std::string& named) {
     return files;
 }
 
+/// Whether libfabric is in the process, and not through the module: then its variables may have
+/// been read. Asked before the module is loaded for the first time.
+bool libfabric_was_here() {
+    static const bool kWasHere = [] {
+        void* handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
+        if (handle != nullptr) ::dlclose(handle);
+        return handle != nullptr;
+    }();
+    return kWasHere;
+}
+
 /// The module's handle, never closed: its code serves the port, and libfabric does not like to go.
 base::Result<void*> load_module(const std::string& named) {
     std::string problems;
@@ -87,18 +98,21 @@ base::Failure reason_of(base::Failure why) {
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     const KeptHandlers kept;
+    FabricOptions told = options;
+    told.libfabric_was_here = libfabric_was_here();
     const auto symbol = find_export(options.module, kFabricFactory);
     if (!symbol) return symbol.failure();
     const auto factory = reinterpret_cast<FabricFactory>(*symbol);
     base::Failure why;
     std::unique_ptr<FabricPort> port(
-        factory(fabric_contract(WEFT_FABRIC_BUILD), memory, options, why));
+        factory(fabric_contract(WEFT_FABRIC_BUILD), memory, told, why));
     if (port == nullptr) return reason_of(std::move(why));
     return port;
 }
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const KeptHandlers kept;
+    static_cast<void>(libfabric_was_here());  // while it can still be told
     const auto symbol = find_export(options.module, kFabricSurveyor);
     if (!symbol) return symbol.failure();
     const auto surveyor = reinterpret_cast<FabricSurveyor>(*symbol);

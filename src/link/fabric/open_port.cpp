@@ -99,6 +99,17 @@ std::int64_t us_since(std::chrono::steady_clock::time_point start) {
         .count();
 }
 
+/// What may have been set too late: libfabric reads its variables at its first call.
+std::string late_settings(const Found& found, const FabricOptions& options) {
+    std::string settings;
+    if (!options.libfabric_was_here) return settings;
+    for (const EnvironmentDefault& entry : found.profile.environment)
+        if (found.environment.holds(entry.name))
+            settings +=
+                fmt::format("{}{}={}", settings.empty() ? "" : " ", entry.name, entry.value);
+    return settings;
+}
+
 }  // namespace
 
 Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
@@ -311,6 +322,7 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
     port->facts_.enable_us = us_since(start);
+    port->facts_.late_settings = late_settings(found, options);
     return port;
 }
 

@@ -86,6 +86,11 @@ void log_network(const base::Log& log, const Description& job) {
     const link::FabricSurvey& found = *job.survey;
     log.info(fmt::format("network: provider {} of libfabric {}, domain {}: {}", found.provider,
                          found.version, found.domain, found.reason));
+    if (!job.port->late_settings.empty())
+        log.info(
+            fmt::format("libfabric was in this process before, so {} may have come too late; "
+                        "set it for the job",
+                        job.port->late_settings));
     const link::NotifyPlan notify = job.port->notify;
     if (notify.small != notify.large)
         log.info(fmt::format("notify: payloads up to {} bytes by {}: {}", base::kCellPayload,
