@@ -27,6 +27,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "weft/call.hpp"
 #include "weft/elements.hpp"
@@ -87,6 +88,12 @@ class Memory;
 namespace detail {
 struct RuntimeLink;
 }  // namespace detail
+
+/// What a call would take by some algorithm.
+struct PredictedAlgorithm {
+    std::string algorithm;
+    double predicted_us = 0;
+};
 
 /// A team of ranks: a handle, cheap to copy, valid until free() of any copy or the end of its
 /// runtime.
@@ -254,6 +261,11 @@ class WEFT_API Team : public OneSidedCalls {
     /// The algorithm that a call would use now. Type and count do not matter to a barrier.
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
+    /// Algorithms that such a call could use, the one with the least predicted time first, without
+    /// those that do not give it what it needs. Not for calls whose counts only the two ends of a
+    /// message know.
+    [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
+                                                                std::size_t count, Type type) const;
 
   private:
     friend class Runtime;

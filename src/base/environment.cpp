@@ -209,6 +209,16 @@ constexpr std::array kVariables{
     variable<Text<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",
          "where `info` and `trace` are appended; not set: they go to stderr", false}),
+    variable<Text<&Settings::tuning>>(
+        {"WEFT_TUNING", "", "a file name",
+         "choices of algorithms that `weft tune` has measured, preferred to predictions; its "
+         "contents must be the same on all ranks",
+         false}),
+    variable<Text<&Settings::parameters>>(
+        {"WEFT_PARAMETERS", "", "a file name",
+         "what puts cost here, as `weft fit` has measured it, in place of the provider's costs; "
+         "its contents must be the same on all ranks",
+         false}),
 };
 
 struct Assignment {
@@ -325,7 +335,7 @@ std::string agreement_text(const Settings& settings) {
             text += fmt::format("{}={}\n", variable.name, variable.print(settings));
     for (const ForcedAlgorithm& forced : settings.algorithms)
         text += fmt::format("{}={}\n", algorithm_variable(forced.name), forced.spec);
-    return text;
+    return text + settings.agreed_files;
 }
 
 std::string first_difference(std::string_view here, std::string_view there) {

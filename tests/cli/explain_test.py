@@ -53,6 +53,26 @@ class Explain(unittest.TestCase):
                 self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
                 self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
 
+    def test_measured_choices_come_first(self):
+        choice = {"collective": "allreduce", "layout": "4,4", "provider": "net", "same_bits": True, "from_bytes": 5,
+                  "to_bytes": 64, "algorithm": "ring", "median_us": 12.5}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tuning.json")
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-tuning-1", "choices": [choice]}, file)
+            call = ("allreduce", "--ranks", "8", "--tuning", path)
+            found = self.explain(*call, "--bytes", "64", "--nodes", "2")
+            self.assertEqual((found["chosen"], found["source"], found["measured_us"]), ("ring", "measured", 12.5))
+            self.assertIn(f"measured ({path}): 12.500 us; without it ", found["reason"])
+            for more in (("--nodes", "1", "--bytes", "64"), ("--nodes", "2", "--bytes", "64", "--provider", "tcp"),
+                         ("--nodes", "2", "--bytes", "128")):
+                found = self.explain(*call, *more)
+                self.assertEqual((found["source"], found["measured_us"]), ("model", None), more)
+                self.assertNotIn("measured", found["reason"])
+            with open(path, "w") as file:
+                json.dump({"schema": "weft-tuning-1", "choices": [dict(choice, algorithm="ring:")]}, file)
+            self.assertIn("choice 0", weft("explain", *call, status=2).stderr)
+
     def test_the_reason_says_what_decides(self):
         crowded = self.explain("allreduce", "--ranks", "8", "--processors", "2")
         self.assertIn("8 ranks of a host share 2 processors", crowded["reason"])

@@ -4,9 +4,10 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
-#include "lab/simulate/duration.hpp"
 #include "lab/simulate/noise_distributions.hpp"
 #include "lab/simulate/topology.hpp"
+#include "plan/simulate/duration.hpp"
+#include "run/runtime/measured_files.hpp"
 #include "tests/fuzz/targets.hpp"
 
 void weft::fuzz::parameters(std::string_view input) {
@@ -19,9 +20,9 @@ void weft::fuzz::parameters(std::string_view input) {
     } else if (kind == 'n') {
         (void)lab::parse_noise(text, 1);
     } else if (kind == 'd') {
-        const auto time = lab::parse_nanoseconds(text);
+        const auto time = plan::parse_nanoseconds(text);
         WEFT_CHECK(!time || *time >= 0, text);
-        (void)lab::parse_nanoseconds_per_byte(text);
+        (void)plan::parse_nanoseconds_per_byte(text);
     } else if (kind == 's') {
         const auto seconds = base::parse_seconds(text);
         if (seconds)
@@ -33,5 +34,7 @@ void weft::fuzz::parameters(std::string_view input) {
             WEFT_CHECK(*base::parse_bytes(base::format_bytes(bytes)) == bytes, bytes);
     } else {
         (void)lab::parse_parameters("file", text);
+        (void)run::parse_costs(text);
+        (void)run::parse_tuning(text, "file");
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: `weft fit` measures near and far puts of a job and writes a file that `weft explain` reads.
-// Method: five ranks on two nodes with few repetitions.
+// Goal: `weft fit` measures near and far puts of a job and writes a file that `weft explain` and
+// jobs read; so does `weft tune` with choices of algorithms. Method: few ranks, few repetitions.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -42,7 +42,79 @@ TEST(FitTest, WritesAFileOfParametersThatOtherCommandsRead) {
                                                       "--nodes", "2", "--params", path});
     EXPECT_EQ(explained.status, 0) << explained.errors;
     EXPECT_NE(explained.output.find("least predicted time"), std::string::npos);
+    const Outcome read = run_ranks({"-n", "2"}, {weft, "bench", "barrier", "--iterations", "5"},
+                                   {"WEFT_PARAMETERS=" + path});
+    EXPECT_EQ(read.status, 0) << read.errors;
     std::remove(path.c_str());
+}
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+}
+
+/// What a job of two ranks says about the allreduce that it chose.
+std::string chosen_with(const std::string& path) {
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const Outcome bench =
+        run_ranks({"-n", "2"}, {weft, "bench", "allreduce", "--bytes", "64", "--iterations", "5"},
+                  {"WEFT_TUNING=" + path, "WEFT_LOG=info"});
+    EXPECT_EQ(bench.status, 0) << bench.errors;
+    return bench.errors;
+}
+
+TEST(TuneTest, AFileGrowsAndJobsPreferWhatItSays) {
+    const std::string path = testing::TempDir() + "weft_tune.json";
+    std::remove(path.c_str());
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    const auto tune = [&](const Words& more) {
+        Words command{weft, "tune", "--output", path, "--seconds", "0.05"};
+        command.insert(command.end(), more.begin(), more.end());
+        const Outcome outcome = run_command(command);
+        EXPECT_EQ(outcome.status, 0) << outcome.errors;
+        return outcome.output;
+    };
+    EXPECT_NE(tune({"allreduce", "--bytes", "64", "--ranks", "2"}).find("allreduce"),
+              std::string::npos);
+    EXPECT_EQ(tune({"allreduce", "--bytes", "64", "--ranks", "2"}), "") << "it is known already";
+    tune({"barrier", "--layout", "1,2"});
+    lab::Json object = lab::read_json(text_of(path));
+    ASSERT_EQ(object["points"].size(), 2U) << object;
+    ASSERT_EQ(object["choices"].size(), 2U) << object;
+    EXPECT_EQ(object["choices"][1]["layout"], "1,2");
+    EXPECT_GT(object["points"][0]["tried"].size(), 1U);
+    EXPECT_GE(object["points"][0]["regret_of_model"].get<double>(), 1.0);
+    EXPECT_NE(chosen_with(path).find("measured (" + path), std::string::npos) << chosen_with(path);
+    object["choices"][0]["algorithm"] = "reduce-broadcast";
+    write(path, object.dump());
+    EXPECT_NE(chosen_with(path).find("by reduce-broadcast: measured"), std::string::npos)
+        << chosen_with(path);
+    std::remove(path.c_str());
+}
+
+TEST(TuneTest, RanksWithOtherContentsAreRefused) {
+    const std::string folder = testing::TempDir();
+    const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
+    write(folder + "weft_tune_0.json", R"({"schema": "weft-tuning-1", "choices": []})");
+    write(folder + "weft_tune_1.json", R"({"schema": "weft-tuning-1",  "choices": []})");
+    const std::string script = "WEFT_TUNING=" + folder +
+                               "weft_tune_$((PMIX_RANK % $0)).json exec " + weft +
+                               " bench barrier --iterations 5";
+    const Outcome same = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "1"});
+    EXPECT_EQ(same.status, 0) << same.errors;
+    const Outcome other = run_ranks({"-n", "2"}, {"/bin/sh", "-c", script, "2"});
+    EXPECT_NE(other.status, 0);
+    EXPECT_NE(other.errors.find("WEFT_TUNING is \"42 bytes with digest"), std::string::npos)
+        << other.errors;
+    const Outcome none = run_ranks({"-n", "2"}, {weft, "bench", "barrier"}, {"WEFT_TUNING=/gone"});
+    EXPECT_NE(none.errors.find("WEFT_TUNING: /gone cannot be read"), std::string::npos)
+        << none.errors;
+    std::remove((folder + "weft_tune_0.json").c_str());
+    std::remove((folder + "weft_tune_1.json").c_str());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace weft::front {
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
+void add_tune_command(CLI::App& app, int& exit_status);
 void add_info_command(CLI::App& app, int& exit_status);
 void add_list_command(CLI::App& app, int& exit_status);
 void add_show_command(CLI::App& app, int& exit_status);

@@ -17,7 +17,7 @@
 #include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/program_options.hpp"
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
 
 namespace weft::front {
 
@@ -70,9 +70,9 @@ std::string_view name_of(ScheduleFamily family) {
 constexpr Rank kBestRanksMax = 100'000'000;
 
 base::Result<collectives::StageCost> read_cost(const EnumerateArguments& arguments) {
-    const auto latency = lab::parse_nanoseconds(arguments.latency);
+    const auto latency = plan::parse_nanoseconds(arguments.latency);
     if (!latency) return latency.failure().within("--latency-ns");
-    const auto issue = lab::parse_nanoseconds(arguments.issue);
+    const auto issue = plan::parse_nanoseconds(arguments.issue);
     if (!issue) return issue.failure().within("--issue-ns");
     // So that the sum over so many ranks stays a 64-bit number.
     if (*issue > 10'000'000'000)

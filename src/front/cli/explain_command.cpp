@@ -22,6 +22,7 @@
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "run/runtime/choice.hpp"
+#include "run/runtime/measured_files.hpp"
 
 namespace weft::front {
 
@@ -38,6 +39,7 @@ struct ExplainArguments {
     int processors = 0;
     std::string provider;
     std::string params;
+    std::string tuning;
     bool stage = false;
     bool copy = false;
     bool json = false;
@@ -87,28 +89,33 @@ std::vector<Rank> nodes_of(Rank ranks, Rank nodes) {
     return node_of;
 }
 
+/// What an option says, or else the variable that a job would read.
+std::string given_or(const std::string& option, const char* variable) {
+    const char* const set = std::getenv(variable);
+    return !option.empty() || set == nullptr ? option : set;
+}
+
 base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
-    if (!arguments.params.empty()) {
-        auto parameters = read_parameters(arguments.params);
-        if (!parameters) return parameters.failure();
-        if (!parameters->machine)
+    const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
+    const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
+    if (params.empty()) {
+        const auto known = run::providers_with_costs();
+        if (!provider.empty() && std::ranges::find(known, provider) == known.end())
             return base::fail(Status::argument,
-                              "--params {}: says nothing of near and far puts (near_latency_ns, "
-                              "far_latency_ns, ...)",
-                              arguments.params);
-        return *std::move(parameters->machine);
+                              "{}: what puts cost over '{}' is not known; it is of {} (others: "
+                              "--params FILE){}",
+                              arguments.provider.empty() ? "WEFT_PROVIDER" : "--provider", provider,
+                              fmt::join(known, ", "), base::did_you_mean(provider, known));
+        return run::machine_over(provider);
     }
-    const char* const set = std::getenv("WEFT_PROVIDER");
-    const bool by_option = !arguments.provider.empty() || set == nullptr;
-    const std::string provider = by_option ? arguments.provider : set;
-    const auto known = run::providers_with_costs();
-    if (!provider.empty() && std::ranges::find(known, provider) == known.end())
+    const auto parameters = read_parameters(params);
+    if (!parameters) return parameters.failure();
+    if (!parameters->machine)
         return base::fail(Status::argument,
-                          "{}: what puts cost over '{}' is not known; it is of {} (others: "
-                          "--params FILE){}",
-                          by_option ? "--provider" : "WEFT_PROVIDER", provider,
-                          fmt::join(known, ", "), base::did_you_mean(provider, known));
-    return run::machine_over(provider);
+                          "--params {}: says nothing of near and far puts (near_latency_ns, "
+                          "far_latency_ns, ...)",
+                          params);
+    return parameters->measured.over(run::machine_over(provider));
 }
 
 base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
@@ -150,6 +157,19 @@ void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& 
     choice.reason = "the only one, as no rank knows more counts than its own";
 }
 
+base::Result<plan::Tuning> tuning_of(const ExplainArguments& arguments) {
+    const std::string path = given_or(arguments.tuning, "WEFT_TUNING");
+    if (path.empty()) return plan::Tuning();
+    auto tuning = run::read_tuning(path);
+    if (!tuning) return tuning.failure().within("--tuning");
+    return tuning;
+}
+
+/// Where the choice is from: what was measured, or the model.
+std::string_view source_of(const plan::Choice& choice) {
+    return choice.measured_us ? "measured" : "model";
+}
+
 void print_text(const plan::Choice& choice) {
     fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
     fmt::print("{:>14}  {:6} {:13}  {}\n", "predicted_us", "order", "bit-identical", "algorithm");
@@ -166,12 +186,16 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments)
                               {"predicted_us", plan::nanoseconds(candidate.in_stream) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
-    print_json(Json{{"collective", arguments.collective},
-                    {"ranks", arguments.ranks},
-                    {"nodes", arguments.nodes},
-                    {"chosen", choice.algorithm()},
-                    {"reason", choice.reason},
-                    {"candidates", std::move(candidates)}});
+    Json object{{"collective", arguments.collective},
+                {"ranks", arguments.ranks},
+                {"nodes", arguments.nodes},
+                {"chosen", choice.algorithm()},
+                {"source", source_of(choice)},
+                {"reason", choice.reason},
+                {"measured_us", nullptr},
+                {"candidates", std::move(candidates)}};
+    if (choice.measured_us) object["measured_us"] = *choice.measured_us;
+    print_json(object);
 }
 
 base::Result<int> explain(const ExplainArguments& arguments) {
@@ -182,7 +206,10 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     if (!call) return call.failure();
     const auto machine = machine_of(arguments);
     if (!machine) return machine.failure();
-    auto choice = run::rank_algorithms(*machine, arguments.ranks, *call);
+    const auto tuning = tuning_of(arguments);
+    if (!tuning) return tuning.failure();
+    auto choice = run::rank_algorithms(*machine, arguments.ranks, *call, *tuning,
+                                       given_or(arguments.provider, "WEFT_PROVIDER"));
     if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
@@ -214,7 +241,10 @@ void add_explain_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
     add_option(*command, "--params", arguments->params,
-               "a file that says what near and far puts cost, in place of the provider's costs");
+               "a file that says what near and far puts cost, in place of the provider's costs; "
+               "default: WEFT_PARAMETERS");
+    add_option(*command, "--tuning", arguments->tuning,
+               "a file of choices that `weft tune` has measured; default: WEFT_TUNING");
     add_flag(*command, "--stage", arguments->stage,
              "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_flag(*command, "--copy", arguments->copy,

@@ -29,10 +29,11 @@
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/job_command.hpp"
-#include "front/cli/model_options.hpp"
+#include "front/cli/tuning_file.hpp"
 #include "lab/measure/fresh_buffers.hpp"
 #include "lab/measure/line.hpp"
 #include "lab/measure/statistics.hpp"
+#include "run/runtime/measured_files.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::front {
@@ -297,12 +298,6 @@ double reduce_ns_per_byte() {
     return lab::median(times) / (kElements * sizeof(double));
 }
 
-std::string machine_name() {
-    char name[256] = {};
-    if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-    return fmt::format("{}, {} processors", name, sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 Json to_json(const Way& way, const Multicast& multicast) {
     Json times = Json::array();
     for (std::size_t i = 0; i < multicast.by_peers.size(); ++i)
@@ -336,7 +331,7 @@ Json report_of(Runtime& runtime, const std::vector<Way>& ways,
     }
     if (copies) add_parameters(parameters, *copies, ways.front());
     parameters["reduce_ns_per_byte"] = rounded(reduce_ns_per_byte());
-    return {{"schema", kParametersSchema},
+    return {{"schema", run::kParametersSchema},
             {"machine", machine_name()},
             {"provider", runtime.provider()},
             {"ranks", runtime.world().size()},

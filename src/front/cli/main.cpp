@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
     weft::front::add_run_command(app, program, exit_status);
     weft::front::add_bench_command(app, exit_status);
     weft::front::add_fit_command(app, exit_status);
+    weft::front::add_tune_command(app, exit_status);
     weft::front::add_info_command(app, exit_status);
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "front/cli/answer.hpp"
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
+#include "run/runtime/measured_files.hpp"
 
 namespace weft::front {
 
@@ -19,10 +20,10 @@ base::Result<std::string> lines_of(const std::string& text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string::npos || text[first] != '{') return text;
     const Json object = lab::read_json(text);
-    if (object.is_discarded() || object.value("schema", "") != kParametersSchema ||
+    if (object.is_discarded() || object.value("schema", "") != run::kParametersSchema ||
         !object.contains("parameters") || !object["parameters"].is_object())
         return base::fail(Status::argument, "is no JSON object of the schema {}",
-                          kParametersSchema);
+                          run::kParametersSchema);
     std::string lines;
     for (const auto& [key, value] : object["parameters"].items())
         lines += fmt::format("{} {}\n", key,
@@ -82,8 +83,8 @@ base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {
           Field{"--reduce-ns-per-byte", arguments.reduce_per_byte, parameters.reduce_byte_fs, true},
           Field{"--overhead-ns", arguments.overhead, parameters.overhead, false},
           Field{"--gap-ns", arguments.gap, parameters.gap, false}}) {
-        const auto value = field.per_byte ? lab::parse_nanoseconds_per_byte(field.text)
-                                          : lab::parse_nanoseconds(field.text);
+        const auto value = field.per_byte ? plan::parse_nanoseconds_per_byte(field.text)
+                                          : plan::parse_nanoseconds(field.text);
         if (!value) return value.failure().within(field.name);
         field.value = *value;
     }

@@ -29,9 +29,6 @@ struct ModelArguments {
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
 [[nodiscard]] base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments);
 
-/// What the schema of a file of parameters in JSON is called.
-inline constexpr const char* kParametersSchema = "weft-parameters-1";
-
 /// The machine of --params, if it is a file that says what near and far puts cost.
 [[nodiscard]] base::Result<std::optional<plan::Machine>> read_machine(
     const ModelArguments& arguments);

@@ -4,7 +4,7 @@
 // Idea     The engine is chosen by what the question has in it; generate_s is the time to make what
 //          the engine reads, simulate_s the time of the engine. Programs of many ranks are
 //          generated on all processors, each one boiled down at once.
-// Holds    Numbers of nanoseconds are read digit by digit (lab/simulate/duration.hpp). Long work
+// Holds    Numbers of nanoseconds are read digit by digit (plan/simulate/duration.hpp). Long work
 //          reports its progress on stderr, on a terminal alone.
 // Next     docs/simulator.md for models, engines and topologies.
 #include <fmt/format.h>
@@ -23,13 +23,13 @@
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
-#include "lab/simulate/duration.hpp"
 #include "lab/simulate/events.hpp"
 #include "lab/simulate/goal.hpp"
 #include "lab/simulate/noise_distributions.hpp"
 #include "lab/simulate/stream.hpp"
 #include "lab/simulate/timeline.hpp"
 #include "plan/select/predict.hpp"
+#include "plan/simulate/duration.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::front {
@@ -64,7 +64,7 @@ base::Result<std::vector<std::pair<Rank, plan::Time>>> read_skew(const std::stri
         const auto rank =
             base::parse_count(part.substr(0, colon), {.max = static_cast<std::uint64_t>(size) - 1});
         if (!rank) return rank.failure();
-        const auto start = lab::parse_nanoseconds(part.substr(colon + 1));
+        const auto start = plan::parse_nanoseconds(part.substr(colon + 1));
         if (!start) return start.failure();
         starts.emplace_back(static_cast<Rank>(*rank), *start);
     }

@@ -133,6 +133,21 @@ std::string Team::algorithm_of(std::string_view collective, std::size_t count, T
     return succeed(team_of(link_).plans().choose(call))->text;
 }
 
+std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective, std::size_t count,
+                                                    Type type) const {
+    const Call call{.collective = collectives::traits_of(collective_named(collective)).even,
+                    .count = count,
+                    .type = type,
+                    .root = 0};
+    const plan::Choice choice = succeed(team_of(link_).plans().rank(call));
+    std::vector<PredictedAlgorithm> candidates;
+    for (const plan::RankedCandidate& candidate : choice.candidates)
+        if (candidate.fulfils)
+            candidates.push_back(
+                {candidate.algorithm, plan::nanoseconds(candidate.in_stream) * 1e-3});
+    return candidates;
+}
+
 // --- owners --------------------------------------------------------------------------------------
 
 OwnedTeam::OwnedTeam(OwnedTeam&& other) noexcept : Team(std::move(other)) {}

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/units.hpp"
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
 
 namespace weft::lab {
 
@@ -47,56 +47,27 @@ base::Result<void> keep(const base::Result<Value>& parsed, T& field) {
     return base::Done{};
 }
 
-base::Result<void> set_put(plan::PutCost& put, std::string_view key, std::string_view value) {
-    if (key == "latency_ns") return keep(parse_nanoseconds(value), put.latency);
-    if (key == "issue_ns") return keep(parse_nanoseconds(value), put.issue);
-    if (key == "receive_ns") return keep(parse_nanoseconds(value), put.receive);
-    if (key == "ns_per_byte") return keep(parse_nanoseconds_per_byte(value), put.byte_fs);
-    if (key == "turn_ns") return keep(parse_nanoseconds(value), put.turn);
-    return base::fail(Status::argument, "unknown key");
-}
-
-/// Keys of a machine with two ways.
-base::Result<void> set_machine(CostParameters& parameters, std::string_view key,
-                               std::string_view value) {
-    if (!parameters.machine)
-        parameters.machine =
-            plan::Machine{.mapped = plan::kMapped, .mapped_byte_fs = plan::kMappedByteFs};
-    plan::Machine& machine = *parameters.machine;
-    const std::size_t end = std::min(key.find('_'), key.size() - 1) + 1;
-    const std::string_view way = key.substr(0, end);
-    const std::string_view rest = key.substr(end);
-    if (way == "near_") return set_put(machine.near, rest, value);
-    if (way == "far_") return set_put(machine.far, rest, value);
-    if (key == "mapped_ns") return keep(parse_nanoseconds(value), machine.mapped);
-    if (key == "mapped_ns_per_byte")
-        return keep(parse_nanoseconds_per_byte(value), machine.mapped_byte_fs);
-    if (key == "kernel_ns") return keep(parse_nanoseconds(value), machine.kernel_copy);
-    if (key == "kernel_ns_per_byte")
-        return keep(parse_nanoseconds_per_byte(value), machine.kernel_copy_byte_fs);
-    if (key == "card_message_ns") return keep(parse_nanoseconds(value), machine.card.message);
-    if (key == "card_ns_per_byte")
-        return keep(parse_nanoseconds_per_byte(value), machine.card.byte_fs);
-    return base::fail(Status::argument, "unknown key");
-}
-
 base::Result<void> set(CostParameters& parameters, std::string_view key, std::string_view value) {
     ModelParameters& wire = parameters.wire;
+    // Reductions cost the same by either model.
+    const base::Result<bool> of_machine = parameters.measured.set(key, value);
+    if (!of_machine) return of_machine.failure();
     if (key == "model") return keep(parse_wire_model(value), wire.model);
-    if (key == "latency_ns") return keep(parse_nanoseconds(value), wire.latency);
-    if (key == "issue_ns") return keep(parse_nanoseconds(value), wire.issue);
-    if (key == "overhead_ns") return keep(parse_nanoseconds(value), wire.overhead);
-    if (key == "gap_ns") return keep(parse_nanoseconds(value), wire.gap);
-    if (key == "reduce_ns") return keep(parse_nanoseconds(value), wire.reduce);
-    if (key == "ns_per_byte") return keep(parse_nanoseconds_per_byte(value), wire.byte_fs);
+    if (key == "latency_ns") return keep(plan::parse_nanoseconds(value), wire.latency);
+    if (key == "issue_ns") return keep(plan::parse_nanoseconds(value), wire.issue);
+    if (key == "overhead_ns") return keep(plan::parse_nanoseconds(value), wire.overhead);
+    if (key == "gap_ns") return keep(plan::parse_nanoseconds(value), wire.gap);
+    if (key == "reduce_ns") return keep(plan::parse_nanoseconds(value), wire.reduce);
+    if (key == "ns_per_byte") return keep(plan::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "reduce_ns_per_byte")
-        return keep(parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
+        return keep(plan::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
     if (key == "message_pj") return keep(parse_amount(value), parameters.message_pj);
     if (key == "byte_pj") return keep(parse_amount(value), parameters.byte_pj);
     if (key == "static_w") return keep(parse_amount(value), parameters.static_w);
     if (key == "descriptor_bytes")
         return keep(base::parse_bytes(value), parameters.descriptor_bytes);
-    return set_machine(parameters, key, value);
+    if (!*of_machine) return base::fail(Status::argument, "unknown key");
+    return base::Done{};
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -129,10 +100,9 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
         const base::Result<void> done = set(parameters, key, trimmed(line.substr(blank)));
         if (!done) return done.failure().within(where);
     }
-    if (parameters.machine) {
-        parameters.machine->reduce = parameters.wire.reduce;
-        parameters.machine->reduce_byte_fs = parameters.wire.reduce_byte_fs;
-    }
+    if (parameters.measured.any())
+        parameters.machine = parameters.measured.over(
+            plan::Machine{.mapped = plan::kMapped, .mapped_byte_fs = plan::kMappedByteFs});
     return parameters;
 }
 

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "lab/simulate/wire_model.hpp"
 #include "plan/select/machine.hpp"
+#include "plan/select/measured_costs.hpp"
 
 namespace weft::lab {
 
@@ -24,9 +25,10 @@ struct CostParameters {
     /// Near and far puts and the nodes' cards, each with costs of its own, without the ranks: in
     /// place of `wire`.
     std::optional<plan::Machine> machine;
-    double message_pj = 0;  ///< energy of a message without its bytes
-    double byte_pj = 0;     ///< energy of a byte, from the source's memory to the target's
-    double static_w = 0;    ///< drawn for as long as the call takes; one such term for all ranks
+    plan::MeasuredCosts measured;  ///< what `machine` was made from
+    double message_pj = 0;         ///< energy of a message without its bytes
+    double byte_pj = 0;            ///< energy of a byte, from the source's memory to the target's
+    double static_w = 0;  ///< drawn for as long as the call takes; one such term for all ranks
     std::uint64_t descriptor_bytes =
         32;  ///< of one put or signal, as an offloading device keeps it
 };

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/units.hpp"
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
 
 namespace weft::lab {
 
@@ -70,7 +70,7 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
         return base::Done{};
     };
     const auto keep_time = [value](Time& field) -> base::Result<void> {
-        const auto time = parse_nanoseconds(value);
+        const auto time = plan::parse_nanoseconds(value);
         if (!time) return time.failure();
         field = *time;
         return base::Done{};

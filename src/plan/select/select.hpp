@@ -9,6 +9,7 @@
 // Next     predict.hpp; docs/selection.md and decision 15.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ struct Choice {
     std::vector<RankedCandidate> candidates;  ///< quickest first
     std::size_t chosen = 0;
     std::string reason;
+    std::optional<double> measured_us;  ///< of the chosen one, if that is why it is chosen
 
     [[nodiscard]] const std::string& algorithm() const { return candidates[chosen].algorithm; }
 };

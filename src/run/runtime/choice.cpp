@@ -135,6 +135,64 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
                         {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
 }
 
+/// An algorithm that was measured to be the quickest.
+struct MeasuredChoice {
+    collectives::AlgorithmSpec spec;
+    double median_us = 0;
+    std::string reason;
+};
+
+/// A measured choice that fits this very team and call, as a candidate.
+std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank size,
+                                              const CallClass& call, const plan::Tuning* tuning,
+                                              std::string_view provider) {
+    if (tuning == nullptr || tuning->choices().empty()) return {};
+    const plan::Layout layout = layout_of(machine, size);
+    const bool far = layout.nodes() > 1;
+    const plan::TunedChoice* const tuned =
+        tuning->find({.collective = std::string(call.collective),
+                      .layout = plan::layout_text(machine.node_of, size),
+                      .provider = far ? std::string(provider) : "none",
+                      .same_bits = call.bit_identical},
+                     call.elements * call.element_bytes);
+    if (tuned == nullptr) return {};
+    auto spec = collectives::parse_spec(tuned->algorithm);
+    if (!spec) return {};
+    const auto algorithm = collectives::find_algorithm(call.collective, *spec);
+    if (!algorithm) return {};
+    const collectives::Properties properties = (*algorithm)->properties_of(*spec);
+    if (!serves(properties, size, call, layout) || (properties.direct && !machine.direct))
+        return {};
+    const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine.direct);
+    if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
+        !candidate.program(size, 0))
+        return {};
+    return MeasuredChoice{
+        *std::move(spec), tuned->median_us,
+        fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
+}
+
+/// Puts the measured choice first, whether it is among the candidates or not.
+base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
+                          const plan::Machine& machine, Rank size, const CallClass& call) {
+    const std::string algorithm = print(measured.spec);
+    const auto same = [&] {
+        return std::ranges::find(choice.candidates, algorithm, &plan::RankedCandidate::algorithm);
+    };
+    const std::string predicted = choice.reason;
+    const std::string by_model = choice.algorithm();
+    if (same() == choice.candidates.end()) {
+        auto alone = rank(machine, size, call, {measured.spec}, plan::Scope::all);
+        if (!alone) return alone.failure();
+        choice.candidates.push_back(std::move(alone->candidates.front()));
+        std::ranges::stable_sort(choice.candidates, {}, &plan::RankedCandidate::in_stream);
+    }
+    choice.chosen = static_cast<std::size_t>(same() - choice.candidates.begin());
+    choice.measured_us = measured.median_us;
+    choice.reason = fmt::format("{}; without it {}: {}", measured.reason, by_model, predicted);
+    return {};
+}
+
 }  // namespace
 
 std::vector<std::string_view> providers_with_costs() {
@@ -187,9 +245,16 @@ CallClass rounded(CallClass call) {
 }
 
 base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
-                                           const CallClass& call) {
-    return rank(machine, size, rounded(call), specs_for(machine, size, rounded(call)),
-                plan::Scope::all);
+                                           const CallClass& given, const plan::Tuning& tuning,
+                                           std::string_view provider) {
+    const CallClass call = rounded(given);
+    auto choice = rank(machine, size, call, specs_for(machine, size, call), plan::Scope::all);
+    if (!choice) return choice;
+    if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
+        if (auto done = prefer(*choice, *measured, machine, size, call); !done)
+            return done.failure();
+    }
+    return choice;
 }
 
 base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string reason) {
@@ -223,14 +288,19 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
     if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
     const CallClass asked = rounded(class_of(call));
     if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
+    constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
+    if (known_.size() >= kKnownMax) known_.clear();
+    if (auto measured = measured_choice(machine_, size_, asked, tuning_, provider_)) {
+        std::string text = print(measured->spec);
+        return &(known_[asked] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
+                                                 std::move(measured->reason)});
+    }
     const auto specs = specs_for(machine_, size_, asked);
     const auto choice = rank(machine_, size_, asked, specs, plan::Scope::chosen);
     if (!choice) return choice.failure();
     const auto chosen = std::ranges::find_if(
         specs, [&](const auto& spec) { return print(spec) == choice->algorithm(); });
     WEFT_CHECK(chosen != specs.end(), choice->algorithm());
-    constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
-    if (known_.size() >= kKnownMax) known_.clear();
     return &(known_[asked] = ChosenAlgorithm{*chosen, choice->algorithm(), choice->reason});
 }
 

@@ -17,6 +17,7 @@
 
 #include "collectives/candidates.hpp"
 #include "plan/select/select.hpp"
+#include "plan/select/tuning.hpp"
 #include "run/runtime/plan.hpp"
 
 namespace weft::run {
@@ -44,9 +45,12 @@ struct CallClass {
 /// assumed of any), and near ones anywhere.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
-/// All candidates of a call, ranked for its class.
+/// All candidates of a call, ranked for its class; one that was measured is chosen first.
+/// provider: of the network, as far as measured choices depend on it; "": whatever it was.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
-                                                         const CallClass& call);
+                                                         const CallClass& call,
+                                                         const plan::Tuning& tuning = {},
+                                                         std::string_view provider = "");
 
 /// The algorithm that a user names, and where.
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
@@ -58,14 +62,25 @@ struct CallClass {
 
 class Chooser {
   public:
-    Chooser(plan::Machine machine, Rank size) : machine_(std::move(machine)), size_(size) {}
+    /// The tuning, which may be null, outlives the chooser.
+    Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider)
+        : machine_(std::move(machine)),
+          size_(size),
+          tuning_(tuning),
+          provider_(std::move(provider)) {}
 
     /// The result is valid until the next call.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
+    /// All that could be chosen, whatever is known by measuring.
+    [[nodiscard]] base::Result<plan::Choice> rank_all(const CallClass& call) const {
+        return rank_algorithms(machine_, size_, call);
+    }
 
   private:
     plan::Machine machine_;
     Rank size_;
+    const plan::Tuning* tuning_;
+    std::string provider_;
     mutable std::map<CallClass, ChosenAlgorithm> known_;
 };
 

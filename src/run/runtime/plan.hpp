@@ -18,6 +18,7 @@
 #include "collectives/notation/spec.hpp"
 #include "plan/schedule/layout.hpp"
 #include "plan/select/machine.hpp"
+#include "plan/select/tuning.hpp"
 #include "run/bind/bound_program.hpp"
 #include "run/execute/operation.hpp"
 #include "run/runtime/blocks.hpp"
@@ -50,10 +51,12 @@ class HeldCall {
 struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
-    int nodes = 1;           ///< over which the team is spread
-    plan::Layout layout;     ///< which node each member is on; the same on all ranks
-    plan::Machine machine;   ///< what puts cost here; the same on all ranks
-    std::vector<bool> near;  ///< by team rank: shares memory with this rank
+    int nodes = 1;                         ///< over which the team is spread
+    plan::Layout layout;                   ///< which node each member is on; the same on all ranks
+    plan::Machine machine;                 ///< what puts cost here; the same on all ranks
+    const plan::Tuning* tuning = nullptr;  ///< measured choices; likewise
+    std::string provider;                  ///< of the network
+    std::vector<bool> near;                ///< by team rank: shares memory with this rank
     base::RegionShape region;
     std::string name;                ///< of the team, in the log
     const base::Log* log = nullptr;  ///< may be null

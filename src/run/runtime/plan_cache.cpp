@@ -35,7 +35,9 @@ bool PlanCache::InOrder::less(const Sought& a, const Sought& b) {
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
-    : context_(std::move(context)), chooser_(context_.machine, context_.size), kernels_(kernels) {
+    : context_(std::move(context)),
+      chooser_(context_.machine, context_.size, context_.tuning, context_.provider),
+      kernels_(kernels) {
     for (const base::ForcedAlgorithm& one : forced) {
         if (const auto* const traits = collectives::find_collective(one.name))
             environment_[index_of(traits->collective)] =

@@ -64,6 +64,10 @@ class PlanCache {
 
     /// The algorithm that a call would use.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
+    /// All that it could use, by predicted time.
+    [[nodiscard]] base::Result<plan::Choice> rank(const Call& call) const {
+        return chooser_.rank_all(class_of(call));
+    }
 
   private:
     /// What a plan is found by.

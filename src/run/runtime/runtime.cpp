@@ -57,6 +57,8 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     };
     auto settings = base::read_settings(environment, collectives::kCollectiveNames);
     if (!settings) return refused(settings.failure());
+    auto measured = read_measured_files(*settings);
+    if (!measured) return refused(measured.failure());
     const auto kernels = select_isa(settings->reduce_isa);
     if (!kernels) return refused(kernels.failure());
     // One at a time: PMIx and libfabric keep what they know for the process, and all ranks have to
@@ -65,11 +67,14 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap));
     if (!job) return job.failure();
-    return std::unique_ptr<Runtime>(new Runtime(std::move(*settings), std::move(*job), *kernels));
+    return std::unique_ptr<Runtime>(
+        new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
 }
 
-Runtime::Runtime(base::Settings settings, Job job, const ReduceTable& kernels)
+Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
+                 const ReduceTable& kernels)
     : settings_(std::move(settings)),
+      measured_(std::move(measured)),
       layout_(job.bootstrap->size(), settings_),
       kernels_(kernels),
       job_(std::move(job)),
@@ -119,7 +124,7 @@ int Runtime::nodes_of(const std::vector<Rank>& job_ranks) const {
 }
 
 plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
-    plan::Machine machine = machine_over(job_.provider);
+    plan::Machine machine = measured_.costs.over(machine_over(job_.provider));
     machine.host_ranks = job_.crowd_ranks;
     machine.host_processors = job_.crowd_processors;
     const bool direct = nodes_of(job_ranks) == 1 ? job_.direct : job_.direct_everywhere;
@@ -137,6 +142,8 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
                         .size = static_cast<Rank>(job_ranks.size()),
                         .nodes = nodes_of(job_ranks),
                         .machine = machine_of(job_ranks),
+                        .tuning = &measured_.tuning,
+                        .provider = job_.provider,
                         .region = layout_.shape,
                         .name = team_name(id, job_ranks),
                         .log = &log_};

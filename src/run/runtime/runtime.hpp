@@ -18,6 +18,7 @@
 #include "run/execute/external_progress.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
+#include "run/runtime/measured_files.hpp"
 #include "run/runtime/symmetric_heap.hpp"
 #include "run/runtime/team.hpp"
 
@@ -126,7 +127,7 @@ class Runtime {
   private:
     static constexpr std::uint64_t kRegionMask = (std::uint64_t{1} << SegmentLayout::kTeams) - 1;
 
-    Runtime(base::Settings settings, Job job, const ReduceTable& kernels);
+    Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
     void abort_job(const std::string& why);
     void end_left_teams();
@@ -135,6 +136,7 @@ class Runtime {
     [[nodiscard]] plan::Machine machine_of(const std::vector<Rank>& job_ranks) const;
 
     base::Settings settings_;
+    MeasuredFiles measured_;
     SegmentLayout layout_;
     ReduceTable kernels_;
     Job job_;

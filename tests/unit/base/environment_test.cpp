@@ -53,12 +53,27 @@ TEST(Environment, EveryLineOfTheTableIsWholeAndItsDefaultCanBeSet) {
 }
 
 TEST(Environment, ValuesReachTheirFields) {
-    const Settings settings = settings_of(
-        {"WEFT_PROVIDER=abc", "WEFT_NOTIFY=fence", "WEFT_DIRECT=adopt", "WEFT_HEAP_SIZE=64M",
-         "WEFT_BANKS=256", "WEFT_BANK_BYTES=128K", "WEFT_TIMEOUT=0.5", "WEFT_TIMEOUT_ACTION=abort",
-         "WEFT_PROGRESS=thread", "WEFT_NODES=3", "WEFT_NODE_ID=0", "WEFT_REDUCE_ISA=scalar",
-         "WEFT_FABRIC_MODULE=/x/y.so", "WEFT_FABRIC_ADDRESS=127.0.0.1", "WEFT_LOG=trace",
-         "WEFT_LOG_FILE=log.%r", "WEFT_STATS=1", "WEFT_GOSSIP=a8,a4", "OTHER_WEFT_NODES=9"});
+    const Settings settings = settings_of({"WEFT_PROVIDER=abc",
+                                           "WEFT_NOTIFY=fence",
+                                           "WEFT_DIRECT=adopt",
+                                           "WEFT_HEAP_SIZE=64M",
+                                           "WEFT_BANKS=256",
+                                           "WEFT_BANK_BYTES=128K",
+                                           "WEFT_TIMEOUT=0.5",
+                                           "WEFT_TIMEOUT_ACTION=abort",
+                                           "WEFT_PROGRESS=thread",
+                                           "WEFT_NODES=3",
+                                           "WEFT_NODE_ID=0",
+                                           "WEFT_REDUCE_ISA=scalar",
+                                           "WEFT_FABRIC_MODULE=/x/y.so",
+                                           "WEFT_FABRIC_ADDRESS=127.0.0.1",
+                                           "WEFT_LOG=trace",
+                                           "WEFT_LOG_FILE=log.%r",
+                                           "WEFT_STATS=1",
+                                           "WEFT_TUNING=t.json",
+                                           "WEFT_PARAMETERS=p.json",
+                                           "WEFT_GOSSIP=a8,a4",
+                                           "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
     EXPECT_EQ(settings.notify, Notify::fence);
     EXPECT_EQ(settings.direct, DirectChoice::adopt);
@@ -75,6 +90,8 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.fabric_address, "127.0.0.1");
     EXPECT_EQ(settings.log, LogLevel::trace);
     EXPECT_EQ(settings.log_file, "log.%r");
+    EXPECT_EQ(settings.tuning, "t.json");
+    EXPECT_EQ(settings.parameters, "p.json");
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
     EXPECT_EQ(settings.given.size(), variables().size() + 1);
     EXPECT_TRUE(settings.unknown.empty());

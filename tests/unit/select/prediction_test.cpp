@@ -117,7 +117,7 @@ TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
 TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
     constexpr double kSecondsMax = 0.5;  // for builds that are not optimised, too
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
-    const Chooser chooser(machine, 2304);
+    const Chooser chooser(machine, 2304, nullptr, "none");
     for (const std::size_t count : {1U, 8192U}) {
         const Call call{.collective = Collective::allreduce,
                         .count = count,

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ask.hpp"
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
 
 namespace weft::lab::test {
 namespace {
@@ -98,14 +98,14 @@ TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
 }
 
 TEST(Duration, ReadsDigitsAsTheyStand) {
-    EXPECT_EQ(*parse_nanoseconds("103.2"), 103'200);
-    EXPECT_EQ(*parse_nanoseconds("0.001"), 1);
-    EXPECT_EQ(*parse_nanoseconds("500"), 500'000);
-    EXPECT_EQ(*parse_nanoseconds(".5"), 500);
-    EXPECT_EQ(*parse_nanoseconds_per_byte("0.73"), 730'000);
-    EXPECT_EQ(*parse_nanoseconds_per_byte("0.0125"), 12'500);
+    EXPECT_EQ(*plan::parse_nanoseconds("103.2"), 103'200);
+    EXPECT_EQ(*plan::parse_nanoseconds("0.001"), 1);
+    EXPECT_EQ(*plan::parse_nanoseconds("500"), 500'000);
+    EXPECT_EQ(*plan::parse_nanoseconds(".5"), 500);
+    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.73"), 730'000);
+    EXPECT_EQ(*plan::parse_nanoseconds_per_byte("0.0125"), 12'500);
     for (const char* bad : {"", ".", "1.2.3", "-1", "1e3", "0.0001", "9999999999", "5 "})
-        EXPECT_FALSE(parse_nanoseconds(bad).ok()) << bad;
+        EXPECT_FALSE(plan::parse_nanoseconds(bad).ok()) << bad;
 }
 
 }  // namespace

@@ -12,11 +12,11 @@
 #include "base/result.hpp"
 #include "plan/simulate/model.hpp"
 
-namespace weft::lab {
+namespace weft::plan {
 
 /// "500", "103.2": at most three digits after the point, at most 10^9 (a second).
-[[nodiscard]] base::Result<plan::Time> parse_nanoseconds(std::string_view text);
+[[nodiscard]] base::Result<Time> parse_nanoseconds(std::string_view text);
 /// "0.4", "0.0125": at most six digits after the point, at most 10^6.
 [[nodiscard]] base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text);
 
-}  // namespace weft::lab
+}  // namespace weft::plan

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lab/simulate/duration.hpp"
+#include "plan/simulate/duration.hpp"
 
-namespace weft::lab {
+namespace weft::plan {
 
 namespace {
 
@@ -39,7 +39,7 @@ base::Result<std::int64_t> parse_decimal(std::string_view text, int digits,
 
 }  // namespace
 
-base::Result<plan::Time> parse_nanoseconds(std::string_view text) {
+base::Result<Time> parse_nanoseconds(std::string_view text) {
     return parse_decimal(text, 3, 1'000'000'000);
 }
 
@@ -47,4 +47,4 @@ base::Result<std::int64_t> parse_nanoseconds_per_byte(std::string_view text) {
     return parse_decimal(text, 6, 1'000'000);
 }
 
-}  // namespace weft::lab
+}  // namespace weft::plan

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/tune_point.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "collectives/collective_traits.hpp"
+#include "front/cli/bench_subjects.hpp"
+
+namespace weft::front {
+
+namespace {
+
+constexpr double kBatchNs = 2e6;         // a batch is so long, or one call
+constexpr std::size_t kRoundsMin = 8;    // before a winner is believed
+constexpr std::size_t kRoundsAlike = 5;  // so many rounds with the same winner
+constexpr std::size_t kRoundsBeforeOut = 3;
+constexpr double kEqual = 1.02;  // what two medians may differ and count as equal
+
+/// The call with its buffers; barriers have none.
+class TunedSubject {
+  public:
+    TunedSubject(Team world, const TuneCall& call) {
+        if (call.collective == Collective::barrier)
+            barrier_.emplace(world);
+        else
+            call_.emplace(
+                world, call.bytes,
+                CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
+    }
+
+    [[nodiscard]] static std::uint64_t now_ns() { return BenchJob::now_ns(); }
+    void align() { call_ ? call_->align() : barrier_->align(); }
+    void prepare(std::uint64_t batch) { call_ ? call_->prepare(batch) : barrier_->prepare(batch); }
+    void call() { call_ ? call_->call() : barrier_->call(); }
+    [[nodiscard]] bool check(std::uint64_t batch) {
+        return call_ ? call_->check(batch) : barrier_->check(batch);
+    }
+    void largest(std::span<double> values) {
+        call_ ? call_->largest(values) : barrier_->largest(values);
+    }
+
+  private:
+    std::optional<BarrierSubject> barrier_;
+    std::optional<CallSubject> call_;
+};
+
+class Tournament {
+  public:
+    Tournament(Team world, const TuneCall& call, std::vector<Contender> contenders)
+        : world_(world), call_(call), name_(collectives::traits_of(call.collective).name) {
+        result_.contenders = std::move(contenders);
+    }
+
+    base::Result<TunedResult> run(double seconds) {
+        std::optional<TunedSubject> subject;
+        try {
+            subject.emplace(world_, call_);
+        } catch (const std::bad_alloc&) {
+        } catch (const std::length_error&) {
+        }
+        if (world_.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
+            return base::fail(Status::memory, "not enough memory for --bytes {}", call_.bytes);
+        const std::uint64_t begin = TunedSubject::now_ns();
+        if (auto entered = enter(*subject); !entered) return entered.failure();
+        while (!result_.stable && result_.wrong.empty()) {
+            play_round(*subject);
+            judge();
+            double elapsed = static_cast<double>(TunedSubject::now_ns() - begin) * 1e-9;
+            subject->largest(std::span(&elapsed, 1));
+            if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeOut)) break;
+        }
+        world_.set_algorithm(name_, "");
+        return std::move(result_);
+    }
+
+  private:
+    /// Checks each result, warms up and finds how many calls make a batch. Who refuses the call is
+    /// no contender: all ranks refuse it.
+    base::Result<void> enter(TunedSubject& subject) {
+        std::vector<Contender> able;
+        for (Contender& contender : result_.contenders) {
+            try {
+                world_.set_algorithm(name_, contender.algorithm);
+                subject.prepare(able.size() + 1);
+                subject.call();
+            } catch (const Error& error) {
+                if (error.status() != Status::unsupported) throw;
+                continue;
+            }
+            double wrong = subject.check(able.size() + 1) ? 0 : 1;
+            subject.largest(std::span(&wrong, 1));
+            if (wrong > 0) {
+                result_.wrong = contender.algorithm;
+                return {};
+            }
+            // Buffers are adopted in the first calls.
+            constexpr double kWarmNs = 4e6;
+            calls_.push_back(lab::measuring::calibrate(subject, lab::MeasuringLoop::back_to_back,
+                                                       kWarmNs, kCallsMax));
+            calls_.back() = std::max<std::uint64_t>(
+                1, static_cast<std::uint64_t>(static_cast<double>(calls_.back()) * kBatchNs /
+                                              kWarmNs));
+            able.push_back(std::move(contender));
+        }
+        if (able.empty())
+            return base::fail(Status::unsupported, "{} of {} bytes: no algorithm serves the call",
+                              name_, call_.bytes);
+        result_.contenders = std::move(able);
+        return {};
+    }
+
+    /// A batch of each, beginning with another one in each round.
+    void play_round(TunedSubject& subject) {
+        const std::size_t count = result_.contenders.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t turn = (i + static_cast<std::size_t>(result_.rounds)) % count;
+            Contender& contender = result_.contenders[turn];
+            if (contender.out) continue;
+            world_.set_algorithm(name_, contender.algorithm);
+            subject.call();  // what the one before has left in the caches is not its fault
+            const auto batch =
+                lab::measuring::time_batch(subject, lab::MeasuringLoop::back_to_back, calls_[turn]);
+            double us = batch.calls_ns / static_cast<double>(calls_[turn]) * 1e-3;
+            subject.largest(std::span(&us, 1));
+            contender.times_us.push_back(us);
+        }
+        ++result_.rounds;
+    }
+
+    /// Of those that are equal within kEqual the one that was given first wins: that the model
+    /// prefers.
+    void judge() {
+        double best = std::numeric_limits<double>::infinity();
+        for (const Contender& contender : result_.contenders)
+            if (!contender.out) best = std::min(best, contender.median_us());
+        const auto rounds = static_cast<std::size_t>(result_.rounds);
+        if (rounds >= kRoundsBeforeOut)
+            for (Contender& contender : result_.contenders) {
+                const double least = *std::ranges::min_element(contender.times_us);
+                const double margin = rounds < kRoundsMin ? 1.5 : 1.1;
+                if (least > margin * best) contender.out = true;
+            }
+        std::size_t winner = 0;
+        while (result_.contenders[winner].out ||
+               result_.contenders[winner].median_us() > kEqual * best)
+            ++winner;
+        alike_ = winner == result_.winner ? alike_ + 1 : 0;
+        result_.winner = winner;
+        const auto left = std::ranges::count(result_.contenders, false, &Contender::out);
+        result_.stable = rounds >= kRoundsBeforeOut && left == 1;
+        if (rounds >= kRoundsMin && alike_ >= kRoundsAlike) result_.stable = true;
+    }
+
+    static constexpr std::uint64_t kCallsMax = 10'000;
+
+    Team world_;
+    TuneCall call_;
+    std::string_view name_;
+    TunedResult result_;
+    std::vector<std::uint64_t> calls_;
+    std::size_t alike_ = 0;
+};
+
+}  // namespace
+
+double Contender::median_us() const {
+    return times_us.empty() ? 0 : lab::median(times_us);
+}
+
+base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
+                                     std::vector<Contender> contenders, double seconds) {
+    return Tournament(world, call, std::move(contenders)).run(seconds);
+}
+
+}  // namespace weft::front

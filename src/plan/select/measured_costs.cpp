@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/select/measured_costs.hpp"
+
+#include "plan/simulate/duration.hpp"
+
+namespace weft::plan {
+
+namespace {
+
+template <class Value, class Field>
+base::Result<bool> keep(const base::Result<Value>& parsed, Field& field) {
+    if (!parsed) return parsed.failure();
+    field = *parsed;
+    return true;
+}
+
+base::Result<bool> set_put(std::optional<PutCost>& way, std::string_view key,
+                           std::string_view value) {
+    PutCost put = way.value_or(PutCost{});
+    base::Result<bool> done = false;
+    if (key == "latency_ns") done = keep(parse_nanoseconds(value), put.latency);
+    if (key == "issue_ns") done = keep(parse_nanoseconds(value), put.issue);
+    if (key == "receive_ns") done = keep(parse_nanoseconds(value), put.receive);
+    if (key == "ns_per_byte") done = keep(parse_nanoseconds_per_byte(value), put.byte_fs);
+    if (key == "turn_ns") done = keep(parse_nanoseconds(value), put.turn);
+    if (done && *done) way = put;
+    return done;
+}
+
+base::Result<bool> set_card(std::optional<Card>& held, std::string_view key,
+                            std::string_view value) {
+    Card card = held.value_or(Card{});
+    base::Result<bool> done = false;
+    if (key == "message_ns") done = keep(parse_nanoseconds(value), card.message);
+    if (key == "ns_per_byte") done = keep(parse_nanoseconds_per_byte(value), card.byte_fs);
+    if (done && *done) held = card;
+    return done;
+}
+
+}  // namespace
+
+base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view value) {
+    if (key == "reduce_ns") return keep(parse_nanoseconds(value), reduce_);
+    if (key == "reduce_ns_per_byte")
+        return keep(parse_nanoseconds_per_byte(value), reduce_byte_fs_);
+    const base::Result<bool> done = set_field(key, value);
+    if (done && *done) any_ = true;
+    return done;
+}
+
+base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_view value) {
+    constexpr std::string_view kNear = "near_";
+    constexpr std::string_view kFar = "far_";
+    constexpr std::string_view kCard = "card_";
+    if (key.starts_with(kNear)) return set_put(near_, key.substr(kNear.size()), value);
+    if (key.starts_with(kFar)) return set_put(far_, key.substr(kFar.size()), value);
+    if (key.starts_with(kCard)) return set_card(card_, key.substr(kCard.size()), value);
+    if (key == "mapped_ns") return keep(parse_nanoseconds(value), mapped_);
+    if (key == "mapped_ns_per_byte")
+        return keep(parse_nanoseconds_per_byte(value), mapped_byte_fs_);
+    if (key == "kernel_ns") return keep(parse_nanoseconds(value), kernel_copy_);
+    if (key == "kernel_ns_per_byte")
+        return keep(parse_nanoseconds_per_byte(value), kernel_copy_byte_fs_);
+    return false;
+}
+
+Machine MeasuredCosts::over(Machine machine) const {
+    machine.near = near_.value_or(machine.near);
+    machine.far = far_.value_or(machine.far);
+    machine.card = card_.value_or(machine.card);
+    machine.reduce = reduce_.value_or(machine.reduce);
+    machine.reduce_byte_fs = reduce_byte_fs_.value_or(machine.reduce_byte_fs);
+    machine.mapped = mapped_.value_or(machine.mapped);
+    machine.mapped_byte_fs = mapped_byte_fs_.value_or(machine.mapped_byte_fs);
+    machine.kernel_copy = kernel_copy_.value_or(machine.kernel_copy);
+    machine.kernel_copy_byte_fs = kernel_copy_byte_fs_.value_or(machine.kernel_copy_byte_fs);
+    return machine;
+}
+
+}  // namespace weft::plan

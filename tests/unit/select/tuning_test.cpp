@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: measured points become ranges of sizes, a job takes them before predictions where they fit
+// its calls, and files that are none are refused. Method: tables by hand.
+#include "plan/select/tuning.hpp"
+
+#include <gtest/gtest.h>
+
+#include "run/runtime/choice.hpp"
+#include "run/runtime/measured_files.hpp"
+
+namespace weft::plan {
+namespace {
+
+const TunedCase kOnFour{
+    .collective = "allreduce", .layout = "4", .provider = "none", .same_bits = true};
+
+TEST(Tuning, NeighboursWithOneWinnerBecomeOneRange) {
+    const std::vector<TunedPoint> points{
+        {kOnFour, 64, "a2,a2", 2},  {kOnFour, 8, "a4", 1},      {kOnFour, 512, "a2,a2", 3},
+        {kOnFour, 8, "a2,a2", 1.5}, {kOnFour, 4096, "ring", 9}, {kOnFour, 1 << 20, "ring", 99}};
+    const auto choices = choices_of(points);
+    ASSERT_EQ(choices.size(), 3U);
+    EXPECT_EQ(choices[0].algorithm, "a2,a2") << "of two points of a size the last one counts";
+    EXPECT_EQ(choices[0].from_bytes, 3U);
+    EXPECT_EQ(choices[0].to_bytes, 1448U) << "the geometric middle of 512 and 4096";
+    EXPECT_EQ(choices[0].median_us, 3);
+    EXPECT_EQ(choices[1].from_bytes, 1449U);
+    EXPECT_EQ(choices[1].to_bytes, 16384U) << "a factor of four, no bridge to 1 MiB";
+    EXPECT_EQ(choices[2].from_bytes, (1U << 18) + 1);
+    EXPECT_EQ(choices[2].to_bytes, 1U << 22);
+}
+
+TEST(Tuning, CasesAreKeptApart) {
+    TunedCase other = kOnFour;
+    other.layout = "2,2";
+    TunedCase barrier = kOnFour;
+    barrier.collective = "barrier";
+    const Tuning tuning(choices_of(std::vector<TunedPoint>{
+                            {kOnFour, 8, "a4", 1}, {other, 8, "a2,a2", 2}, {barrier, 0, "a4", 3}}),
+                        "here");
+    EXPECT_EQ(tuning.find(kOnFour, 8)->algorithm, "a4");
+    EXPECT_EQ(tuning.find(other, 16)->algorithm, "a2,a2");
+    EXPECT_EQ(tuning.find(barrier, 0)->median_us, 3);
+    EXPECT_EQ(tuning.find(kOnFour, 64), nullptr);
+    TunedCase exact = kOnFour;
+    exact.same_bits = false;
+    EXPECT_EQ(tuning.find(exact, 8)->algorithm, "a4") << "who needs less is served, too";
+    other.provider = "net";
+    EXPECT_EQ(tuning.find(other, 8), nullptr);
+    other.provider = "";
+    EXPECT_NE(tuning.find(other, 8), nullptr);
+}
+
+TEST(Tuning, LayoutsAreTextsWhereRanksOfANodeFollowEachOther) {
+    EXPECT_EQ(layout_text({}, 5), "5");
+    EXPECT_EQ(layout_text(std::vector<Rank>{7, 7, 7, 2, 5, 5, 5, 5}, 8), "3,1,4");
+    EXPECT_EQ(layout_text(std::vector<Rank>{0, 1, 0}, 3), "");
+}
+
+std::string file_with(const std::string& choice) {
+    return R"({"schema": "weft-tuning-1", "new": [[1, {"choices": 2}], null],
+               "choices": [)" +
+           choice + "]}";
+}
+const std::string kRing = R"({"collective": "allreduce", "layout": "4", "provider": "none",
+    "same_bits": true, "from_bytes": 5, "to_bytes": 64, "algorithm": "ring", "median_us": 1.25,
+    "tried": ["a4"]})";
+
+TEST(Tuning, ADescribedTeamTakesWhatWasMeasured) {
+    const auto tuning = run::parse_tuning(file_with(kRing + "," + kRing), "file.json");
+    ASSERT_TRUE(tuning.ok()) << tuning.failure().text;
+    ASSERT_EQ(tuning->choices().size(), 2U);
+    const Machine machine = run::machine_over("");
+    const auto choose = [&](std::size_t count, Type type, Rank size) {
+        return *run::rank_algorithms(
+            machine, size,
+            run::class_of({.collective = Collective::allreduce, .count = count, .type = type}),
+            *tuning);
+    };
+    const Choice measured = choose(8, Type::float64, 4);
+    EXPECT_EQ(measured.algorithm(), "ring");
+    EXPECT_EQ(measured.measured_us, 1.25);
+    EXPECT_NE(measured.reason.find("measured (file.json): 1.250 us; without it "),
+              std::string::npos)
+        << measured.reason;
+    for (const Choice& model : {choose(32, Type::float64, 4), choose(8, Type::float64, 5)}) {
+        EXPECT_FALSE(model.measured_us.has_value());
+        EXPECT_NE(model.algorithm(), "ring");
+    }
+    const run::Chooser chooser(machine, 4, &*tuning, "none");
+    const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
+    ASSERT_TRUE(chosen.ok());
+    EXPECT_EQ((*chosen)->text, "ring");
+    EXPECT_EQ((*chosen)->reason, "measured (file.json): 1.250 us");
+}
+
+TEST(Tuning, WhatDoesNotServeTheCallIsPassedOver) {
+    // mapped needs memory of node-mates, the generalized one with r = 1 gives ranks different bits.
+    for (const char* algorithm : {"mapped", "generalized:r=1", "butterfly", "gone"}) {
+        std::string text = kRing;
+        text.replace(text.find("ring"), 4, algorithm);
+        text.replace(text.find("\"4\""), 3, "\"3\"");
+        const auto tuning = run::parse_tuning(file_with(text), "file");
+        ASSERT_TRUE(tuning.ok()) << tuning.failure().text;
+        const run::Chooser chooser(run::machine_over(""), 3, &*tuning, "none");
+        const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
+        ASSERT_TRUE(chosen.ok());
+        EXPECT_NE((*chosen)->text, algorithm);
+        EXPECT_EQ((*chosen)->reason.find("measured"), std::string::npos);
+    }
+}
+
+TEST(Tuning, FilesThatAreNoneAreRefused) {
+    const auto refusal = [](const std::string& text) {
+        const auto tuning = run::parse_tuning(text, "file");
+        return tuning ? std::string("taken") : tuning.failure().text;
+    };
+    for (const char* text : {"", "{", "[]", "7", R"({"choices": []})", R"({"schema": "other"})"})
+        EXPECT_NE(refusal(text).find("weft-tuning-1"), std::string::npos) << text;
+    EXPECT_EQ(refusal(file_with("")), "taken");
+    EXPECT_NE(refusal(std::string(100'000, '[')).find("weft-tuning-1"), std::string::npos);
+    for (const auto& [from, to, words] :
+         {std::tuple{"\"allreduce\"", "\"alreduce\"", "choice 0: unknown collective 'alreduce'"},
+          std::tuple{"\"4\"", "\"\"", "choice 0: has no layout"},
+          std::tuple{"64", "-1", "choice 0: to_bytes: '-1' is not a number"},
+          std::tuple{"64", "4", "from_bytes 5 is more than to_bytes 4"},
+          std::tuple{"ring", "ring:", "choice 0: algorithm \"ring:\""}}) {
+        std::string text = kRing;
+        text.replace(text.find(from), std::string_view(from).size(), to);
+        EXPECT_NE(refusal(file_with(text)).find(words), std::string::npos)
+            << refusal(file_with(text));
+    }
+}
+
+TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
+    const Machine machine = run::machine_over("");
+    for (const char* text : {"far_latency_ns 1000\nmapped_ns 7 # of a page\nenergy 3\n",
+                             R"({"schema": "weft-parameters-1", "turns": [{"half_us": 1}],
+                                 "parameters": {"far_latency_ns": 1000, "mapped_ns": 7.0}})"}) {
+        const auto costs = run::parse_costs(text);
+        ASSERT_TRUE(costs.ok()) << costs.failure().text;
+        const Machine measured = costs->over(machine);
+        EXPECT_EQ(measured.far.latency, 1'000'000);
+        EXPECT_EQ(measured.far.issue, 0) << "the file speaks of far puts: what it omits is free";
+        EXPECT_EQ(measured.near.latency, machine.near.latency);
+        EXPECT_EQ(measured.mapped, 7'000);
+        EXPECT_EQ(measured.mapped_byte_fs, machine.mapped_byte_fs);
+        EXPECT_EQ(measured.reduce_byte_fs, machine.reduce_byte_fs);
+    }
+    EXPECT_NE(run::parse_costs("near_turn_ns x").failure().text.find("near_turn_ns: 'x'"),
+              std::string::npos);
+    EXPECT_FALSE(run::parse_costs("{}").ok());
+}
+
+}  // namespace
+}  // namespace weft::plan
