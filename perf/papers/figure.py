@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""figure - what a figure of a paper is here: figures that commands of weft give, a drawing, and what is said of it."""
+import csv
+import io
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PUBLISHED = Path(__file__).resolve().parent / "published"
+
+
+@dataclass
+class Made:
+    """What a figure came to."""
+    columns: tuple
+    rows: list
+    got: str  # sentences for the page
+    svg: str = ""  # of one drawing; more: a dictionary of suffix and text
+    shown: int = 0  # so many rows stand on the page, too
+
+
+@dataclass
+class Figure:
+    name: str  # of files and on the command line
+    title: str
+    says: str  # what the paper says
+    why: str  # why what we get differs, or what is not shown
+    make: object  # make(weft, quick) -> Made
+
+
+class Weft:
+    """Answers of the command; equal questions are asked once."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.known = {}
+
+    def __call__(self, *words):
+        """The JSON object that a command prints."""
+        words = tuple(str(word) for word in words)
+        if words not in self.known:
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+            done = subprocess.run([self.path, *words, "--json"], capture_output=True, text=True, timeout=600,
+                                  check=False, env=environment)
+            if done.returncode != 0:
+                raise RuntimeError(f"weft {' '.join(words)}: {done.stderr.strip()}")
+            self.known[words] = json.loads(done.stdout)
+        return self.known[words]
+
+    def all(self, questions):
+        """Asks many questions, some at once, and returns the answers in their order."""
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            return list(pool.map(lambda words: self(*words), questions))
+
+    def text(self, *words):
+        """Runs a command for the files that it writes."""
+        subprocess.run([self.path, *map(str, words)], capture_output=True, text=True, timeout=600, check=True)
+
+
+def published(name):
+    """Rows of a data file, numbers as numbers."""
+    lines = [line for line in (PUBLISHED / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+
+    def value(text):
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+    return [{key: value(text) for key, text in row.items()} for row in csv.DictReader(lines)]
+
+
+def csv_text(made):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(made.columns)
+    for row in made.rows:
+        writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
+    return out.getvalue()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""hoefler - tables and the figure of "Energy, memory, and runtime tradeoffs"."""
+from figure import Figure, Made
+from plot import Axis, Panel, Series, drawing
+
+TITLE = "Hoefler and Moor: energy, memory, and runtime tradeoffs"
+TREES = {"FT": "flat-tree", "KT": "kary-tree", "BT": "binomial-tree", "BT~": "binomial-tree-personalised",
+         "PBT": "pipelined-binary-tree", "DT": "double-tree", "SB": "split-binary-tree"}
+UNROOTED = {"DS": "direct", "BF": "butterfly", "BF~": "butterfly-personalised"}
+TWICE = {"2xKT": "kary-tree", "2xBT": "binomial-tree", "2xPBT": "pipelined-binary-tree"}
+
+
+def cells(weft, ranks, size, columns, twice=()):
+    rows = []
+    for short, formula in columns.items():
+        end = "_twice" if short in twice else ""
+        found = weft("formula", formula, f"p={ranks}", f"bytes={size}")
+        rows.append((short, ranks, size, found[f"time{end}"], found.get(f"time_table{end}", ""),
+                     found[f"dynamic{end}"], found[f"total{end}"], found[f"memory{end}"]))
+    return rows
+
+
+COLUMNS = ("algorithm", "ranks", "bytes", "time_us", "time_table_us", "dynamic_uj", "total_uj", "memory_bytes")
+
+
+def table_1(weft, quick):
+    rows = [row for ranks, size in ((64, 8), (64, 65536)) for row in cells(weft, ranks, size, TREES)]
+    best = {size: min((row for row in rows if row[2] == size and "~" not in row[0]), key=lambda row: row[3])[0]
+            for size in (8, 65536)}
+    return Made(COLUMNS, rows, f"Least time of one vector to 64 ranks: {best[8]} for 8 bytes, {best[65536]} for 64 KB.",
+                shown=len(rows))
+
+
+def table_2(weft, quick):
+    rows = [row for ranks, size in ((64, 8), (64, 65536))
+            for row in cells(weft, ranks, size, {**UNROOTED, **TWICE}, TWICE)]
+    return Made(COLUMNS, rows, "Butterfly is the quickest of the non-personalised ones and takes more energy than two "
+                "trees, as the paper has it.", shown=len(rows))
+
+
+def figure_5(weft, quick):
+    counts = [2 ** i for i in range(2, 17, 4 if quick else 1)]
+    columns = (("RT", "kary-tree", "_twice"), ("BT", "binomial-tree", "_twice"), ("BF", "butterfly", ""))
+    rows = []
+    for ranks in counts:
+        found = [weft("formula", formula, f"p={ranks}", "bytes=8") for _, formula, _ in columns]
+        rows.append((ranks, *(one[f"{field}{end}"] for field in ("time", "total", "memory")
+                              for one, (_, _, end) in zip(found, columns))))
+    names = ("2-ary regular trees (RT)", "binomial trees (BT)", "butterfly (BF)")
+    ticks = (4, 16, 64, 256, 1024, 4096, 65536)
+    panels = [Panel(title, Axis("ranks", True, ticks), Axis(label, True),
+                    [Series(name, [(row[0], row[1 + 3 * part + i]) for row in rows]) for i, name in enumerate(names)])
+              for part, (title, label) in enumerate((("Time", "microseconds"), ("Energy", "microjoules"),
+                                                     ("Descriptors", "bytes")))]
+    crossing = next((row[0] for row in rows if row[6] > row[5]), None)
+    return Made(("ranks", *(f"{field}_{name}" for field in ("us", "uj", "bytes") for name in ("rt", "bt", "bf"))), rows,
+                "Butterfly has the least time everywhere, and more energy than binomial trees from "
+                f"{crossing} ranks on; regular trees have the fewest descriptors above 16 ranks.",
+                drawing(*panels))
+
+
+def from_programs(weft, quick):
+    counts = (8, 64) if quick else (8, 16, 64, 256, 1024)
+    specs = {"RT": "reduce-broadcast:tree=(kary:k=2)", "BT": "reduce-broadcast", "BF": "butterfly"}
+    rows = []
+    for ranks in counts:
+        for short, spec in specs.items():
+            found = weft("cost", "allreduce", "--algorithm", spec, "--ranks", ranks, "--bytes", 8)
+            formula = found.get("formula") or {}
+            rows.append((short, ranks, found["time_us"], formula.get("time_us", ""), found["total_energy_uj"],
+                         formula.get("total_energy_uj", ""), found["descriptor_bytes"],
+                         formula.get("descriptor_bytes", "")))
+    return Made(("algorithm", "ranks", "time_us", "formula_us", "total_uj", "formula_uj", "descriptor_bytes",
+                 "formula_bytes"), rows, "Counted from the programs that run, beside the formulas.", shown=len(rows))
+
+
+FIGURES = (
+    Figure("hoefler-table1", "Table 1: trees for rooted collectives",
+           "Time, energy and descriptors of flat, k-ary, binomial, pipelined binary and double trees.",
+           "The table drops terms: the time of KT lacks an o in each level, and BT has a factor P that its text does "
+           "not (`time_table` beside `time`). K-ary and pipelined binary trees of personalised data have no formula "
+           "here yet.", table_1),
+    Figure("hoefler-table2", "Table 2: unrooted collectives",
+           "Direct sends, butterflies and two trees one after the other.",
+           "As above; two personalised trees are missing.", table_2),
+    Figure("hoefler-fig5", "Fig. 5: 8 bytes over the number of ranks",
+           "Butterfly has the least time, binomial trees take the least energy, regular trees the least memory.",
+           "One static term is counted, not one for each rank: with one for each, butterflies would win in energy, "
+           "too, which the paper denies.", figure_5),
+    Figure("hoefler-fig5-programs", "Fig. 5 from programs",
+           "The same three, as formulas.",
+           "Levels of a complete binary tree are counted as they are, not as log P rounded up.", from_programs),
+)
+NOT_SHOWN = "Figs. 1 to 4 are drawings of trees and patterns."

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kolmakov - figures of "A generalization of the allreduce operation"."""
+from figure import Figure, Made
+from plot import Axis, Panel, Series, drawing, sizes
+
+TITLE = "Kolmakov and Zhang: a generalization of the allreduce operation"
+MODEL = ("--model", "postal", "--latency-ns", 10000, "--ns-per-byte", 1, "--reduce-ns-per-byte", 0.2)
+
+
+def simulated(weft, cells):
+    """Microseconds for each (algorithm, ranks, bytes)."""
+    answers = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", ranks, "--bytes", size, *MODEL)
+                        for algorithm, ranks, size in cells])
+    return [answer["makespan_ns"] / 1000 for answer in answers]
+
+
+def generalized(ranks):
+    """One for each number of steps left out."""
+    return [f"generalized:r={r}" for r in range((ranks - 1).bit_length() + 1)]
+
+
+OTHERS = {"ring": "ring", "recursive halving": "halving-doubling", "recursive doubling": "recursive-doubling"}
+
+
+def over_r(weft, quick):
+    names = [*generalized(127), "recursive-doubling", "ring"]
+    found = simulated(weft, [(name, 127, 9144) for name in names])
+    formula = weft("formula", "cyclic", "p=127", "bytes=9144")
+    rows = list(zip(names, found))
+    series = [Series("generalized", list(enumerate(found[:-2]))),
+              Series("recursive doubling", [(0, found[-2]), (7, found[-2])], mark=False)]
+    return Made(("algorithm", "us"), rows,
+                f"Best with r = {min(range(8), key=lambda r: found[r])}; equation 37 gives "
+                f"{formula['r_optimal']:.2f}.",
+                drawing(Panel("127 ranks, 9144 bytes", Axis("r, steps left out"), Axis("microseconds"), series)),
+                shown=len(rows))
+
+
+def ratios(weft, quick):
+    counts = (7, 127) if quick else (3, 5, 7, 8, 15, 16, 23, 31, 32, 63, 64, 100, 127)
+    lengths = [64 * 8 ** i for i in range(0, 6, 2 if quick else 1)]
+    rows = []
+    for ranks in counts:
+        for size in lengths:
+            size -= size % 8
+            ours = min(simulated(weft, [(name, ranks, size) for name in generalized(ranks)]))
+            theirs = dict(zip(OTHERS, simulated(weft, [(name, ranks, size) for name in OTHERS.values()])))
+            best = min(theirs, key=theirs.get)
+            rows.append((ranks, size, best, theirs[best] / ours))
+    series = [Series(f"{sizes(size)} bytes", [(row[0], row[3]) for row in rows if row[1] == size]) for size in lengths]
+    above = [row for row in rows if row[3] > 1.001]
+    most = max(rows, key=lambda row: row[3])
+    return Made(("ranks", "bytes", "best_of_others", "ratio"), rows,
+                f"Better than the best of the three in {len(above)} of {len(rows)} cells, at most "
+                f"{most[3]:.2f} times ({most[0]} ranks, {sizes(most[1])} bytes); never worse than "
+                f"{min(row[3] for row in rows):.2f}.",
+                drawing(Panel("Best of ring, halving and doubling over the proposed one",
+                              Axis("ranks", True, (3, 7, 15, 31, 63, 127)), Axis("ratio"), series)))
+
+
+def over_sizes(weft, quick):
+    lengths = [128 * 2 ** i for i in range(0, 17, 5 if quick else 1)]
+    rows = []
+    for size in lengths:
+        steps = simulated(weft, [(name, 127, size) for name in generalized(127)])
+        r = min(range(8), key=lambda number, steps=steps: steps[number])
+        by_formula = int(weft("formula", "cyclic", "p=127", f"bytes={size}")["r_best"])
+        rows.append((size, r, steps[r], by_formula, steps[by_formula], steps[0], steps[-1],
+                     *simulated(weft, [(name, 127, size) for name in OTHERS.values()])))
+    names = ("proposed, best r", "proposed, r by equation 37", "bandwidth-optimal (r = 0)", "latency-optimal",
+             *OTHERS)
+    places = (2, 4, 5, 6, 7, 8, 9)
+    ticks = (128, 1024, 8192, 65536, 524288, 4194304)
+
+    def panel(title, low, high):
+        chosen = [row for row in rows if low <= row[0] <= high]
+        return Panel(title, Axis("bytes", True, tuple(tick for tick in ticks if low <= tick <= high), sizes),
+                     Axis("microseconds", True),
+                     [Series(name, [(row[0], row[place]) for row in chosen]) for name, place in zip(names, places)])
+
+    right = sum(row[4] <= 1.02 * row[2] for row in rows)
+    return Made(("bytes", "best_r", "best_us", "r_by_formula", "by_formula_us", "bandwidth_optimal_us",
+                 "latency_optimal_us", *(f"{name} us" for name in OTHERS)), rows,
+                f"The r of equation 37 is within 2 % of the best r for {right} of {len(rows)} sizes.",
+                drawing(panel("127 ranks, few bytes", 128, 16384), panel("127 ranks, many bytes", 8192, 1 << 23)))
+
+
+def over_ranks(weft, quick):
+    counts = (15, 16, 17, 127, 128) if quick else tuple(range(2, 161, 1))
+    rows = []
+    for size in (424, 9216):
+        for ranks in counts:
+            steps = simulated(weft, [(name, ranks, size) for name in generalized(ranks)])
+            rows.append((size, ranks, min(steps), steps[-1],
+                         *simulated(weft, [(name, ranks, size) for name in list(OTHERS.values())[1:]])))
+    names = ("proposed, best r", "latency-optimal", "recursive halving", "recursive doubling")
+    panels = [Panel(f"{size} bytes", Axis("ranks"), Axis("microseconds"),
+                    [Series(name, [(row[1], row[2 + i]) for row in rows if row[0] == size], mark=False)
+                     for i, name in enumerate(names)]) for size in (424, 9216)]
+    wins = [sum(row[2] < min(row[4:]) * 0.999 for row in rows if row[0] == size) for size in (424, 9216)]
+    return Made(("bytes", "ranks", "best_us", "latency_optimal_us", "recursive_halving_us", "recursive_doubling_us"),
+                rows,
+                f"Quicker than both others on {wins[0]} of {len(counts)} numbers of ranks with 424 bytes, on {wins[1]} "
+                "with 9 KB.", drawing(*panels))
+
+
+FIGURES = (
+    Figure("kolmakov-r", "The number of steps, 127 ranks and 9144 bytes",
+           "Equation 36 has a minimum between the bandwidth-optimal and the latency-optimal version, equation 37 says "
+           "where.", "Table 2 of the paper, the costs of its cluster, is lost in the copies that we have: 10 us, 1 ns "
+           "a byte and 0.2 ns a reduced byte are assumed throughout.", over_r),
+    Figure("kolmakov-fig1", "Fig. 1: gain over the best of the others",
+           "Best of ring, recursive halving and recursive doubling over the proposed algorithm, over ranks and bytes.",
+           "In powers of two the proposed algorithm is one of the others at either end, and gains only from an r in "
+           "between; for other numbers of ranks none has to be left out first. With very many bytes the ring and the "
+           "proposed one move as much.", ratios),
+    Figure("kolmakov-fig7-10", "Figs. 7 to 10: over the size, 127 ranks",
+           "Faster than recursive halving, which loses the ranks above the power of two, the more the larger the data; "
+           "the ring overtakes it for very large data, because of the caches.",
+           "The model has no caches: the ring is never quicker here, as both move as many bytes and it takes more "
+           "steps. (Bytes of the ring and of r = 0 are equal, so they meet.)", over_sizes),
+    Figure("kolmakov-fig11-12", "Figs. 11 and 12: over the number of ranks",
+           "With 425 bytes the latency-optimal version is best and grows by steps, while recursive doubling grows "
+           "smoothly; with 9 KB the proposed one wins also in powers of two.",
+           "Blocks are whole doubles, so 424 bytes stand for 425. In the postal model the two extra steps of recursive "
+           "doubling cost as much as any, so it, too, grows by steps.", over_ranks),
+)
+NOT_SHOWN = ("Figs. 2 to 6 are drawings of schedules: `weft show allreduce --algorithm generalized --ranks 7` prints "
+             "them.")
