@@ -107,6 +107,7 @@ std::vector<Algorithm> list_algorithms() {
         scan_linear(),
         scan_recursive_doubling(),
         scan_mapped(),
+        scan_mapped_linear(),
         scan_hierarchical(),
         exscan_linear(),
         exscan_recursive_doubling(),

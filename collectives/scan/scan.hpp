@@ -10,5 +10,6 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_recursive_doubling();
 [[nodiscard]] Algorithm scan_mapped();
+[[nodiscard]] Algorithm scan_mapped_linear();
 
 }  // namespace weft::collectives

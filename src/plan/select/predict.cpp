@@ -83,7 +83,7 @@ class Prediction {
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
         is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
-        streams_ = (apart_ || is_short_) && machine.crowded() && overlaps();
+        streams_ = machine.crowded() && overlaps();
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -111,10 +111,12 @@ class Prediction {
   private:
     /// Whether calls of a stream overlap: none waits for all ranks. A rank that waits leaves the
     /// processor to those before it, which go on to later calls as long as their payloads have
-    /// room; so it waits once for many.
+    /// room; so it waits once for many. Of long vectors on a node that is so where they are used in
+    /// place: a rank waits for those that read its own, and meanwhile the others have work.
     [[nodiscard]] bool overlaps() const {
         const auto program = candidate_.program(size_, 0);
-        return program && !program->synchronizing;
+        if (!program || program->synchronizing) return false;
+        return apart_ || is_short_ || is_in_place(*program);
     }
 
     /// What messages keep senders and receivers busy.

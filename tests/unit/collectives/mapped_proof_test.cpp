@@ -25,10 +25,10 @@ using plan::StepKind;
 constexpr Rank kSizes[] = {2, 3, 4, 5, 8};
 constexpr std::uint64_t kElements = 240;  ///< blocks are equal for all of these
 
-std::vector<Program> mapped_programs(std::string_view collective, Rank size,
-                                     std::uint64_t elements) {
+std::vector<Program> mapped_programs(std::string_view collective, Rank size, std::uint64_t elements,
+                                     std::string_view spec = "mapped") {
     const Rank root = is_rooted(collective) ? size / 2 : plan::kNoRank;
-    return generate_all(collective, *parse_spec("mapped"),
+    return generate_all(collective, *parse_spec(spec),
                         {.size = size, .root = root, .elements = elements});
 }
 
@@ -36,6 +36,15 @@ std::vector<std::string_view> mapped_collectives() {
     std::vector<std::string_view> list;
     for (const Algorithm& algorithm : algorithms())
         if (algorithm.name == "mapped") list.push_back(algorithm.collective);
+    return list;
+}
+
+/// All that use memory of other ranks and nothing else: collective and spec.
+std::vector<std::pair<std::string_view, std::string_view>> mapped_specs() {
+    std::vector<std::pair<std::string_view, std::string_view>> list;
+    for (const std::string_view collective : mapped_collectives())
+        list.emplace_back(collective, "mapped");
+    list.emplace_back("scan", "mapped-linear:pieces=3");
     return list;
 }
 
@@ -115,6 +124,8 @@ TEST(MappedProof, EachByteIsMovedOnceOrNotAtAll) {
         EXPECT_EQ(moved("gather"), (Moved{(n - 1) * block, block, 0, 0}));
         EXPECT_EQ(moved("scatter"), (Moved{(n - 1) * block, block, 0, 0}));
         EXPECT_EQ(moved("alltoall"), (Moved{n * (n - 1) * block, n * block, 0, 0}));
+        EXPECT_EQ(moved_by(mapped_programs("scan", size, m, "mapped-linear:pieces=5"), m),
+                  (Moved{0, m, 2 * (n - 1) * m, (n - 1) * m}));
     }
 }
 
@@ -154,10 +165,10 @@ std::string error_of(const std::vector<Program>& programs) {
 void for_each_step(
     StepKind kind,
     const std::function<void(std::vector<Program>, std::size_t, std::size_t)>& visit) {
-    for (const std::string_view collective : mapped_collectives()) {
+    for (const auto& [collective, spec] : mapped_specs()) {
         for (const Rank size : kSizes) {
-            SCOPED_TRACE(fmt::format("{} of {} ranks", collective, size));
-            const auto programs = mapped_programs(collective, size, kElements);
+            SCOPED_TRACE(fmt::format("{} {} of {} ranks", collective, spec, size));
+            const auto programs = mapped_programs(collective, size, kElements, spec);
             ASSERT_EQ(error_of(programs), "");
             for (std::size_t rank = 0; rank < programs.size(); ++rank) {
                 ASSERT_EQ(programs[rank].lanes.size(), 1U);

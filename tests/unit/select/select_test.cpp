@@ -259,6 +259,18 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
     EXPECT_EQ(chosen("broadcast", machine_of(16, 1, 2), 16, 8), "flat");
 }
 
+TEST(Select, ScansInPlaceGoFromRankToRankWhereRanksShareProcessors) {
+    for (const Rank ranks : {4, 8}) {
+        for (const std::uint64_t bytes : {64U << 10, 1U << 20}) {
+            Machine crowded = machine_of(ranks, 1, 2);
+            Machine roomy = machine_of(ranks, 1, ranks);
+            crowded.direct = roomy.direct = true;
+            EXPECT_EQ(chosen("scan", crowded, ranks, bytes), "mapped-linear") << ranks;
+            EXPECT_EQ(chosen("scan", roomy, ranks, bytes), "mapped") << ranks << " " << bytes;
+        }
+    }
+}
+
 TEST(Select, ShortVectorsAreNotUsedInPlace) {
     Machine machine = machine_of(2, 1, 2);
     machine.direct = true;
