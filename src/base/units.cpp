@@ -72,19 +72,58 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
     return *value << shift;
 }
 
+namespace {
+
+/// FROM:TO or FROM:TO:xFACTOR, as all its sizes.
+Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
+    const std::size_t first = text.find(':');
+    const std::size_t second = text.find(':', first + 1);
+    const auto from = parse_bytes(text.substr(0, first));
+    if (!from) return from.failure();
+    const bool has_factor = second != std::string_view::npos;
+    const auto to = parse_bytes(text.substr(first + 1, has_factor ? second - first - 1 : second));
+    if (!to) return to.failure();
+    std::uint64_t factor = 2;
+    if (has_factor) {
+        const std::string_view last = text.substr(second + 1);
+        const auto value = last.starts_with('x') ? digits(last.substr(1)) : std::nullopt;
+        if (!value || *value < 2)
+            return fail(Status::argument, "\"{}\" is not a factor; expected x2 or more", last);
+        factor = *value;
+    }
+    if (*from == 0 || *from > *to)
+        return fail(Status::argument,
+                    "\"{}\" is not a range of sizes; expected FROM:TO with 1 <= FROM <= TO", text);
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t size = *from; size <= *to; size *= factor) {
+        sizes.push_back(size);
+        if (size > *to / factor) break;
+    }
+    return sizes;
+}
+
+/// One size, or a range of them.
+Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
+    if (text.find(':') != std::string_view::npos) return parse_sweep(text);
+    const auto size = parse_bytes(text);
+    if (!size) return size.failure();
+    return std::vector{*size};
+}
+
+}  // namespace
+
 Result<std::vector<std::uint64_t>> parse_bytes_list(std::string_view text) {
     const auto parts = split_list(text);
     if (parts.empty())
         return fail(Status::argument,
-                    "the list is empty; expected sizes such as 8,64K,1M separated by commas");
+                    "the list is empty; expected sizes such as 8,64K,1M or 8:4M:x2");
     std::vector<std::uint64_t> values;
     values.reserve(parts.size());
-    for (const auto part : parts) {
-        const Result<std::uint64_t> value = parse_bytes(part);
-        if (!value)
-            return value.failure().within(
-                fmt::format("entry {} of \"{}\"", values.size() + 1, text));
-        values.push_back(*value);
+    for (std::size_t entry = 0; entry < parts.size(); ++entry) {
+        const auto sizes = parse_sizes(parts[entry]);
+        if (!sizes)
+            return sizes.failure().within(fmt::format("entry {} of \"{}\"", entry + 1, text));
+        values.insert(values.end(), sizes->begin(), sizes->end());
     }
     return values;
 }

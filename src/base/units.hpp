@@ -20,6 +20,7 @@ namespace weft::base {
 
 /// "8", "64K", "1M", "2G".
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
+/// Each entry may be a range: 8:4M for 8, 16, 32 and so on, 8:4M:x4 for every second of these.
 [[nodiscard]] Result<std::vector<std::uint64_t>> parse_bytes_list(std::string_view text);
 /// The shortest form that parse_bytes reads back: 65536 is "64K", 1000 is "1000".
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);

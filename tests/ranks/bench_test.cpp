@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -51,6 +54,13 @@ int occurrences(const std::string& text, const std::string& part) {
     return found;
 }
 
+Words with(Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+const Words kTimes{"algorithm", "bytes",   "iterations",  "min_us",      "median_us",  "p99_us",
+                   "max_us",    "checked", "rank_min_us", "rank_avg_us", "rank_max_us"};
+
 class BenchTest : public testing::TestWithParam<std::tuple<std::string, Launch>> {};
 
 TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
@@ -72,9 +82,10 @@ TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
     const Json& results = object["results"];
     ASSERT_EQ(results.size(), collective == "barrier" ? 1U : 2U);
     for (const Json& row : results) {
-        ASSERT_EQ(names_in(row),
-                  (std::vector<std::string>{"algorithm", "bytes", "iterations", "min_us",
-                                            "median_us", "p99_us", "max_us", "checked"}));
+        ASSERT_EQ(names_in(row), collective == "barrier"
+                                     ? kTimes
+                                     : with(kTimes, {"algorithm_bandwidth_bytes_per_s",
+                                                     "bus_bandwidth_bytes_per_s"}));
         EXPECT_NE(row["algorithm"], "");
         EXPECT_EQ(row["iterations"], 40);
         EXPECT_GT(row["min_us"], 0);
@@ -82,6 +93,12 @@ TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
         EXPECT_LE(row["median_us"], row["p99_us"]);
         EXPECT_LE(row["p99_us"], row["max_us"]);
         EXPECT_EQ(row["checked"], true);
+        EXPECT_LE(row["rank_min_us"], row["rank_avg_us"]);
+        EXPECT_LE(row["rank_avg_us"], row["rank_max_us"]);
+        if (collective == "barrier") continue;
+        const double seconds = row["median_us"].get<double>() * 1e-6;
+        const double bytes = row["bytes"];
+        EXPECT_NEAR(row["bus_bandwidth_bytes_per_s"].get<double>() * seconds, bytes, 1e-6);
     }
     EXPECT_EQ(results.front()["bytes"], collective == "barrier" ? 0 : 8);
     EXPECT_EQ(results.back()["bytes"], collective == "barrier" ? 0 : 1024);
@@ -118,29 +135,100 @@ TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
 
 INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
                          testing::Combine(testing::Values("put-latency", "put-rate",
-                                                          "put-bandwidth"),
+                                                          "put-bandwidth", "put-bandwidth-both"),
                                           testing::Values(launch_of(2, 1), launch_of(2, 2))),
                          [](const auto& chosen) {
                              return fmt::format("{}_{}_node", as_name(std::get<0>(chosen.param)),
                                                 std::get<1>(chosen.param).nodes);
                          });
 
+TEST(PutBenchTest, PairsAndDirectionsAreCountedTogether) {
+    for (const std::string bench : {"put-rate", "put-bandwidth-both"}) {
+        const Json one = object_of({"-n", "4"}, {bench, "--bytes", "64"});
+        const Json two = object_of({"-n", "4"}, {bench, "--bytes", "64", "--pairs", "2"});
+        EXPECT_EQ(two["results"][0]["checked"], true);
+        EXPECT_EQ(two["results"][0]["iterations"].get<int>(),
+                  2 * one["results"][0]["iterations"].get<int>());
+    }
+}
+
+TEST(BenchSweepTest, WithoutSizesItGoesFromEightBytesToFourMebibytes) {
+    const Outcome outcome = run_bench(
+        {"-n", "2"}, {"broadcast", "--iterations", "2", "--json", "--type", "double_int"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    const Json object = lab::read_json(outcome.output);
+    ASSERT_EQ(object["results"].size(), 19U);
+    EXPECT_EQ(object["results"].front()["bytes"], 16);
+    EXPECT_EQ(object["results"].back()["bytes"], 4 << 20);
+}
+
+TEST(BenchSweepTest, TheBusCarriesWhatNcclTestsSay) {
+    // A rank's block times ranks in allgather, the vector in allreduce; the factors of 4 ranks.
+    const auto factors = [](const std::string& collective) {
+        const Json row = object_of({"-n", "4"}, {collective, "--bytes", "1K"})["results"][0];
+        const double bytes_per_s = 1024e6 / row["median_us"].get<double>();
+        return std::pair(row["algorithm_bandwidth_bytes_per_s"].get<double>() / bytes_per_s,
+                         row["bus_bandwidth_bytes_per_s"].get<double>() / bytes_per_s);
+    };
+    EXPECT_NEAR(factors("allreduce").first, 1, 1e-9);
+    EXPECT_NEAR(factors("allreduce").second, 1.5, 1e-9);
+    EXPECT_NEAR(factors("allgather").first, 4, 1e-9);
+    EXPECT_NEAR(factors("allgather").second, 3, 1e-9);
+    EXPECT_NEAR(factors("reduce").second, 1, 1e-9);
+}
+
+TEST(BenchSweepTest, StartedAloneItStartsItsRanks) {
+    const Words bench{RANK_PROGRAMS "/weft", "bench", "allreduce", "--bytes", "8:64:x4",
+                      "--iterations",        "10",    "--json"};
+    const Outcome alone = run_command(bench);
+    EXPECT_EQ(alone.status, 0) << alone.errors;
+    EXPECT_EQ(lab::read_json(alone.output)["ranks"], 1);
+    EXPECT_NE(alone.errors.find("1 rank; for more: weft bench ... -n N"), std::string::npos);
+    const Outcome three = run_command(with(bench, {"-n", "3", "--nodes", "2"}));
+    EXPECT_EQ(three.status, 0) << three.errors;
+    EXPECT_EQ(three.errors, "");
+    const Json object = lab::read_json(three.output);
+    EXPECT_EQ(object["ranks"], 3);
+    EXPECT_EQ(object["nodes"], 2);
+    EXPECT_EQ(object["results"].size(), 2U);
+}
+
+TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndTheQuickestMarked) {
+    const std::string path = testing::TempDir() + "weft_bench_page.html";
+    const Outcome outcome =
+        run_bench({"-n", "4"}, {"allreduce", "--bytes", "8,1K", "--algorithm", "a4", "--algorithm",
+                                "a2,a2", "--iterations", "20", "--html", path});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(occurrences(outcome.output, "  quickest"), 2) << outcome.output;
+    std::ifstream file(path);
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(occurrences(page, "<svg"), 2);
+    EXPECT_EQ(occurrences(page, "<polyline"), 4);
+    EXPECT_EQ(occurrences(page, "class=\"quickest\""), 2);
+    EXPECT_EQ(occurrences(page, "src="), 0) << "it loads nothing";
+    std::remove(path.c_str());
+}
+
 TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
     // Another spec in between must not make the choice forgotten.
-    const Json object =
-        object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
-                  {"allreduce", "--algorithm", "auto", "--algorithm", "a4", "--algorithm", "auto"});
+    const Json object = object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
+                                  {"allreduce", "--bytes", "8", "--algorithm", "auto",
+                                   "--algorithm", "a4", "--algorithm", "auto"});
     ASSERT_EQ(object["results"].size(), 3U);
     EXPECT_EQ(object["results"][0]["algorithm"], "a2,a2");
     EXPECT_EQ(object["results"][1]["algorithm"], "a4");
     EXPECT_EQ(object["results"][2]["algorithm"], "a2,a2");
-    const Json two = object_of({"-n", "2", "-x", "WEFT_ALLREDUCE=a2"}, {"allreduce"});
+    const Json two =
+        object_of({"-n", "2", "-x", "WEFT_ALLREDUCE=a2"}, {"allreduce", "--bytes", "8"});
     EXPECT_EQ(two["results"][0]["algorithm"], "a2");
 }
 
 TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
-    const Json object = object_of({"-n", "4"}, {"allreduce", "--algorithm", "all"});
+    const Json object = object_of({"-n", "4"}, {"allreduce", "--bytes", "8", "--algorithm", "all"});
     std::set<std::string> timed;
+    EXPECT_EQ(std::ranges::count_if(object["results"],
+                                    [](const Json& row) { return row.contains("quickest"); }),
+              1);
     for (const Json& row : object["results"]) {
         EXPECT_TRUE(timed.insert(row["algorithm"]).second) << row["algorithm"] << " twice";
         EXPECT_EQ(row["checked"], true);
@@ -152,20 +240,25 @@ TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
 }
 
 TEST(BenchChoiceTest, AllLeavesOutWhatRanksCannotDoHere) {
-    const Json object =
-        object_of({"-n", "2", "-x", "WEFT_DIRECT=stage"}, {"scatter", "--algorithm", "all"});
+    const Json object = object_of({"-n", "2", "-x", "WEFT_DIRECT=stage"},
+                                  {"scatter", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : object["results"]) EXPECT_NE(row["algorithm"], "mapped");
     EXPECT_GE(object["results"].size(), 2U);
 }
 
 TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
-    EXPECT_EQ(object_of({"-n", "2"}, {"broadcast", "--root", "1"})["results"][0]["checked"], true);
-    EXPECT_EQ(object_of({"-n", "2"}, {"allreduce", "--root", "5"})["results"][0]["checked"], true);
+    EXPECT_EQ(object_of({"-n", "2"},
+                        {"broadcast", "--bytes", "8", "--root", "1"})["results"][0]["checked"],
+              true);
+    EXPECT_EQ(object_of({"-n", "2"},
+                        {"allreduce", "--bytes", "8", "--root", "5"})["results"][0]["checked"],
+              true);
 }
 
 TEST(BenchCallsTest, AHistogramHoldsEveryCallThatWasTimedByItself) {
     for (const std::string loop : {"back-to-back", "separated"}) {
-        const Json object = object_of({"-n", "2"}, {"allreduce", "--histogram", "--loop", loop});
+        const Json object =
+            object_of({"-n", "2"}, {"allreduce", "--bytes", "8", "--histogram", "--loop", loop});
         const Json& row = object["results"][0];
         EXPECT_EQ(row["calls"]["count"], 40);
         std::uint64_t held = 0;
@@ -234,8 +327,8 @@ TEST(BenchCallsTest, BlocksOfDifferentSizesAreRight) {
             for (const Json& row : object["results"]) EXPECT_EQ(row["checked"], true) << object;
         }
     }
-    const Json all =
-        object_of({"-n", "4"}, {"alltoall", "--counts", "ragged", "--algorithm", "all"});
+    const Json all = object_of(
+        {"-n", "4"}, {"alltoall", "--bytes", "8", "--counts", "ragged", "--algorithm", "all"});
     EXPECT_GE(all["results"].size(), 1U);
     for (const Json& row : all["results"]) EXPECT_EQ(row["checked"], true) << row;
 }
@@ -264,7 +357,8 @@ TEST(BenchColumnsTest, TwoColumnsUnderALineOfComment) {
             sizes.push_back(size);
         }
         EXPECT_EQ(sizes, (std::vector<std::string>{"8", "1024"})) << outcome.output;
-        EXPECT_EQ(comments, 2) << outcome.output;
+        EXPECT_GE(comments, 3) << outcome.output;
+        EXPECT_NE(outcome.output.find("# Algorithm: "), std::string::npos) << outcome.output;
     }
 }
 
@@ -282,6 +376,10 @@ TEST(BenchRefusalTest, UnusableArgumentsGiveStatus2AndOneLineOfOneRank) {
         {{"allreduce", "--type", "real"}, "--type"},
         {{"allreduce", "--counts", "ragged"}, "--counts: allreduce has none that could differ"},
         {{"alltoallv", "--algorithm", "pairwise"}, "alltoallv has no algorithm 'pairwise'; it has"},
+        {{"allreduce", "--bytes", "8:"}, "--bytes: entry 1 of \"8:\""},
+        {{"allreduce", "-n", "3"}, "-n 3: this job has 2 ranks already"},
+        {{"allreduce", "--pairs", "2"}, "--pairs: allreduce has none"},
+        {{"put-rate", "--pairs", "2"}, "--pairs: 2 ranks have no 2 pairs, expected 1..1"},
         {{"put-rate", "--counts", "ragged"}, "--counts: put-rate has none"},
         {{"scatter", "--counts", "ragged", "--root", "2"}, "--root: 2 is not a rank"},
         {{"broadcast", "--root", "2"}, "--root: 2 is not a rank, expected 0..1"},

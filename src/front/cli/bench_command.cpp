@@ -23,8 +23,10 @@
 #include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
+#include "front/cli/answer.hpp"
 #include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_options.hpp"
+#include "front/cli/bench_page.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
 #include "front/cli/bench_subjects.hpp"
@@ -49,120 +51,6 @@ struct Measured {
 constexpr std::uint64_t kSingleCallsMax = 10'000;
 constexpr std::size_t kSchedulesMax = 16;
 
-/// The collective that a bench is of; nullptr if it is one of puts.
-const collectives::CollectiveTraits* traits_of(const BenchOptions& options) {
-    return collectives::find_collective(options.collective);
-}
-
-/// The one whose algorithms a call has.
-std::string_view algorithms_of(const BenchOptions& options) {
-    const auto* const traits = traits_of(options);
-    return traits == nullptr ? options.collective : collectives::traits_of(traits->even).name;
-}
-
-bool is_rooted(const BenchOptions& options) {
-    const auto* const traits = traits_of(options);
-    return traits != nullptr && traits->rooted();
-}
-
-bool has_operation(const BenchOptions& options) {
-    const auto* const traits = traits_of(options);
-    return traits != nullptr && traits->reduces();
-}
-
-/// A call with one count becomes the one with a count for each member, if blocks shall differ.
-base::Result<void> complete_counts(BenchOptions& options) {
-    const auto* const traits = traits_of(options);
-    if (options.counts == "same" || (traits != nullptr && traits->has_counts())) return {};
-    if (collectives::find_collective(options.collective + "v") == nullptr)
-        return base::fail(Status::argument,
-                          "--counts: {} has none that could differ, expected gather, scatter, "
-                          "allgather, alltoall or reduce_scatter",
-                          options.collective);
-    options.collective += "v";
-    return {};
-}
-
-/// Whether the call has one way only, by which its ranks exchange what is for each other.
-bool has_pairwise_counts(const BenchOptions& options) {
-    const auto* const traits = traits_of(options);
-    return traits != nullptr && traits->has_pairwise_counts();
-}
-
-base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
-    if (has_pairwise_counts(options)) {
-        if (given == collectives::kPairwiseAlgorithm) return {};
-        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
-                          options.collective, given, collectives::kPairwiseAlgorithm);
-    }
-    const auto spec = collectives::parse_spec(given);
-    if (!spec) return spec.failure();
-    const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
-    if (!algorithm) return algorithm.failure();
-    return {};
-}
-
-/// Whether there are algorithms of these names, and a root where one is needed.
-base::Result<void> check_specs(const BenchOptions& options) {
-    if (is_rooted(options) && options.root < 0)
-        return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
-                          options.root);
-    for (const std::string& given : options.algorithms) {
-        if (given == "auto" || given == "all") continue;
-        if (auto checked = check_spec(options, given); !checked)
-            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
-    }
-    return {};
-}
-
-/// Puts have no algorithm, type or operation; bytes are bytes.
-base::Result<void> complete_put(BenchOptions& options, const std::vector<std::uint64_t>& bytes) {
-    if (options.algorithms != std::vector<std::string>{"auto"})
-        return base::fail(Status::argument, "--algorithm: {} has none", options.collective);
-    if (options.buffers != "reused")
-        return base::fail(Status::argument, "--buffers: {} has one, which is reused",
-                          options.collective);
-    if (std::ranges::find(bytes, 0U) != bytes.end())
-        return base::fail(Status::argument, "--bytes: 0 bytes are no put, expected 1 or more");
-    options.type = "none";
-    options.bytes = bytes;
-    return {};
-}
-
-/// Reads the option texts; what does not depend on the job is checked here.
-base::Result<void> complete(BenchOptions& options) {
-    const auto type = base::parse_type(options.type);
-    if (!type) return type.failure().within("--type");
-    const auto op = base::parse_op(options.op);
-    if (!op) return op.failure().within("--op");
-    options.element = *type;
-    options.operation = *op;
-    options.measuring.loop = options.loop == "separated" ? lab::MeasuringLoop::separated
-                                                         : lab::MeasuringLoop::back_to_back;
-    if (auto completed = complete_counts(options); !completed) return completed;
-    if (auto checked = check_specs(options); !checked) return checked;
-    if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
-        return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
-                          options.op, options.type, run::operations_of(*type));
-    if (options.json && options.osu)
-        return base::fail(Status::argument, "--osu and --json exclude each other");
-    if (options.collective == "barrier") {
-        options.bytes = {0};
-        return {};
-    }
-    const auto bytes = base::parse_bytes_list(options.bytes_text);
-    if (!bytes) return bytes.failure().within("--bytes");
-    if (is_put_bench(options.collective)) return complete_put(options, *bytes);
-    for (const std::uint64_t value : *bytes) {
-        if (value % base::size_of(*type) != 0)
-            return base::fail(Status::argument,
-                              "--bytes: {} is not a multiple of the {} bytes of {}", value,
-                              base::size_of(*type), options.type);
-    }
-    options.bytes = *bytes;
-    return {};
-}
-
 /// Whether the algorithm has programs for a job of this size.
 base::Result<void> check_fit(const BenchOptions& options, const std::string& text, Rank size) {
     if (has_pairwise_counts(options)) return check_spec(options, text);
@@ -182,6 +70,13 @@ base::Result<void> check_job(const BenchOptions& options, Rank size) {
     if (is_rooted(options) && options.root >= size)
         return base::fail(Status::argument, "--root: {} is not a rank, expected 0..{}",
                           options.root, size - 1);
+    if (options.ranks && *options.ranks != size)
+        return base::fail(Status::argument, "-n {}: this job has {} ranks already", *options.ranks,
+                          size);
+    const auto pairs = static_cast<std::uint64_t>(std::max(size / 2, 1));
+    if (options.pairs > pairs)
+        return base::fail(Status::argument, "--pairs: {} ranks have no {} pairs, expected 1..{}",
+                          size, options.pairs, pairs);
     for (const std::string& given : options.algorithms) {
         if (given == "auto" || given == "all") continue;
         if (auto fits = check_fit(options, given, size); !fits)
@@ -278,12 +173,14 @@ base::Result<Measured> measure_call(Team world, const BenchOptions& options, std
 /// A put bench; times are made those of one put.
 base::Result<BenchRow> measure_puts(Team world, const BenchOptions& options, std::uint64_t bytes) {
     const bool latency = options.collective == "put-latency";
-    const std::uint64_t puts = puts_per_call(options.collective, bytes);
+    const PutStream stream{.puts = puts_per_call(options.collective, bytes),
+                           .pairs = static_cast<Rank>(options.pairs),
+                           .both_ways = options.collective == kBothWays};
     auto measured = latency ? measure_subject<PutLatencySubject>(world, options, bytes)
-                            : measure_subject<PutStreamSubject>(world, options, bytes, puts);
+                            : measure_subject<PutStreamSubject>(world, options, bytes, stream);
     if (!measured) return measured.failure();
     BenchRow row{"put", bytes, measured->batches,
-                 static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : puts),
+                 static_cast<double>(latency ? PutLatencySubject::kPutsPerCall : stream.in_all()),
                  std::move(measured->single_calls_us)};
     row.measurement.iterations *= static_cast<std::uint64_t>(row.puts_per_call);
     lab::Summary& call = row.measurement.call_us;
@@ -302,6 +199,7 @@ base::Result<Measured> measure_one(Team world, const BenchOptions& options, std:
 
 void print_object(const BenchOptions& options, Runtime& runtime, double calibrator_ns,
                   const std::vector<BenchRow>& rows) {
+    const BandwidthFactors factors = bandwidth_factors(options.collective, runtime.world().size());
     Json object{{"collective", options.collective},
                 {"ranks", runtime.world().size()},
                 {"nodes", runtime.nodes()},
@@ -315,7 +213,7 @@ void print_object(const BenchOptions& options, Runtime& runtime, double calibrat
                 {"delay_ns", options.delay_ns},
                 {"calibrator_ns", calibrator_ns},
                 {"results", Json::array()}};
-    for (const BenchRow& row : rows) object["results"].push_back(to_json(row));
+    for (const BenchRow& row : rows) object["results"].push_back(to_json(row, factors));
     print_json(object);
 }
 
@@ -349,7 +247,8 @@ base::Result<BenchRow> measure_memcpy(Team world, const BenchOptions& options,
                                       std::uint64_t bytes) {
     auto measured = measure_subject<MemcpySubject>(world, options, bytes);
     if (!measured) return measured.failure();
-    return BenchRow{"memcpy", bytes, measured->batches, 0, std::move(measured->single_calls_us)};
+    return BenchRow{std::string(kMemcpyName), bytes, measured->batches, 0,
+                    std::move(measured->single_calls_us)};
 }
 
 /// Nothing for what "all" stands for and all ranks refuse: to reach buffers that they cannot reach.
@@ -370,25 +269,42 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchOptions&
     const std::vector<std::string> specs = specs_for(options, world.size());
     BenchProgress progress(world.rank() == 0, options.bytes.size() * specs.size());
     std::vector<BenchRow> rows;
-    const auto add = [&](const BenchRow& row) {
-        if (printer != nullptr) printer->print(row);
-        rows.push_back(row);
-    };
     for (const std::uint64_t bytes : options.bytes) {
+        const std::size_t first = rows.size();
+        const auto add = [&](const BenchRow& row) {
+            rows.push_back(row);
+            // Of several the quickest is marked, which is known when all are measured.
+            if (printer != nullptr && specs.size() == 1) printer->print(row);
+        };
         for (const std::string& spec : specs) {
             progress.begin(spec, bytes);
-            const auto row = try_measuring(world, options, bytes, spec);
+            auto row = try_measuring(world, options, bytes, spec);
             progress.clear();
             if (!row) continue;
             if (!*row) return row->failure();
+            (*row)->asked = spec;
             add(**row);
         }
+        if (specs.size() > 1) {
+            mark_quickest({rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()});
+            for (std::size_t i = first; printer != nullptr && i < rows.size(); ++i)
+                printer->print(rows[i]);
+        }
         if (!options.memcpy) continue;
-        const auto row = measure_memcpy(world, options, bytes);
+        auto row = measure_memcpy(world, options, bytes);
         if (!row) return row.failure();
-        add(*row);
+        row->asked = kMemcpyName;
+        rows.push_back(*row);
+        if (printer != nullptr) printer->print(*row);
     }
     return rows;
+}
+
+/// The widest spec that will be shown.
+std::size_t widest_of(const std::vector<std::string>& specs) {
+    std::size_t widest = 0;
+    for (const std::string& spec : specs) widest = std::max(widest, spec.size());
+    return widest;
 }
 
 /// Leaves the job on a failure that all ranks have found.
@@ -412,21 +328,32 @@ int bench(const BenchOptions& options) {
                                 .loop = options.loop,
                                 .buffers = options.buffers,
                                 .counts = options.counts,
-                                .calibrator_ns = calibrator_ns},
-                               options.osu);
+                                .calibrator_ns = calibrator_ns,
+                                .pairs = options.pairs},
+                               options.osu, widest_of(specs_for(options, world.size())));
     const bool prints = speaks && !options.json;
     if (prints) printer.print_head();
     const auto rows = measure_rows(world, options, prints ? &printer : nullptr);
     if (!rows) return leave(runtime, rows.failure());
     if (speaks && options.json) print_object(options, runtime, calibrator_ns, *rows);
+    base::Result<void> written;
+    if (speaks && !options.page.empty())
+        written = write_file("--html", options.page, bench_page(printer.head(), *rows));
     runtime.finalize();
     const bool right =
         std::ranges::all_of(*rows, [](const BenchRow& row) { return row.measurement.checked; });
+    if (!written) return refuse("bench", written.failure());
     return right ? 0 : kAnswerIsNo;
 }
 
 int run_bench(BenchOptions& options) {
     if (const auto read = complete(options); !read) return refuse("bench", read.failure());
+    if (!is_in_job()) {
+        if (options.ranks) return refuse("bench", start_job(*options.ranks, options.nodes));
+        fmt::print(stderr,
+                   "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
+                   "weft bench ...\n");
+    }
     try {
         return bench(options);
     } catch (const Error& error) {
@@ -438,16 +365,21 @@ int run_bench(BenchOptions& options) {
 
 void add_bench_command(CLI::App& app, int& exit_status) {
     auto options = std::make_shared<BenchOptions>();
-    CLI::App& command =
-        add_command(app, "bench",
-                    "time a collective or puts on the ranks of this job (start it with weft run)");
+    CLI::App& command = add_command(
+        app, "bench",
+        "time a collective or puts, on N ranks (-n N) or on those of weft run or mpirun");
     std::vector<std::string> names(collectives::kCollectiveNames.begin(),
                                    collectives::kCollectiveNames.end());
     names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
     add_option(command, "collective", options->collective, "what to time")
         .required()
         .one_of(std::move(names));
-    add_option(command, "--bytes", options->bytes_text, "sizes, as in 8,64K,1M").shows_default();
+    add_option(command, "-n,--ranks", options->ranks,
+               "start so many ranks on this machine, as weft run does");
+    add_option(command, "--nodes", options->nodes, "with -n: on so many virtual nodes");
+    add_option(command, "--bytes", options->bytes_text,
+               "sizes, as in 8,64K,1M or 8:4M (doubling) or 8:4M:x4")
+        .shows_default();
     add_option(command, "--algorithm", options->algorithms,
                "a spec, auto, or all; may be given several times")
         .one_value_each()
@@ -460,7 +392,9 @@ void add_bench_command(CLI::App& app, int& exit_status) {
                "timed calls in all; 0: as many as fit into --seconds")
         .within(0, 1'000'000'000)
         .shows_default();
-    add_option(command, "--seconds", options->measuring.seconds, "time for each row")
+    add_option(command, "--seconds", options->measuring.seconds,
+               "time for the timed calls of each row; to find out how many these are takes up to "
+               "half as long, and at least four calls")
         .within(1e-3, 3600.0)
         .shows_default();
     add_option(command, "--batches", options->measuring.batches, "samples of each row")
@@ -484,6 +418,10 @@ void add_bench_command(CLI::App& app, int& exit_status) {
         .shows_default();
     add_flag(command, "--histogram", options->histogram,
              "also time up to 10000 calls one by one: percentiles and a histogram");
+    add_option(command, "--pairs", options->pairs,
+               "put benches but latency: the first K ranks put to the last K")
+        .shows_default();
+    add_option(command, "--html", options->page, "also write a page with plots to this file");
     add_flag(command, "--memcpy", options->memcpy,
              "also time a copy of as many bytes by rank 0 alone, as a row of its own");
     add_option(command, "--delay-ns", options->delay_ns,

@@ -72,6 +72,7 @@ class DelayedSubject {
     }
     [[nodiscard]] bool check(std::uint64_t batch) { return subject_.check(batch); }
     void largest(std::span<double> values) { subject_.largest(values); }
+    void sum(std::span<double> values) { subject_.sum(values); }
     [[nodiscard]] std::uint64_t calls_max() const requires lab::SuppliedSubject<Subject> {
         return subject_.calls_max();
     }

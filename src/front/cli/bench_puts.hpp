@@ -15,7 +15,9 @@
 
 namespace weft::front {
 
-inline constexpr std::string_view kPutBenches[] = {"put-latency", "put-rate", "put-bandwidth"};
+inline constexpr std::string_view kBothWays = "put-bandwidth-both";
+inline constexpr std::string_view kPutBenches[] = {"put-latency", "put-rate", "put-bandwidth",
+                                                   kBothWays};
 [[nodiscard]] inline bool is_put_bench(std::string_view name) {
     return std::ranges::find(kPutBenches, name) != std::end(kPutBenches);
 }
@@ -92,28 +94,51 @@ class PutLatencySubject : public PutJob {
     }
 };
 
+/// What the ranks of a stream do: the first ones put to the last ones, or these back, too.
+struct PutStream {
+    std::uint64_t puts = 1;  ///< of each sender in a call
+    Rank pairs = 1;
+    bool both_ways = false;
+
+    [[nodiscard]] std::uint64_t in_all() const {
+        return puts * static_cast<std::uint64_t>(pairs) * (both_ways ? 2 : 1);
+    }
+};
+
 /// One call: a window of puts, then a quiet.
 class PutStreamSubject : public PutJob {
   public:
-    PutStreamSubject(Team world, std::uint64_t bytes, std::uint64_t puts)
-        : PutJob(world, bytes, slots_for(bytes, puts)),
-          puts_(puts),
-          slots_(slots_for(bytes, puts)) {}
+    PutStreamSubject(Team world, std::uint64_t bytes, const PutStream& stream)
+        : PutJob(world, bytes, slots_for(bytes, stream.puts)),
+          puts_(stream.puts),
+          slots_(slots_for(bytes, stream.puts)) {
+        const Rank first = world.size() - stream.pairs;  // of the last ones
+        const Rank me = world.rank();
+        if (me < stream.pairs) {
+            peer_ = first + me;
+            sends_ = true;
+            receives_ = stream.both_ways;
+        }
+        if (me >= first) {
+            peer_ = me - first;
+            sends_ = sends_ || stream.both_ways;
+            receives_ = true;
+        }
+    }
 
     void call() {
         ++turn_;
-        if (world_.rank() == 0) {
+        if (sends_) {
             for (std::uint64_t i = 0; i < puts_; ++i)
                 world_.put_nbi(data_ + i % slots_ * source_.size(), source_.data(), source_.size(),
-                               last_);
+                               peer_);
             world_.quiet();
-            world_.put_signal(nullptr, nullptr, 0, flag_, turn_, SignalOp::set, last_);
-        } else if (world_.rank() == last_) {
-            world_.wait_until(flag_, Compare::ge, turn_);
+            world_.put_signal(nullptr, nullptr, 0, flag_, turn_, SignalOp::set, peer_);
         }
+        if (receives_) world_.wait_until(flag_, Compare::ge, turn_);
     }
     [[nodiscard]] bool check(std::uint64_t batch) const {
-        if (world_.rank() != last_) return true;
+        if (!receives_) return true;
         for (std::uint64_t i = 0; i < slots_; ++i) {
             if (!is_slot_right(batch, data_ + i * source_.size())) return false;
         }
@@ -129,9 +154,12 @@ class PutStreamSubject : public PutJob {
 
     std::uint64_t puts_;
     std::uint64_t slots_;
+    Rank peer_ = 0;
+    bool sends_ = false;
+    bool receives_ = false;
 };
 
-/// Puts of one call of put-rate or put-bandwidth.
+/// Puts of one sender in one call of a bench of streams.
 [[nodiscard]] inline std::uint64_t puts_per_call(std::string_view bench, std::uint64_t bytes) {
     constexpr std::uint64_t kRateWindow = 1024;
     constexpr std::uint64_t kBandwidthWindow = 64;

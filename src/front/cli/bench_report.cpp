@@ -8,14 +8,37 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/clock.hpp"
 #include "base/units.hpp"
 
 namespace weft::front {
 
 namespace {
 
+// Letters of the column of algorithms.
+constexpr std::size_t kNameLeast = 24;
+constexpr std::size_t kNameMost = 48;
+/// Between two lines about progress where no one watches.
+constexpr std::uint64_t kQuietNs = 60'000'000'000;
+
 double rate_per_s(const BenchRow& row) {
     return 1e6 / row.measurement.call_us.median;
+}
+
+struct Bandwidths {
+    double algorithm = 0;  ///< bytes a second
+    double bus = 0;
+};
+Bandwidths bandwidths_of(const BenchRow& row, const BandwidthFactors& factors) {
+    const double bytes = static_cast<double>(row.bytes);
+    // A copy by rank 0 alone is one of as many bytes as it says.
+    const BandwidthFactors own = row.algorithm == kMemcpyName ? BandwidthFactors{1, 1} : factors;
+    const double rate = rate_per_s(row);
+    return {rate * bytes * own.algorithm, rate * bytes * own.bus};
+}
+
+std::string gigabytes(double bytes_per_s) {
+    return bytes_per_s == 0 ? "-" : fmt::format("{:.3f}", bytes_per_s * 1e-9);
 }
 
 /// A bar for each bin; the longest one fills the width.
@@ -35,7 +58,29 @@ void print_histogram(const std::vector<double>& calls_us) {
 
 }  // namespace
 
-Json to_json(const BenchRow& row) {
+void mark_quickest(std::span<BenchRow> rows) {
+    if (rows.empty()) return;
+    std::ranges::min_element(rows, {}, [](const BenchRow& row) {
+        return row.measurement.call_us.median;
+    })->quickest = true;
+}
+
+/// https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md has the reasons.
+BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
+    const double n = ranks;
+    const double others = (n - 1) / n;
+    // v-variants as the calls that they are like; --bytes is a block of each rank there.
+    const bool has_v = collective.ends_with('v');
+    const std::string_view name = has_v ? collective.substr(0, collective.size() - 1) : collective;
+    if (name == "allreduce") return {1, 2 * others};
+    if (name == "barrier") return {};
+    for (const std::string_view blocks :
+         {"allgather", "alltoall", "reduce_scatter", "gather", "scatter"})
+        if (name == blocks) return {n, n * others};
+    return {1, 1};  // broadcast, reduce, scan, exscan, puts
+}
+
+Json to_json(const BenchRow& row, const BandwidthFactors& factors) {
     const lab::Summary& call = row.measurement.call_us;
     Json object{{"algorithm", row.algorithm},
                 {"bytes", row.bytes},
@@ -45,7 +90,17 @@ Json to_json(const BenchRow& row) {
                 {"p99_us", call.p99},
                 {"max_us", call.max},
                 {"checked", row.measurement.checked}};
-    if (row.puts_per_call != 0) {
+    if (row.quickest) object["quickest"] = true;
+    if (row.puts_per_call == 0) {
+        const lab::OverRanks& ranks = row.measurement.ranks_us;
+        object["rank_min_us"] = ranks.min;
+        object["rank_avg_us"] = ranks.mean;
+        object["rank_max_us"] = ranks.max;
+        if (const Bandwidths bandwidths = bandwidths_of(row, factors); bandwidths.algorithm != 0) {
+            object["algorithm_bandwidth_bytes_per_s"] = bandwidths.algorithm;
+            object["bus_bandwidth_bytes_per_s"] = bandwidths.bus;
+        }
+    } else {
         object["rate_per_s"] = rate_per_s(row);
         object["bandwidth_bytes_per_s"] = rate_per_s(row) * static_cast<double>(row.bytes);
     }
@@ -63,6 +118,12 @@ Json to_json(const BenchRow& row) {
     return object;
 }
 
+BenchPrinter::BenchPrinter(BenchHead head, bool osu, std::size_t widest)
+    : head_(std::move(head)),
+      osu_(osu),
+      name_width_(std::clamp<std::size_t>(widest, kNameLeast, kNameMost)),
+      factors_(bandwidth_factors(head_.collective, head_.ranks)) {}
+
 void BenchPrinter::print_head() const {
     const std::string what = fmt::format(
         "{} on {} ranks, {} node{}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} "
@@ -70,43 +131,86 @@ void BenchPrinter::print_head() const {
         head_.collective, head_.ranks, head_.nodes, head_.nodes == 1 ? "" : "s", head_.provider,
         head_.loop, head_.buffers, head_.counts, head_.calibrator_ns);
     if (osu_) {
-        const std::string_view unit = head_.collective == "put-bandwidth" ? "Bandwidth (MB/s)"
-                                      : head_.collective == "put-rate"    ? "Messages/s"
-                                                                          : "Latency (us)";
+        const bool bandwidth = head_.collective.starts_with("put-bandwidth");
+        const std::string_view unit = bandwidth                        ? "Bandwidth (MB/s)"
+                                      : head_.collective == "put-rate" ? "Messages/s"
+                                                                       : "Latency (us)";
         fmt::print("# weft {}\n{:<10}{:>25}\n", what, "# Size", unit);
+    } else if (is_of_puts()) {
+        fmt::print("{}, {} pair{}\n{:>10} {:>10} {:>10} {:>10} {:>10} {:>14} {:>10}\n", what,
+                   head_.pairs, head_.pairs == 1 ? "" : "s", "bytes", "puts", "min_us", "median_us",
+                   "p99_us", "puts/s", "GB/s");
     } else {
-        fmt::print("{}\n{:>10}  {:<24} {:>10} {:>10} {:>10} {:>10} {:>10}\n", what, "bytes",
-                   "algorithm", "iterations", "min_us", "median_us", "p99_us", "max_us");
+        fmt::print(
+            "{}\nmin, avg and max over ranks of a rank's mean; median and p99 of batches "
+            "of the slowest rank\n"
+            "{:>10}  {:<{}} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9}\n",
+            what, "bytes", "algorithm", name_width_, "iterations", "min_us", "avg_us", "max_us",
+            "median_us", "p99_us", "alg_GB/s", "bus_GB/s");
     }
     std::fflush(stdout);
+}
+
+/// Columns are size and value alone, so what was run stands in a comment where it changes.
+void BenchPrinter::print_osu(const BenchRow& row) const {
+    double value = row.measurement.call_us.median;
+    if (head_.collective == "put-rate") value = rate_per_s(row);
+    if (head_.collective.starts_with("put-bandwidth"))
+        value = rate_per_s(row) * static_cast<double>(row.bytes) * 1e-6;
+    if (row.algorithm != shown_)
+        fmt::print("# Algorithm: {}{}\n", row.algorithm, row.quickest ? " (the quickest)" : "");
+    shown_ = row.algorithm;
+    fmt::print("{:<10}{:>25.2f}\n", row.bytes, value);
 }
 
 void BenchPrinter::print(const BenchRow& row) const {
     const lab::Summary& call = row.measurement.call_us;
+    const char* const verdict = row.measurement.checked ? "right" : "WRONG";
     if (osu_) {
-        double value = call.median;
-        if (head_.collective == "put-rate") value = rate_per_s(row);
-        if (head_.collective == "put-bandwidth")
-            value = rate_per_s(row) * static_cast<double>(row.bytes) * 1e-6;
-        fmt::print("{:<10}{:>25.2f}\n", row.bytes, value);
+        print_osu(row);
+    } else if (is_of_puts()) {
+        fmt::print("{:>10} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>14.0f} {:>10.3f}  {}\n",
+                   row.bytes, row.measurement.iterations, call.min, call.median, call.p99,
+                   rate_per_s(row), rate_per_s(row) * static_cast<double>(row.bytes) * 1e-9,
+                   verdict);
     } else {
-        fmt::print("{:>10}  {:<24} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f}  {}\n", row.bytes,
-                   row.algorithm, row.measurement.iterations, call.min, call.median, call.p99,
-                   call.max, row.measurement.checked ? "right" : "WRONG");
-        if (!row.single_calls_us.empty()) print_histogram(row.single_calls_us);
+        // A long name has a line of its own, so that columns stay columns.
+        const bool fits = row.algorithm.size() <= name_width_;
+        if (!fits) fmt::print("{:>10}  {}\n", row.bytes, row.algorithm);
+        const lab::OverRanks& ranks = row.measurement.ranks_us;
+        const Bandwidths bandwidths = bandwidths_of(row, factors_);
+        fmt::print(
+            "{:>10}  {:<{}} {:>10} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>9} "
+            "{:>9}  {}{}\n",
+            fits ? fmt::format("{}", row.bytes) : "", fits ? row.algorithm : "", name_width_,
+            row.measurement.iterations, ranks.min, ranks.mean, ranks.max, call.median, call.p99,
+            gigabytes(bandwidths.algorithm), gigabytes(bandwidths.bus), verdict,
+            row.quickest ? "  quickest" : "");
     }
+    if (!osu_ && !row.single_calls_us.empty()) print_histogram(row.single_calls_us);
     std::fflush(stdout);
 }
 
 BenchProgress::BenchProgress(bool speaks, std::size_t rows)
-    : shown_(speaks && ::isatty(STDERR_FILENO) == 1), rows_(rows) {}
+    : speaks_(speaks),
+      shown_(speaks && ::isatty(STDERR_FILENO) == 1),
+      began_ns_(base::monotonic_ns()),
+      next_ns_(began_ns_ + kQuietNs),
+      rows_(rows) {}
 
 void BenchProgress::begin(std::string_view algorithm, std::uint64_t bytes) {
     ++begun_;
-    if (!shown_) return;
-    fmt::print(stderr, "\r\033[K{} of {}: {}, {} bytes", begun_, rows_, algorithm,
-               base::format_bytes(bytes));
-    std::fflush(stderr);
+    if (shown_) {
+        fmt::print(stderr, "\r\033[K{} of {}: {}, {} bytes", begun_, rows_, algorithm,
+                   base::format_bytes(bytes));
+        std::fflush(stderr);
+        return;
+    }
+    const std::uint64_t now = base::monotonic_ns();
+    if (!speaks_ || now < next_ns_) return;
+    next_ns_ = now + kQuietNs;
+    fmt::print(stderr, "weft bench: {} of {} after {} s: {}, {} bytes\n", begun_, rows_,
+               (now - began_ns_) / 1'000'000'000, algorithm, base::format_bytes(bytes));
 }
 
 void BenchProgress::clear() const {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,9 @@
 
 namespace weft::front {
 
+/// What --memcpy adds for comparison.
+inline constexpr std::string_view kMemcpyName = "memcpy";
+
 /// One line of the result.
 struct BenchRow {
     std::string algorithm;
@@ -21,7 +26,20 @@ struct BenchRow {
     lab::Measurement measurement;
     double puts_per_call = 0;             ///< of a put bench
     std::vector<double> single_calls_us;  ///< calls timed one by one, if asked for
+    bool quickest = false;                ///< of several algorithms with this size
+    std::string asked = {};               ///< the spec that was asked for, such as auto
 };
+
+/// Says so of the one with the least median; copies of memory are no algorithm.
+void mark_quickest(std::span<BenchRow> rows);
+
+/// What a byte of --bytes stands for in bandwidths, as nccl-tests defines them: the algorithm's
+/// counts the bytes of the whole vector once, the bus's what a link must carry at least.
+struct BandwidthFactors {
+    double algorithm = 0;  ///< 0: the call has no data
+    double bus = 0;
+};
+[[nodiscard]] BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks);
 
 /// What stands above all lines.
 struct BenchHead {
@@ -33,25 +51,34 @@ struct BenchHead {
     std::string buffers;
     std::string counts;
     double calibrator_ns = 0;
+    std::uint64_t pairs = 1;  ///< of puts
 };
 
-[[nodiscard]] Json to_json(const BenchRow& row);
+[[nodiscard]] Json to_json(const BenchRow& row, const BandwidthFactors& factors);
 
 /// Prints as rows come. Two forms: a table of its own, and the two columns of the OSU
 /// micro-benchmarks, size and latency, bandwidth or rate, for scripts that read those.
 class BenchPrinter {
   public:
-    BenchPrinter(BenchHead head, bool osu) : head_(std::move(head)), osu_(osu) {}
+    /// widest: letters of the longest spec.
+    BenchPrinter(BenchHead head, bool osu, std::size_t widest);
 
+    [[nodiscard]] const BenchHead& head() const { return head_; }
     void print_head() const;
     void print(const BenchRow& row) const;
 
   private:
+    void print_osu(const BenchRow& row) const;
+    [[nodiscard]] bool is_of_puts() const { return head_.collective.starts_with("put-"); }
+
     BenchHead head_;
     bool osu_;
+    std::size_t name_width_;
+    BandwidthFactors factors_;
+    mutable std::string shown_;  ///< the algorithm of the last row, where rows do not name it
 };
 
-/// One line on stderr that is written anew, and only if that is a terminal.
+/// One line on stderr that is written anew if that is a terminal; else a line a minute.
 class BenchProgress {
   public:
     /// `rows` in all.
@@ -62,7 +89,10 @@ class BenchProgress {
     void clear() const;
 
   private:
+    bool speaks_;
     bool shown_;
+    std::uint64_t began_ns_;
+    std::uint64_t next_ns_;
     std::size_t rows_;
     std::size_t begun_ = 0;
 };

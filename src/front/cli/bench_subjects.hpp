@@ -29,6 +29,7 @@ class BenchJob {
     [[nodiscard]] static std::uint64_t now_ns() { return base::monotonic_ns(); }
     void align() { world_.barrier(); }
     void largest(std::span<double> values) { world_.allreduce<double>(values, Op::max); }
+    void sum(std::span<double> values) { world_.allreduce<double>(values, Op::sum); }
 
   protected:
     Team world_;

@@ -2,12 +2,19 @@
 #include "front/cli/job_command.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "front/cli/exit_status.hpp"
 
@@ -16,6 +23,32 @@ namespace weft::front {
 bool is_first_rank() {
     const char* rank = std::getenv("PMIX_RANK");
     return rank == nullptr || std::string_view(rank) == "0";
+}
+
+bool is_in_job() {
+    return std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+}
+
+base::Failure start_job(Rank ranks, std::optional<Rank> nodes) {
+    std::ifstream file("/proc/self/cmdline");
+    std::vector<std::string> own;
+    for (std::string word; std::getline(file, word, '\0');) own.push_back(word);
+    const std::string self = "/proc/self/exe";
+    std::error_code failed;
+    const std::string program = std::filesystem::read_symlink(self, failed).string();
+    if (own.empty() || failed)
+        return base::fail(Status::environment, "-n {}: cannot read how this command was called",
+                          ranks);
+    std::vector<std::string> words{program, "run", "-n", std::to_string(ranks)};
+    if (nodes) words.insert(words.end(), {"--nodes", std::to_string(*nodes)});
+    words.insert(words.end(), {"--", program});
+    words.insert(words.end(), own.begin() + 1, own.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ::execv(program.c_str(), arguments.data());
+    return base::fail(Status::environment, "-n {}: cannot start {}: {}", ranks, program,
+                      std::strerror(errno));
 }
 
 /// The end of the first rank ends the job. The others give it the time to speak; it would be ended

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -41,6 +42,12 @@ concept SuppliedSubject = MeasuringSubject<S> && requires(S& subject, std::uint6
     subject.supply(calls);  // for so many calls; not timed, contents do not matter
 };
 
+/// One whose ranks can add up what they have.
+template <class S>
+concept AddingSubject = MeasuringSubject<S> && requires(S& subject, std::span<double> values) {
+    subject.sum(values);  // each value becomes the sum over the ranks
+};
+
 enum class MeasuringLoop : std::uint8_t {
     back_to_back,  ///< call after call
     separated,     ///< all ranks align before each call; only the calls are timed
@@ -54,10 +61,18 @@ struct MeasuringOptions {
     std::uint64_t batches = 20;    ///< samples; fewer if there are fewer iterations
 };
 
+/// Of the mean times of a call on each rank.
+struct OverRanks {
+    double min = 0;
+    double mean = 0;  ///< 0 if the subject cannot add up
+    double max = 0;
+};
+
 struct Measurement {
     std::uint64_t iterations = 0;  ///< timed calls in all
-    Summary call_us;               ///< over batches
-    bool checked = false;          ///< results were right on all ranks after every batch
+    OverRanks ranks_us;
+    Summary call_us;       ///< over batches
+    bool checked = false;  ///< results were right on all ranks after every batch
 };
 
 namespace measuring {
@@ -105,10 +120,16 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// How many calls fill `target_ns`, `most` at most. The quickest of three tries counts: one that
+/// How many calls make a batch, and about how long it takes.
+struct Fitting {
+    std::uint64_t calls = 1;
+    double batch_ns = 1;
+};
+
+/// Calls that fill `target_ns`, `most` at most. The quickest of three tries counts: one that
 /// was disturbed would make the batches too short.
 template <MeasuringSubject S>
-std::uint64_t calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
+Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t most) {
     for (std::uint64_t calls = 1;; calls *= 4) {
         double quickest = std::numeric_limits<double>::infinity();
         for (int i = 0; i < 3; ++i) {
@@ -119,8 +140,39 @@ std::uint64_t calibrate(S& subject, MeasuringLoop loop, double target_ns, std::u
         }
         if (quickest < target_ns / 8 && calls <= most / 4) continue;
         const double fitting = static_cast<double>(calls) * target_ns / quickest;
-        return static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(most)));
+        const auto chosen =
+            static_cast<std::uint64_t>(std::clamp(fitting, 1.0, static_cast<double>(most)));
+        return {chosen, quickest / static_cast<double>(calls) * static_cast<double>(chosen)};
     }
+}
+
+/// Calls before anything is timed, which end early if they take a quarter of the time that there
+/// is (0: as long as they take).
+template <MeasuringSubject S>
+void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t most) {
+    const std::uint64_t begin = subject.now_ns();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        if (i % most == 0) supply(subject, std::min(most, calls - i));
+        subject.call();
+        if (seconds == 0 || !std::has_single_bit(i + 1)) continue;
+        auto elapsed = static_cast<double>(subject.now_ns() - begin);
+        subject.largest(std::span(&elapsed, 1));
+        if (elapsed > seconds * 0.25e9) return;
+    }
+}
+
+/// Of every rank's own mean time of a call.
+template <MeasuringSubject S>
+OverRanks over_ranks(S& subject, double own_us) {
+    double extremes[] = {own_us, -own_us};
+    subject.largest(extremes);
+    OverRanks found{.min = -extremes[1], .max = extremes[0]};
+    if constexpr (AddingSubject<S>) {
+        double sums[] = {own_us, 1};
+        subject.sum(sums);
+        found.mean = sums[0] / sums[1];
+    }
+    return found;
 }
 
 }  // namespace measuring
@@ -132,29 +184,39 @@ template <MeasuringSubject S>
     std::uint64_t iterations = options.iterations;
     const std::uint64_t most = measuring::calls_max(subject);
     subject.prepare(0);
-    for (std::uint64_t i = 0; i < options.warmup; ++i) {
-        if (i % most == 0) measuring::supply(subject, std::min(most, options.warmup - i));
-        subject.call();
-    }
+    measuring::warm_up(subject, options.warmup, iterations == 0 ? options.seconds : 0, most);
     if (iterations == 0) {
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
-        iterations = batches * measuring::calibrate(subject, options.loop, target_ns, most);
+        const measuring::Fitting fitting =
+            measuring::calibrate(subject, options.loop, target_ns, most);
+        // One call may take longer than a batch should: fewer batches then.
+        const double room = options.seconds * 1e9 / fitting.batch_ns;
+        batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(room + 0.5, 1e9)),
+                                            1, batches);
+        iterations = batches * fitting.calls;
     }
     batches = std::clamp(batches, (iterations + most - 1) / most, iterations);
 
     std::vector<double> samples_us;
+    double own_ns = 0;
     double wrong = 0;
     for (std::uint64_t batch = 0; batch < batches; ++batch) {
         const std::uint64_t calls = iterations / batches + (batch < iterations % batches ? 1 : 0);
         measuring::supply(subject, calls);
         subject.prepare(batch + 1);
         const auto elapsed = measuring::time_batch(subject, options.loop, calls);
+        own_ns += elapsed.calls_ns;
         samples_us.push_back(elapsed.calls_ns / static_cast<double>(calls) / 1000);
         if (!subject.check(batch + 1)) wrong = 1;
     }
+    const double own_us = own_ns / static_cast<double>(iterations) / 1000;
+    const OverRanks ranks_us = measuring::over_ranks(subject, own_us);
     subject.largest(samples_us);
     subject.largest(std::span(&wrong, 1));
-    return {.iterations = iterations, .call_us = summarize(samples_us), .checked = wrong == 0};
+    return {.iterations = iterations,
+            .ranks_us = ranks_us,
+            .call_us = summarize(samples_us),
+            .checked = wrong == 0};
 }
 
 /// Times so many calls one by one: what batches hide. Each is a time in microseconds, the clock's

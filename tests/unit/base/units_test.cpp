@@ -50,6 +50,14 @@ TEST(Units, ListsKeepTheirOrderAndNameTheBadEntry) {
     EXPECT_NE(refusal(parse_bytes_list("8,,1M").failure()).find("entry 2 of \"8,,1M\""),
               std::string::npos);
     EXPECT_NE(refusal(parse_bytes_list("8,1M,").failure()).find("entry 3"), std::string::npos);
+    EXPECT_EQ(*parse_bytes_list("8:64,1:100:x10,5:5,8:40"),
+              (std::vector<std::uint64_t>{8, 16, 32, 64, 1, 10, 100, 5, 8, 16, 32}));
+    EXPECT_EQ(parse_bytes_list("8:4M")->size(), 20U);
+    EXPECT_EQ(parse_bytes_list("1:17179869183G")->size(), 64U);
+    for (const char* wrong :
+         {"8:", ":8", "0:8", "16:8", "8:16:2", "8:16:x1", "8:16:x", "8:9:x2:x2"})
+        EXPECT_NE(refusal(parse_bytes_list(wrong).failure()).find("entry 1"), std::string::npos)
+            << wrong;
     EXPECT_NE(refusal(parse_bytes_list("").failure()).find("empty"), std::string::npos);
 }
 

@@ -76,12 +76,17 @@ TEST(Measuring, CallsPerBatchFillTheTime) {
     }
 }
 
-TEST(Measuring, ACallLongerThanABatchIsStillMeasured) {
+TEST(Measuring, TheTimeIsABoundAlsoForLongCalls) {
     FakeSubject subject;
     subject.cost_ns = [](std::uint64_t) { return 1'000'000'000; };
     const auto measurement = measure(subject, {.seconds = 0.1, .warmup = 0, .batches = 4});
-    EXPECT_EQ(measurement.iterations, 4U);
+    EXPECT_EQ(measurement.iterations, 1U);
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 1e6);
+    // Twenty batches of one call would take twice the time.
+    subject.cost_ns = [](std::uint64_t) { return 20'000'000; };
+    subject.calls = 0;
+    EXPECT_EQ(measure(subject, {.seconds = 0.2, .warmup = 1000, .batches = 20}).iterations, 10U);
+    EXPECT_LE(subject.calls, 4U + 3U + 10U) << "warming up ends, too";
 }
 
 TEST(Measuring, ASlowStartDoesNotShortenTheBatches) {
@@ -96,6 +101,19 @@ TEST(Measuring, TheSlowestRankCounts) {
     subject.slower = 3;
     const auto measurement = measure(subject, {.iterations = 20});
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.3);
+    EXPECT_DOUBLE_EQ(measurement.ranks_us.max, 0.3);
+}
+
+TEST(Measuring, TheMeansOfTheRanksAreSummedUp) {
+    struct Adding : FakeSubject {
+        static void sum(std::span<double> values) {  // the other rank needs three times as long
+            values[0] *= 4;
+            values[1] *= 2;
+        }
+    } subject;
+    const auto measurement = measure(subject, {.iterations = 20});
+    EXPECT_DOUBLE_EQ(measurement.ranks_us.min, 0.1);
+    EXPECT_DOUBLE_EQ(measurement.ranks_us.mean, 0.2);
 }
 
 TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/bench_options.hpp"
+
+#include <algorithm>
+
+#include "base/element_types.hpp"
+#include "base/units.hpp"
+#include "collectives/registry.hpp"
+#include "collectives/v_collective.hpp"
+#include "front/cli/bench_puts.hpp"
+#include "run/runtime/call.hpp"
+
+namespace weft::front {
+
+const collectives::CollectiveTraits* traits_of(const BenchOptions& options) {
+    return collectives::find_collective(options.collective);
+}
+
+std::string_view algorithms_of(const BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    return traits == nullptr ? options.collective : collectives::traits_of(traits->even).name;
+}
+
+bool is_rooted(const BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->rooted();
+}
+
+bool has_operation(const BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->reduces();
+}
+
+namespace {
+
+/// A call with one count becomes the one with a count for each member, if blocks shall differ.
+base::Result<void> complete_counts(BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    if (options.counts == "same" || (traits != nullptr && traits->has_counts())) return {};
+    if (collectives::find_collective(options.collective + "v") == nullptr)
+        return base::fail(Status::argument,
+                          "--counts: {} has none that could differ, expected gather, scatter, "
+                          "allgather, alltoall or reduce_scatter",
+                          options.collective);
+    options.collective += "v";
+    return {};
+}
+
+}  // namespace
+
+bool has_pairwise_counts(const BenchOptions& options) {
+    const auto* const traits = traits_of(options);
+    return traits != nullptr && traits->has_pairwise_counts();
+}
+
+base::Result<void> check_spec(const BenchOptions& options, const std::string& given) {
+    if (has_pairwise_counts(options)) {
+        if (given == collectives::kPairwiseAlgorithm) return {};
+        return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}",
+                          options.collective, given, collectives::kPairwiseAlgorithm);
+    }
+    const auto spec = collectives::parse_spec(given);
+    if (!spec) return spec.failure();
+    const auto algorithm = collectives::find_algorithm(algorithms_of(options), *spec);
+    if (!algorithm) return algorithm.failure();
+    return {};
+}
+
+namespace {
+
+/// Whether there are algorithms of these names, and a root where one is needed.
+base::Result<void> check_specs(const BenchOptions& options) {
+    if (is_rooted(options) && options.root < 0)
+        return base::fail(Status::argument, "--root: {} is not a rank, expected 0 or more",
+                          options.root);
+    for (const std::string& given : options.algorithms) {
+        if (given == "auto" || given == "all") continue;
+        if (auto checked = check_spec(options, given); !checked)
+            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
+    }
+    return {};
+}
+
+/// Puts have no algorithm, type or operation; bytes are bytes.
+base::Result<void> complete_put(BenchOptions& options, const std::vector<std::uint64_t>& bytes) {
+    if (options.algorithms != std::vector<std::string>{"auto"})
+        return base::fail(Status::argument, "--algorithm: {} has none", options.collective);
+    if (options.buffers != "reused")
+        return base::fail(Status::argument, "--buffers: {} has one, which is reused",
+                          options.collective);
+    if (std::ranges::find(bytes, 0U) != bytes.end())
+        return base::fail(Status::argument, "--bytes: 0 bytes are no put, expected 1 or more");
+    options.type = "none";
+    options.bytes = bytes;
+    return {};
+}
+
+/// Sizes that were not asked for suit any type.
+std::string default_bytes(std::uint64_t element_bytes) {
+    const std::uint64_t least = (8 + element_bytes - 1) / element_bytes * element_bytes;
+    return std::to_string(least) + BenchOptions::kSweepEnd;
+}
+
+/// How many pairs of ranks put at the same time.
+base::Result<void> check_pairs(const BenchOptions& options) {
+    if (options.pairs == 1) return {};
+    if (!is_put_bench(options.collective) || options.collective == "put-latency")
+        return base::fail(Status::argument,
+                          "--pairs: {} has none, expected a put-rate or "
+                          "put-bandwidth bench",
+                          options.collective);
+    return {};
+}
+
+}  // namespace
+
+base::Result<void> complete(BenchOptions& options) {
+    const auto type = base::parse_type(options.type);
+    if (!type) return type.failure().within("--type");
+    const auto op = base::parse_op(options.op);
+    if (!op) return op.failure().within("--op");
+    options.element = *type;
+    options.operation = *op;
+    options.measuring.loop = options.loop == "separated" ? lab::MeasuringLoop::separated
+                                                         : lab::MeasuringLoop::back_to_back;
+    if (auto completed = complete_counts(options); !completed) return completed;
+    if (auto checked = check_specs(options); !checked) return checked;
+    if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
+        return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
+                          options.op, options.type, run::operations_of(*type));
+    if (options.json && options.osu)
+        return base::fail(Status::argument, "--osu and --json exclude each other");
+    if (options.collective == "barrier") {
+        options.bytes = {0};
+        return {};
+    }
+    if (auto checked = check_pairs(options); !checked) return checked;
+    if (options.bytes_text == BenchOptions::kSweep)
+        options.bytes_text = default_bytes(base::size_of(*type));
+    const auto bytes = base::parse_bytes_list(options.bytes_text);
+    if (!bytes) return bytes.failure().within("--bytes");
+    if (is_put_bench(options.collective)) return complete_put(options, *bytes);
+    for (const std::uint64_t value : *bytes) {
+        if (value % base::size_of(*type) != 0)
+            return base::fail(Status::argument,
+                              "--bytes: {} is not a multiple of the {} bytes of {}", value,
+                              base::size_of(*type), options.type);
+    }
+    options.bytes = *bytes;
+    return {};
+}
+
+}  // namespace weft::front
