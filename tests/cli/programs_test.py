@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from command import answer, check_refusals, weft
 
@@ -61,6 +62,23 @@ class Verify(unittest.TestCase):
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4")["messages"], 7 + 38)
         self.assertEqual(self.verdict(*arguments, "--layout", "3,1,4", "--bytes", "1K")["messages"],
                          56)
+
+    def test_programs_are_shown_as_a_graph_a_picture_and_json(self):
+        question = ("show", "allreduce", "--algorithm", "a2,a2", "--ranks", "4")
+        shown = answer(self, *question)
+        self.assertEqual([program["rank"] for program in shown["programs"]], [0, 1, 2, 3])
+        steps = [step for program in shown["programs"] for step in program["steps"]]
+        self.assertEqual(sum(step["kind"] == "put" for step in steps), 8)
+        self.assertEqual(steps[0]["text"], "put to 1 slot 0 from input[0+1] shared")
+        graph = weft(*question, "--dot").stdout
+        self.assertEqual(graph.count("subgraph cluster_"), 4)
+        self.assertEqual(graph.count("constraint=false"), 8, "an edge for each message")
+        picture = xml.etree.ElementTree.fromstring(weft(*question, "--svg").stdout)
+        texts = [text.text for text in picture.iter() if text.tag.endswith("text")]
+        self.assertIn("message under way", texts)
+        self.assertTrue(any("allreduce by a2,a2 of 4 ranks" in text for text in texts))
+        check_refusals(self, ((("--dot", "--svg"), "exclude each other"), (("--svg", "--rank", "1"), "--svg")),
+                       *question)
 
     def test_a_shown_program_verifies_and_a_damaged_one_does_not(self):
         shown = weft("show", "broadcast", "--algorithm", "binomial", "--ranks", "4")

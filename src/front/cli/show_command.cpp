@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_command.cpp - `weft show`: the programs of a collective in their text form.
+// show_command.cpp - `weft show`: the programs of a collective in their text form, as a graph, a
+// picture or JSON.
 #include <fmt/format.h>
 
 #include <optional>
+#include <vector>
 
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/program_options.hpp"
+#include "front/cli/show_pictures.hpp"
 #include "plan/schedule/text.hpp"
 
 namespace weft::front {
@@ -16,9 +19,16 @@ namespace {
 struct ShowArguments {
     ProgramArguments programs;
     std::optional<Rank> rank;
+    bool dot = false;
+    bool svg = false;
+    bool json = false;
 };
 
-base::Result<std::string> text_of(const ShowArguments& arguments) {
+/// A picture of so many ranks is no picture.
+constexpr Rank kPictureRanksMax = 1024;
+
+/// The programs that are asked for.
+base::Result<std::vector<plan::Program>> programs_of(const ShowArguments& arguments) {
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     if (arguments.rank) {
@@ -28,17 +38,39 @@ base::Result<std::string> text_of(const ShowArguments& arguments) {
                               size - 1);
         const auto program = generate_one(*question, *arguments.rank);
         if (!program) return program.failure();
-        return plan::to_text(*program);
+        return std::vector{*program};
     }
-    const auto programs = generate_all(*question);
-    if (!programs) return programs.failure();
-    return plan::to_text(*programs);
+    return generate_all(*question);
+}
+
+base::Result<void> check_forms(const ShowArguments& arguments) {
+    if (int{arguments.dot} + int{arguments.svg} + int{arguments.json} > 1)
+        return base::fail(Status::argument, "--dot, --svg and --json exclude each other");
+    if (arguments.svg && arguments.rank)
+        return base::fail(Status::argument, "--svg shows all ranks, without --rank");
+    return {};
 }
 
 base::Result<int> show(const ShowArguments& arguments) {
-    const auto text = text_of(arguments);
-    if (!text) return text.failure();
-    fmt::print("{}", *text);
+    if (auto checked = check_forms(arguments); !checked) return checked.failure();
+    const auto programs = programs_of(arguments);
+    if (!programs) return programs.failure();
+    if (arguments.svg) {
+        const auto ranks = static_cast<Rank>(programs->size());
+        if (ranks > kPictureRanksMax)
+            return base::fail(Status::argument, "--svg: {} ranks are more than {}", ranks,
+                              kPictureRanksMax);
+        const auto picture = svg_of(*programs);
+        if (!picture) return picture.failure();
+        fmt::print("{}", *picture);
+    } else if (arguments.json) {
+        print_json(json_of(*programs));
+    } else if (arguments.dot) {
+        fmt::print("{}", dot_of(*programs));
+    } else {
+        fmt::print("{}",
+                   arguments.rank ? plan::to_text(programs->front()) : plan::to_text(*programs));
+    }
     return 0;
 }
 
@@ -49,6 +81,10 @@ void add_show_command(CLI::App& app, int& exit_status) {
         app, exit_status, "show", "print the programs that an algorithm generates", &show);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--rank", arguments->rank, "show only this rank");
+    add_flag(*command, "--dot", arguments->dot, "a graph of steps and messages, for Graphviz");
+    add_flag(*command, "--svg", arguments->svg,
+             "a picture of all ranks: who sends to whom in which order");
+    add_json_flag(*command, arguments->json);
 }
 
 }  // namespace weft::front
