@@ -203,8 +203,20 @@ constexpr std::array kVariables{
                        false}),
     variable<Choice<&Settings::stats, kSwitchWords>>(
         {"WEFT_STATS", "0", "0 or 1",
-         "1: at the end rank 0 prints a table of what each rank has read and written in memory of "
-         "its node-mates, by which way, and of the buffers that were adopted for that",
+         "1: at the end rank 0 prints tables: the calls by collective, size and algorithm, how "
+         "long "
+         "ranks waited and for whom, the bytes that went each way, and the buffers that were "
+         "adopted "
+         "for that ([observing.md](observing.md))",
+         true}),
+    variable<Text<&Settings::trace>>(
+        {"WEFT_TRACE", "", "a folder, which is made if it is not there",
+         "at the end rank 0 writes what all ranks did when to a file there, which Perfetto opens "
+         "([observing.md](observing.md))",
+         true}),
+    variable<Bytes<&Settings::trace_events, 1>>(
+        {"WEFT_TRACE_EVENTS", "64K", "a number, such as 100 or 64K",
+         "how many steps and calls of each rank the trace has, the last ones; 48 bytes each",
          true}),
     variable<Text<&Settings::log_file>>(
         {"WEFT_LOG_FILE", "", "a file name, in which %r is the rank and %h the host",

@@ -27,7 +27,10 @@ GOAL = "FILE"  # stands for one that is written for the test
 SAMPLES = {  # calls of each command that prints JSON; together they show every field
     "verify": [["allreduce", *FOUR]],
     "list": [[]],
-    "bench": [["allreduce", "--iterations", "20", "--histogram"], ["put-latency", "--iterations", "20"]],
+    "show": [["allreduce", *FOUR]],
+    "bench": [["allreduce", "--bytes", "8", "--iterations", "20", "--histogram"],
+              ["allreduce", "--bytes", "8", "--iterations", "20", "--algorithm", "auto", "--algorithm", "auto"],
+              ["put-latency", "--bytes", "8", "--iterations", "20"]],
     "info": [[], ["--environment"]],
     "enumerate": [["--ranks", "6", "--kind", "factored"], ["--ranks", "6", "--best"],
                   ["--ranks", "30", "--best", "--up-to"],

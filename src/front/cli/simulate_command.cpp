@@ -46,6 +46,7 @@ struct SimulateArguments {
     std::string contention = "none";
     std::string engine = "auto";
     std::string timeline;
+    std::string trace;
     std::string goal;
     bool json = false;
 };
@@ -190,13 +191,12 @@ class Simulation {
             return in_spec(stages.failure());
         if (stages && !far_) stages_ = *std::move(stages);  // stages know one way
         const std::string& engine = arguments_.engine;
-        const bool traced = !arguments_.timeline.empty();
+        const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && (engine == "structured" || engine == "folded"))
             return base::fail(
                 Status::argument,
-                "--timeline: the {} engine simulates no single messages; use generic or "
-                "events",
-                engine);
+                "{}: the {} engine simulates no single messages; use generic or events",
+                arguments_.timeline.empty() ? "--trace" : "--timeline", engine);
         const bool by_stages = engine == "structured" || engine == "folded";
         if (by_stages && far_)
             return base::fail(Status::unsupported,
@@ -243,8 +243,10 @@ class Simulation {
     }
 
     base::Result<Run> run_programs(bool by_time, std::uint64_t begin) {
-        if (!arguments_.timeline.empty() && question_.request.size > kTimelineRanksMax)
-            return base::fail(Status::argument, "--timeline: {} ranks are more than {}",
+        const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
+        if (traced && question_.request.size > kTimelineRanksMax)
+            return base::fail(Status::argument, "{}: {} ranks are more than {}",
+                              arguments_.timeline.empty() ? "--trace" : "--timeline",
                               question_.request.size, kTimelineRanksMax);
         // One message must fit before it is counted in; how many there are is known afterwards.
         if (auto fits = check_range(around_.model, size_, 1); !fits) return fits.failure();
@@ -256,8 +258,7 @@ class Simulation {
         if (!fits) return fits.failure();
         generate_s_ = seconds_since(begin);
         plan::Trace trace;
-        if (!arguments_.timeline.empty())
-            trace = [this](const plan::Span& span) { spans_.push_back(span); };
+        if (traced) trace = [this](const plan::Span& span) { spans_.push_back(span); };
         return timed(by_time ? "events" : "generic", [&] {
             return by_time ? lab::simulate_events(*parts, around_, queueing_, trace)
                            : plan::simulate_generic(*parts, around_, trace);
@@ -335,11 +336,26 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& r
             {"simulate_s", run.simulate_s}};
 }
 
-base::Result<void> write_timeline(const std::string& path, Rank size,
-                                  const std::vector<plan::Span>& spans) {
-    const bool json = path.ends_with(".json");
-    return write_file("--timeline", path,
-                      json ? lab::timeline_json(size, spans) : lab::timeline_svg(size, spans));
+std::string title_of(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
+    const std::uint64_t bytes = question.request.elements * question.request.element_bytes;
+    return fmt::format("{} by {} of {} ranks, {}: {:.4g} us by the {} model", question.collective,
+                       collectives::print(question.spec), question.request.size,
+                       bytes < 1024 ? fmt::format("{} bytes", bytes) : base::format_bytes(bytes),
+                       plan::nanoseconds(run.outcome.makespan) * 1e-3, lab::name_of(model));
+}
+
+base::Result<void> write_pictures(const SimulateArguments& arguments, const std::string& title,
+                                  Rank size, const std::vector<plan::Span>& spans) {
+    const std::string& path = arguments.timeline;
+    if (!path.empty()) {
+        const auto written =
+            write_file("--timeline", path,
+                       path.ends_with(".json") ? lab::timeline_json(size, spans)
+                                               : lab::timeline_svg(title, size, spans));
+        if (!written) return written;
+    }
+    if (arguments.trace.empty()) return base::Done{};
+    return write_file("--trace", arguments.trace, lab::timeline_trace(title, size, spans));
 }
 
 base::Result<void> write_goal(const std::string& path, const ProgramQuestion& question,
@@ -382,11 +398,9 @@ base::Result<int> simulate(const SimulateArguments& arguments) {
     Simulation simulation(arguments, *question, *conditions);
     const auto run = simulation.run();
     if (!run) return run.failure();
-    if (!arguments.timeline.empty()) {
-        const auto written =
-            write_timeline(arguments.timeline, question->request.size, simulation.spans());
-        if (!written) return written.failure();
-    }
+    const auto pictures = write_pictures(arguments, title_of(model->model, *question, *run),
+                                         question->request.size, simulation.spans());
+    if (!pictures) return pictures.failure();
     if (!arguments.goal.empty()) {
         const auto written = write_goal(arguments.goal, *question, conditions->around.model);
         if (!written) return written.failure();
@@ -420,6 +434,8 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         .one_of({"auto", "structured", "generic", "folded", "events"})
         .shows_default();
     add("--timeline", arguments->timeline, "write a timeline of all ranks: FILE.svg or FILE.json");
+    add("--trace", arguments->trace,
+        "write the same as trace events, which Perfetto opens, as WEFT_TRACE does for real jobs");
     add("--goal", arguments->goal, "also write the programs to this file, in GOAL for LogGOPSim");
     add_json_flag(*command, arguments->json);
 }

@@ -20,6 +20,7 @@
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation_pool.hpp"
+#include "run/execute/recorded_idle.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -30,7 +31,8 @@ namespace weft::run {
 
 struct EngineOptions {
     WatchdogOptions watchdog;
-    bool shared = false;  ///< a progress thread drives, too: each call takes its turn
+    bool shared = false;           ///< a progress thread drives, too: each call takes its turn
+    Recorder* recorder = nullptr;  ///< told what calls do, if they are made by run_recorded()
 };
 
 template <Transport Wire>
@@ -39,7 +41,9 @@ class Engine {
     Engine(Wire& wire, Rank job_rank, EngineOptions options)
         : wire_(wire),
           turn_(options.shared),
-          stepper_(wire, job_rank),
+          job_rank_(job_rank),
+          recorder_(options.recorder),
+          stepper_(wire, job_rank, recorder_),
           watchdog_(wire, job_rank, std::move(options.watchdog)),
           status_request_(watchdog_.status_request()) {}
 
@@ -129,14 +133,16 @@ class Engine {
         const Driving here(*this);
         if (!busy() && may_run_fused(team, program))
             return run_fused(team, program, registers, reducer);
-        Operation& op = issue_now(team, program, registers, reducer);
-        // A call that needs nothing from others ends without a look at the network, mostly.
-        if (++calls_ % kProgressEvery != 0) move_now();
-        drive_until([&] { return op.ended(); });
-        const bool succeeded = op.state == Operation::State::complete;
-        if (!succeeded) failure_ = op.failure;
-        detach(op);
-        return succeeded;
+        return run_queued(team, program, registers, reducer);
+    }
+    /// The same where there is a recorder.
+    bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
+                      const Reducer& reducer) {
+        const Turn::Hold hold = turn_.take();
+        const Driving here(*this);
+        if (!busy() && may_run_fused(team, program))
+            return run_fused_recorded(team, program, registers, reducer);
+        return run_queued(team, program, registers, reducer);
     }
 
     /// The turn, for waits that are not a call's of a team; see await().
@@ -186,7 +192,7 @@ class Engine {
         for (const Operation* op : running_) {
             const std::size_t before = lines.size();
             for (const LaneState& lane : op->lanes) {
-                if (lane.at < lane.end) lines.push_back(describe(*op, lane));
+                if (lane.at < lane.end) lines.push_back(stepper_.describe(*op, lane));
             }
             // All steps are done; what was put last is still being read.
             if (lines.size() == before)
@@ -206,24 +212,11 @@ class Engine {
     static constexpr unsigned kExternalEvery = 16;  ///< failed polls of a fused call
     static constexpr unsigned kProgressEvery = 16;  ///< calls in a row that need not wait
 
-    /// The time in which a call drives the engine. A request for status that came meanwhile and was
-    /// not answered in a wait is answered at its end: so a loop of short calls can be ended, too.
-    class Driving {
-      public:
-        explicit Driving(Engine& engine)
-            : engine_(engine), nested_(engine.status_request_.enter()) {}
-        ~Driving() {
-            if (engine_.status_request_.leave(nested_)) [[unlikely]]
-                engine_.watchdog_.answer_status_request(
-                    [this] { return engine_.describe_running(); });
-        }
-        Driving(const Driving&) = delete;
-        Driving& operator=(const Driving&) = delete;
-
-      private:
-        Engine& engine_;
-        bool nested_;
-    };
+    friend class Driving<Engine>;
+    [[nodiscard]] StatusRequest& status_request() { return status_request_; }
+    void answer_status_request() {
+        watchdog_.answer_status_request([this] { return describe_running(); });
+    }
 
     [[nodiscard]] bool busy() const {
         return !running_.empty() || queued_ != 0 || !failing_.empty();
@@ -267,6 +260,19 @@ class Engine {
         }
     }
 
+    bool run_queued(TeamState& team, const BoundProgram& program, Registers registers,
+                    const Reducer& reducer) {
+        Operation& op = issue_now(team, program, registers, reducer);
+        op.recorded.blocking = true;
+        // A call that needs nothing from others ends without a look at the network, mostly.
+        if (++calls_ % kProgressEvery != 0) move_now();
+        drive_until([&] { return op.ended(); });
+        const bool succeeded = op.state == Operation::State::complete;
+        if (!succeeded) failure_ = op.failure;
+        detach(op);
+        return succeeded;
+    }
+
     Operation& issue_now(TeamState& team, const BoundProgram& program, Registers registers,
                          const Reducer& reducer) {
         insert_barrier(team, program);
@@ -294,6 +300,7 @@ class Engine {
         op.program = &program;
         op.registers = registers;
         op.reducer = reducer;
+        if (recorder_ != nullptr) op.recorded = recorder_->begin(program, false);
         number(op, bulk);
         stepper_.reserve(program);
         if (team.failed) {
@@ -304,18 +311,6 @@ class Engine {
         team.queue.push_back(&op);
         ++queued_;
         return op;
-    }
-
-    void number(Operation& op, Window* bulk) {
-        TeamState& team = *op.team;
-        op.epoch = team.cells->issue(op.program->synchronizing);
-        op.bank = team.cell_bank(op.epoch);
-        op.bulk = bulk;
-        op.bulk_epoch = bulk != nullptr ? bulk->issue(op.program->synchronizing) : -1;
-        op.bulk_offset = bulk != nullptr ? team.bulk_offset(*bulk, op.bulk_epoch) : 0;
-        op.tick = team.next_tick;
-        team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
-        op.digest = team.digest_next(op.program->call_hash);
     }
 
     // --- running -------------------------------------------------------------------------------
@@ -342,6 +337,7 @@ class Engine {
             return end_failed(op);
         }
         stepper_.conceal(op);
+        if (recorder_ != nullptr) recorder_->end(op.recorded, op.team->setup.id, op.epoch);
         op.team->cells->complete(op.epoch, op.program->synchronizing);
         if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
         if (op.detached) pool_.give(op);
@@ -371,11 +367,6 @@ class Engine {
         return started;
     }
 
-    [[nodiscard]] static bool may_start(const Operation& op) {
-        return op.team->cells->may_start(op.epoch) &&
-               (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));
-    }
-
     void start(Operation& op) {
         op.state = Operation::State::running;
         op.team->remember(op.epoch, {op.program, op.digest});
@@ -396,16 +387,34 @@ class Engine {
     bool run_fused(TeamState& team, const BoundProgram& program, Registers registers,
                    const Reducer& reducer) {
         const FusedCall call = begin_fused(team, program, registers, reducer);
+        return run_fused(call, [&](WaitState& wait_state, const FusedWait& wait) {
+            return wait_fused(wait_state, call, wait);
+        });
+    }
+    template <class Idle>
+    bool run_fused(const FusedCall& call, Idle idle) {
+        TeamState& team = call.team;
+        const BoundProgram& program = call.program;
         bool done = false;
         try {
-            done = run_stages(call, [&](WaitState& wait_state, const FusedWait& wait) {
-                return wait_fused(wait_state, call, wait);
-            });
+            done = run_stages(call, idle);
         } catch (...) {
             fail_team(team, failure_of_user(program));
             watchdog_.spread_failure(team, call.epoch, {&program, team.digest});
         }
         if (!done) failure_ = team.failure;
+        return done;
+    }
+
+    bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
+                            const Reducer& reducer) {
+        const Recorder::Open open = recorder_->begin(program, true);
+        const FusedCall call = begin_fused(team, program, registers, reducer);
+        const auto wait = [&](WaitState& wait_state, const FusedWait& awaited) {
+            return wait_fused(wait_state, call, awaited);
+        };
+        const bool done = run_fused(call, RecordedIdle{wait, *recorder_, job_rank_, call, open});
+        recorder_->end(open, team.setup.id, call.epoch);
         return done;
     }
 
@@ -470,17 +479,10 @@ class Engine {
         }
     }
 
-    [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
-        WaitingLane waiting = describe_step(op, lane.at);
-        if (waiting.waits_for_flush) return waiting;
-        const auto awaited = stepper_.awaited(op, lane);
-        waiting.have = awaited.have;
-        waiting.want = awaited.want;
-        return waiting;
-    }
-
     Wire& wire_;
     Turn turn_;
+    Rank job_rank_;
+    Recorder* recorder_;
     Stepper<Wire> stepper_;
     Watchdog<Wire> watchdog_;
     StatusRequest& status_request_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <span>
 
@@ -122,11 +123,43 @@ bool await_cell(const FusedCall& call, const FusedWait& wait, Idle& idle) {
     return true;
 }
 
+/// An idle hook that is also told what was done; of others nothing of this is compiled.
+template <class Idle>
+concept Records = requires(Idle idle, const FusedStore& store, const FusedOperand& operand,
+                           std::uint32_t stage, std::uint64_t since_ns) {
+    { idle.now() } -> std::same_as<std::uint64_t>;
+    idle.stored(store, stage, since_ns);
+    idle.awaited(operand, stage, since_ns);
+    idle.ended(stage, since_ns);
+};
+
 template <class Idle>
 bool await_operand(const FusedCall& call, const FusedOperand& operand, std::uint32_t stage_index,
                    Idle& idle) {
     if (!operand.awaited) return true;
-    return await_cell(call, {stage_index, operand.place.peer, cell_of(call, operand.place)}, idle);
+    const FusedWait wait{stage_index, operand.place.peer, cell_of(call, operand.place)};
+    if constexpr (Records<Idle>) {
+        const std::uint64_t since_ns = idle.now();
+        if (!await_cell(call, wait, idle)) return false;
+        idle.awaited(operand, stage_index, since_ns);
+        return true;
+    } else {
+        return await_cell(call, wait, idle);
+    }
+}
+
+template <class Idle>
+void store_all(const FusedCall& call, const FusedStage& stage,
+               [[maybe_unused]] std::uint32_t stage_index, [[maybe_unused]] Idle& idle) {
+    for (const FusedStore& one : stage.stores) {
+        if constexpr (Records<Idle>) {
+            const std::uint64_t since_ns = idle.now();
+            store(call, one);
+            idle.stored(one, stage_index, since_ns);
+        } else {
+            store(call, one);
+        }
+    }
 }
 
 /// Of a cell's size: left to right, while later operands are still on their way.
@@ -181,13 +214,16 @@ bool combine_slots(const FusedCall& call, const FusedStage& stage, std::uint32_t
 /// False if the idle hook gave up.
 template <class Idle>
 bool run_stages(const FusedCall& call, Idle idle) {
+    [[maybe_unused]] std::uint64_t since_ns = 0;
     std::uint32_t index = 0;
     for (const FusedStage& stage : call.program.fused.stages) {
-        for (const FusedStore& one : stage.stores) store(call, one);
+        if constexpr (Records<Idle>) since_ns = idle.now();
+        store_all(call, stage, index, idle);
         const bool fits_cell = stage.bytes <= base::kCellPayload;
         if (!(fits_cell ? combine_cells(call, stage, index, idle)
                         : combine_slots(call, stage, index, idle)))
             return false;
+        if constexpr (Records<Idle>) idle.ended(index, since_ns);
         ++index;
     }
     return true;

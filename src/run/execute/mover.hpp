@@ -113,6 +113,13 @@ class Mover {
         return done;
     }
 
+    /// Of all pieces of a list.
+    [[nodiscard]] std::size_t bytes_of(Operation& op, PieceList list, std::uint32_t segment) {
+        std::size_t bytes = 0;
+        walk(op, list, segment, [&](const Memory& at) { bytes += at.bytes; });
+        return bytes;
+    }
+
     /// The memory of a list of one piece.
     [[nodiscard]] Memory only(Operation& op, PieceList list, std::uint32_t segment) {
         return piece_of(op, list, 0, segment);

@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "plan/schedule/cursor.hpp"
 #include "run/bind/bound_program.hpp"
+#include "run/execute/recorder.hpp"
 #include "run/execute/window.hpp"
 #include "run/reduce/reduce.hpp"
 
@@ -31,6 +32,7 @@ struct Registers {
 struct LaneState : plan::Cursor {
     std::uint64_t resume = 0;           ///< belongs to the wire while a put is half posted
     const std::byte* packed = nullptr;  ///< the source of the put that is tried, if it was copied
+    std::uint64_t tried_ns = 0;         ///< since when the step cannot be done, if recorded
 };
 
 /// What ranks have done with each other's memory, by way.
@@ -75,7 +77,8 @@ struct Operation {
     std::vector<base::Exposure> exposures;
     /// Payloads of exposes, by step and segment: puts read them as late as any other source.
     std::vector<base::Reach> exposed;
-    base::Failure failure;  ///< if state is failed
+    base::Failure failure;    ///< if state is failed
+    Recorder::Open recorded;  ///< if the engine has a recorder
 
     /// All steps are done, and transfers still read their sources.
     [[nodiscard]] bool ends_with_its_puts() const {

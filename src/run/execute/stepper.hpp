@@ -10,6 +10,7 @@
 //          need no interpreter.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
+#include "run/execute/watchdog.hpp"
 
 namespace weft::run {
 
@@ -30,8 +32,9 @@ enum class Progress : std::uint8_t { blocked, advanced, failed };
 template <Transport Wire>
 class Stepper {
   public:
-    explicit Stepper(Wire& wire, Rank job_rank)
-        : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank) {}
+    /// recorder: nullptr, or who is told what each step did.
+    Stepper(Wire& wire, Rank job_rank, Recorder* recorder)
+        : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank), recorder_(recorder) {}
 
     /// Makes room for the longest step of a program, so that advance() does not allocate.
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
@@ -41,7 +44,7 @@ class Stepper {
     /// operation of the user that throws ends it as failed.
     bool advance(Operation& op) {
         try {
-            return advance_lanes(op);
+            return recorder_ == nullptr ? advance_lanes<false>(op) : advance_lanes<true>(op);
         } catch (...) {
             op.failure = failure_of_user(*op.program);
             op.state = Operation::State::failed;
@@ -76,25 +79,26 @@ class Stepper {
         op.exposures.clear();
     }
 
-    /// The flag that a blocked wait tests, and the expected value.
-    struct Awaited {
-        base::FlagWord have = 0;
-        base::FlagWord want = 0;
-    };
-    [[nodiscard]] Awaited awaited(const Operation& op, const LaneState& lane) const {
+    /// What a lane waits for, with the flag that its wait tests and the expected value.
+    [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
+        WaitingLane waiting = describe_step(op, lane.at);
+        if (waiting.waits_for_flush) return waiting;
         const BoundStep& step = op.program->steps[lane.at];
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
-        return {cell->flag.load(std::memory_order_relaxed), flag(op, segment, step.salt)};
+        waiting.have = cell->flag.load(std::memory_order_relaxed);
+        waiting.want = flag(op, segment, step.salt);
+        return waiting;
     }
 
   private:
+    template <bool kRecorded>
     bool advance_lanes(Operation& op) {
         bool moved = false;
         bool lanes_ended = true;
         for (LaneState& lane : op.lanes) {
             while (lane.at < lane.end) {
-                const Progress progress = step(op, lane);
+                const Progress progress = kRecorded ? step_recorded(op, lane) : step(op, lane);
                 if (progress == Progress::failed) {
                     op.state = Operation::State::failed;
                     return true;
@@ -156,6 +160,82 @@ class Stepper {
         }
         if (progress == Progress::advanced) lane.next(op.program->segments);
         return progress;
+    }
+
+    // --- recording -----------------------------------------------------------------------------
+
+    Progress step_recorded(Operation& op, LaneState& lane) {
+        const LaneState before = lane;
+        const std::uint64_t begin_ns = Recorder::now();
+        const Progress progress = step(op, lane);
+        if (progress == Progress::blocked && lane.tried_ns == 0) lane.tried_ns = begin_ns;
+        if (progress != Progress::advanced) return progress;
+        lane.tried_ns = 0;
+        record(op, before, before.tried_ns == 0 ? begin_ns : before.tried_ns);
+        return progress;
+    }
+    /// The step that a lane has done stood at `lane`.
+    void record(Operation& op, const LaneState& lane, std::uint64_t begin_ns) {
+        const BoundStep& step = op.program->steps[lane.at];
+        if (step.kind == plan::StepKind::loop || lane.skips(step.kind, step.lag)) return;
+        const TeamState& team = *op.team;
+        const bool waits = step.kind == plan::StepKind::wait;
+        Event event{
+            .begin_ns = begin_ns,
+            .end_ns = Recorder::now(),
+            .step = lane.at,
+            .lane = static_cast<std::uint16_t>(&lane_of(op, lane) - op.program->lanes.data()),
+            .deed = deed_of(step.kind)};
+        if (step.peer != plan::kNoRank) {
+            event.peer = team.setup.job_ranks[static_cast<std::size_t>(step.peer)];
+            event.far = team.near(step.peer) == nullptr;
+        }
+        if (step.kind == plan::StepKind::put || step.kind == plan::StepKind::publish)
+            event.bytes = mover_.bytes_of(op, step.source, lane.segment);
+        if (step.kind == plan::StepKind::reduce || step.kind == plan::StepKind::copy)
+            event.bytes = mover_.bytes_of(op, step.target, lane.segment);
+        if (raises(step.kind) || waits) {
+            const std::uint32_t segment = waits ? lane.segment - step.lag : lane.segment;
+            const std::uint32_t number = cell_number(op, step.number, segment);
+            const bool published = step.kind == plan::StepKind::publish ||
+                                   (waits && (step.flags & plan::kFromPublished) != 0);
+            const base::RegionShape& shape = team.setup.shape;
+            const std::uint64_t cell =
+                published ? shape.published(op.bank, number) : shape.cell(op.bank, number);
+            const bool own = waits != published;  // whose cell it is
+            event.key = key_of(own ? job_rank_ : event.peer, team.setup.region + cell,
+                               flag(op, segment, step.salt));
+        }
+        recorder_->add(op.recorded, event);
+    }
+    [[nodiscard]] static const plan::Lane& lane_of(const Operation& op, const LaneState& lane) {
+        return *std::ranges::find_if(op.program->lanes, [&](const plan::Lane& one) {
+            return lane.at >= one.first && lane.at < one.first + one.count;
+        });
+    }
+    [[nodiscard]] static bool raises(plan::StepKind kind) {
+        return kind == plan::StepKind::put || kind == plan::StepKind::signal ||
+               kind == plan::StepKind::publish || kind == plan::StepKind::expose;
+    }
+    [[nodiscard]] static Deed deed_of(plan::StepKind kind) {
+        switch (kind) {
+            case plan::StepKind::put:
+                return Deed::put;
+            case plan::StepKind::signal:
+                return Deed::signal;
+            case plan::StepKind::expose:
+                return Deed::expose;
+            case plan::StepKind::publish:
+                return Deed::publish;
+            case plan::StepKind::wait:
+                return Deed::wait;
+            case plan::StepKind::flush:
+                return Deed::flush;
+            case plan::StepKind::reduce:
+                return Deed::reduce;
+            default:
+                return Deed::copy;
+        }
     }
 
     // --- signals -------------------------------------------------------------------------------
@@ -338,6 +418,7 @@ class Stepper {
     Wire& wire_;
     Rank job_rank_;
     Mover<Wire> mover_;
+    Recorder* recorder_;
     std::uint64_t gone_since_ns_ = 0;  ///< when a mate was first found to have ended
 };
 

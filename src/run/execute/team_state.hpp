@@ -98,4 +98,22 @@ struct TeamState {
     base::Failure failure;  ///< why no further call of this team can succeed
 };
 
+/// Gives a call that is queued its numbers. bulk: the window of bulk banks in which it counts, too.
+inline void number(Operation& op, Window* bulk) {
+    TeamState& team = *op.team;
+    op.epoch = team.cells->issue(op.program->synchronizing);
+    op.bank = team.cell_bank(op.epoch);
+    op.bulk = bulk;
+    op.bulk_epoch = bulk != nullptr ? bulk->issue(op.program->synchronizing) : -1;
+    op.bulk_offset = bulk != nullptr ? team.bulk_offset(*bulk, op.bulk_epoch) : 0;
+    op.tick = team.next_tick;
+    team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
+    op.digest = team.digest_next(op.program->call_hash);
+}
+
+[[nodiscard]] inline bool may_start(const Operation& op) {
+    return op.team->cells->may_start(op.epoch) &&
+           (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));
+}
+
 }  // namespace weft::run

@@ -67,4 +67,22 @@ struct StatusRequest {
     }
 };
 
+/// The time in which a call drives an engine. A request for status that came meanwhile and was not
+/// answered in a wait is answered at its end: so a loop of short calls can be ended, too.
+template <class Engine>
+class Driving {
+  public:
+    explicit Driving(Engine& engine) : engine_(engine), nested_(engine.status_request().enter()) {}
+    ~Driving() {
+        if (engine_.status_request().leave(nested_)) [[unlikely]]
+            engine_.answer_status_request();
+    }
+    Driving(const Driving&) = delete;
+    Driving& operator=(const Driving&) = delete;
+
+  private:
+    Engine& engine_;
+    bool nested_;
+};
+
 }  // namespace weft::run

@@ -98,6 +98,8 @@ std::string_view name_of(Purpose purpose) {
             return "split";
         case Purpose::team_free:
             return "team_free";
+        case Purpose::observing:
+            return "gathering what was observed";
         case Purpose::itself:
             break;
     }

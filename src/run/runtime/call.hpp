@@ -47,7 +47,16 @@ using collectives::traits_of;
 
 /// Why a call is made: by the user as it stands, or inside another call of the interface, which it
 /// then stands for.
-enum class Purpose : std::uint8_t { itself, inserted, finalize, alloc, free, split, team_free };
+enum class Purpose : std::uint8_t {
+    itself,
+    inserted,
+    finalize,
+    alloc,
+    free,
+    split,
+    team_free,
+    observing,
+};
 /// The call of the interface that a hidden call stands for; empty for one that stands for itself.
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 

@@ -187,6 +187,7 @@ class Joiner {
             hosts[card.segment.boot].add(card.cpus, card.around.quota);
         }
         job_.nodes = static_cast<int>(nodes.size());
+        job_.hosts = static_cast<int>(hosts.size());
         for (auto& [host, counted] : hosts) {
             const int processors = counted.processors();
             if (std::int64_t{counted.ranks} * job_.crowd_processors <=

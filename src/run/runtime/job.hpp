@@ -35,6 +35,7 @@ struct Job {
     std::string direct_problem;      ///< why not `direct`, unless the rank is alone on its node
     std::vector<int> node_of_rank;   ///< by rank: number of its node, by the cards of all
     int nodes = 1;
+    int hosts = 1;                  ///< running kernels: each has one clock
     int host_ranks = 1;             ///< ranks on this host, whatever their virtual node
     int host_cpus = 1;              ///< processors that these ranks may use, quotas counted in
     bool limited_time = false;      ///< quotas give these ranks less than the processors they see

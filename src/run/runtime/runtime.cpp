@@ -13,9 +13,12 @@
 #include <set>
 #include <string_view>
 
+#include "run/runtime/call_tables.hpp"
+#include "run/runtime/gather_texts.hpp"
 #include "run/runtime/real_engine.hpp"
 #include "run/runtime/start_log.hpp"
 #include "run/runtime/statistics.hpp"
+#include "run/runtime/trace.hpp"
 
 namespace weft::run {
 
@@ -43,6 +46,13 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
 }
 
+/// nullptr if it is not asked for.
+std::unique_ptr<Recorder> recorder_for(const base::Settings& settings, Rank ranks) {
+    if (!settings.stats && settings.trace.empty()) return nullptr;
+    const std::uint64_t events = std::min(settings.trace_events, kTraceEventsOfJob / ranks);
+    return std::make_unique<Recorder>(ranks, settings.trace.empty() ? 0 : events);
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment) {
@@ -67,8 +77,10 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     const std::lock_guard held(joining);
     auto job = join(*settings, std::move(bootstrap));
     if (!job) return job.failure();
-    return std::unique_ptr<Runtime>(
+    std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));
+    if (auto begun = runtime->begin_trace(); !begun) return begun.failure();
+    return runtime;
 }
 
 Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
@@ -80,6 +92,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
       job_(std::move(job)),
       log_(settings_, job_.bootstrap->rank()),
       own_(job_.wire->near(job_.bootstrap->rank())),
+      recorder_(recorder_for(settings_, job_.bootstrap->size())),
       engine_(std::make_unique<RealEngine>(*job_.wire, job_.bootstrap->rank(), engine_options())),
       external_(engine_->external()),
       onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
@@ -102,7 +115,8 @@ EngineOptions Runtime::engine_options() {
                          .abort = [this](const std::string& why) { abort_job(why); },
                          .status_request = &report.status_request(),
                          .answer = [&report](const std::string& line) { report.answer(line); }},
-            .shared = settings_.progress == base::ProgressMode::thread};
+            .shared = settings_.progress == base::ProgressMode::thread,
+            .recorder = recorder_.get()};
 }
 
 void Runtime::abort_job(const std::string& why) {
@@ -345,7 +359,33 @@ base::Result<void> Runtime::settle_onesided() {
     return engine_->failure();
 }
 
+base::Result<void> Runtime::begin_trace() {
+    if (settings_.trace.empty()) return {};
+    auto clocks = compare_clocks(world());
+    if (!clocks) return clocks.failure().within("WEFT_TRACE");
+    clocks_ = *std::move(clocks);
+    return {};
+}
+
+base::Result<void> Runtime::write_trace() {
+    auto clocks = compare_clocks(world());
+    if (!clocks) return clocks.failure();
+    const auto ranks = gather_texts(world(), packed_trace(*recorder_));
+    if (!ranks) return ranks.failure();
+    if (world().rank() != 0) return {};
+    const auto written = run::write_trace(
+        settings_.trace, *ranks,
+        {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {*clocks_, *clocks}});
+    log_.warn(written.ok() ? *written : written.failure().text);
+    return {};
+}
+
 base::Result<void> Runtime::print_statistics() {
+    const auto calls = gather_texts(world(), packed_calls(*recorder_, engine_->mapped_bytes()));
+    if (!calls) return calls.failure();
+    if (world().rank() == 0) {
+        for (const std::string& line : call_tables(*calls)) base::write_line("weft: " + line);
+    }
     const Statistics mine = statistics_of(engine_->mapped_bytes(), job_.wire->direct());
     std::vector<Statistics> all(static_cast<std::size_t>(world().size()));
     auto outcome = world().call(Call::gather(mine.data(), all.data(), mine.size(), Type::uint64, 0),
@@ -362,6 +402,7 @@ base::Result<void> Runtime::finalize() {
     base::Result<void> outcome = settle_onesided();
     engine_->drain();
     if (outcome.ok() && settings_.stats) outcome = print_statistics();
+    if (outcome.ok() && clocks_) outcome = write_trace();
     if (outcome.ok()) outcome = world().call(Call::barrier(), Purpose::finalize);
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to be here");
     for (unsigned failures = 0; outcome.ok() && job_.wire->in_flight() != 0; ++failures) {

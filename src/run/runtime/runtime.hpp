@@ -8,6 +8,7 @@
 
 #include <bitset>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -16,6 +17,8 @@
 #include "base/result.hpp"
 #include "link/wire/wire.hpp"
 #include "run/execute/external_progress.hpp"
+#include "run/execute/recorder.hpp"
+#include "run/runtime/clocks.hpp"
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/measured_files.hpp"
@@ -49,6 +52,8 @@ class Runtime {
     [[nodiscard]] RealOneSided& onesided() { return *onesided_; }
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
+    /// Of what calls do; nullptr if it was not asked for.
+    [[nodiscard]] Recorder* recorder() { return recorder_.get(); }
 
     /// A new team of these members (ranks of the job), already agreed about; see Team::split.
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
@@ -115,7 +120,6 @@ class Runtime {
     void set_external(void (*function)(void* argument), void* argument);
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
-    [[nodiscard]] base::Result<void> print_statistics();
     /// Ends the job on all ranks.
     [[noreturn]] void abort(int status);
     [[nodiscard]] bool finalized() const { return finalized_; }
@@ -130,6 +134,9 @@ class Runtime {
     Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
     void abort_job(const std::string& why);
+    [[nodiscard]] base::Result<void> begin_trace();
+    [[nodiscard]] base::Result<void> write_trace();
+    [[nodiscard]] base::Result<void> print_statistics();
     void end_left_teams();
     [[nodiscard]] bool keeps_order() const;  ///< of puts of one rank to another, on the network
     [[nodiscard]] int nodes_of(const std::vector<Rank>& job_ranks) const;
@@ -142,6 +149,7 @@ class Runtime {
     Job job_;
     base::Log log_;
     std::byte* own_;  ///< start of this rank's segment
+    std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<RealEngine> engine_;
     ExternalProgress& external_;  ///< the engine's
     std::unique_ptr<RealOneSided> onesided_;
@@ -151,7 +159,8 @@ class Runtime {
     std::uint64_t team_serials_ = 0;
     base::Tick retired_tick_ = 1;  ///< above the ticks of teams that are gone
     bool finalized_ = false;
-    std::uint64_t network_writes_ = 0;  ///< up to finalize()
+    std::uint64_t network_writes_ = 0;    ///< up to finalize()
+    std::optional<ClockOffsets> clocks_;  ///< at the start, if a trace is asked for
     unsigned calls_ = 0;
     std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: it drives the engine
 };

@@ -25,6 +25,7 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
     : runtime_(runtime),
       engine_(runtime.engine()),
       plans_(context, runtime.kernels(), runtime.settings().algorithms),
+      recorder_(runtime.recorder()),
       nodes_(context.nodes),
       serial_(runtime.next_team_serial()) {
     const auto barrier = plans_.inserted_barrier();
@@ -39,8 +40,13 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
 }
 
 bool Team::run(const Call& call) {
+    const Plan* const plan = warm(call);
+    return plan != nullptr ? run(*plan, plan->registers(call)) : run_any(call);
+}
+
+bool Team::run_any(const Call& call) {
     const Plan* const plan = find(call);
-    return plan != nullptr && run(*plan, plan->registers(call));
+    return plan != nullptr && run_any(*plan, plan->registers(call));
 }
 
 bool Team::run(const Plan& plan, Registers memory) {
@@ -56,20 +62,30 @@ bool Team::run(const Plan& plan, Registers memory) {
 base::Result<void> Team::call(const Call& call, Purpose purpose) {
     if (purpose == Purpose::itself) return run(call) ? base::Result<void>() : failure_;
     const Plan* const plan = look_up(call, purpose);
-    if (plan == nullptr || !run(*plan, plan->registers(call))) return failure_;
+    if (plan == nullptr || !run_any(*plan, plan->registers(call))) return failure_;
     return {};
 }
 
+/// As run(), and recorded if calls are.
+bool Team::run_any(const Plan& plan, Registers memory) {
+    if (recorder_ == nullptr || !plan.accepts(memory)) return run(plan, memory);
+    if (engine_.run_recorded(*state_, plan.program, memory, plan.reducer)) return true;
+    failure_ = engine_.failure();
+    return false;
+}
+
 const Plan* Team::find(const Call& call) {
-    const auto collective = static_cast<std::size_t>(call.collective);
-    const Plan* plan = collective < last_.size() ? last_[collective] : nullptr;
+    if (const Plan* const plan = warm(call)) return plan;
+    const std::size_t place =
+        static_cast<std::size_t>(call.collective) + (recorder_ != nullptr ? kCollectives : 0);
+    const Plan* plan = recorder_ != nullptr && place < last_.size() ? last_[place] : nullptr;
     if (plan != nullptr && plan->serves(call)) return plan;
     plan = look_up(call, Purpose::itself);
     if (plan == nullptr) return nullptr;
     plans_.trace(*plan);
     if (!plans_.traces()) {
         forget_last(call.collective);
-        last_[collective] = plan;
+        last_[place] = plan;
     }
     return plan;
 }
@@ -91,9 +107,11 @@ const Plan* Team::look_up(const Call& call, Purpose purpose) {
 
 /// The plan of the last call of a collective has been used up to here.
 void Team::forget_last(Collective collective) {
-    const Plan*& last = last_[static_cast<std::size_t>(collective)];
-    if (last != nullptr) last->used = state_->cells->next() + 1;
-    last = nullptr;
+    for (const std::size_t first : {std::size_t{0}, kCollectives}) {
+        const Plan*& last = last_[first + static_cast<std::size_t>(collective)];
+        if (last != nullptr) last->used = state_->cells->next() + 1;
+        last = nullptr;
+    }
 }
 
 /// Calls may have other counts, roots and operations each time: plans that nothing refers to any
@@ -103,6 +121,7 @@ void Team::make_room() {
     for (const Plan* const last : last_)
         if (last != nullptr) last->used = state_->cells->next() + 1;
     plans_.retire(state_->forgotten_before());
+    if (recorder_ != nullptr) recorder_->forget_programs();
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
@@ -286,7 +305,7 @@ base::Result<void> Team::meet_for_the_last_time() {
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
-    if (!run(**barrier, {})) return failure_;
+    if (!run_any(**barrier, {})) return failure_;
     return {};
 }
 

@@ -123,17 +123,29 @@ class Team {
     [[nodiscard]] base::Result<void> meet_for_the_last_time();
     [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
 
+    /// The plan of a call like the last one of its collective; nullptr for any other, and for all
+    /// where calls are recorded.
+    [[nodiscard]] const Plan* warm(const Call& call) const {
+        const auto collective = static_cast<std::size_t>(call.collective);
+        const Plan* const plan = collective < kCollectives ? last_[collective] : nullptr;
+        return plan != nullptr && plan->serves(call) ? plan : nullptr;
+    }
     /// The plan of the next call; nullptr: failure() says why.
     [[nodiscard]] const Plan* find(const Call& call);
     [[nodiscard]] const Plan* look_up(const Call& call, Purpose purpose);
     void forget_last(Collective collective);
     void make_room();
     [[nodiscard]] bool run(const Plan& plan, Registers memory);
+    [[nodiscard]] bool run_any(const Call& call);
+    [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
 
     Runtime& runtime_;
     RealEngine& engine_;
     PlanCache plans_;
-    std::array<const Plan*, collectives::kCollectives.size()> last_{};  ///< by collective
+    static constexpr std::size_t kCollectives = collectives::kCollectives.size();
+    /// By collective, where calls are not recorded; then, where they are.
+    std::array<const Plan*, 2 * kCollectives> last_{};
+    Recorder* recorder_;  ///< the runtime's, or nullptr
     base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;

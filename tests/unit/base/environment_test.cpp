@@ -72,6 +72,8 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "WEFT_STATS=1",
                                            "WEFT_TUNING=t.json",
                                            "WEFT_PARAMETERS=p.json",
+                                           "WEFT_TRACE=here",
+                                           "WEFT_TRACE_EVENTS=1K",
                                            "WEFT_GOSSIP=a8,a4",
                                            "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
@@ -92,6 +94,8 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.log_file, "log.%r");
     EXPECT_EQ(settings.tuning, "t.json");
     EXPECT_EQ(settings.parameters, "p.json");
+    EXPECT_EQ(settings.trace, "here");
+    EXPECT_EQ(settings.trace_events, 1024U);
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
     EXPECT_EQ(settings.given.size(), variables().size() + 1);
     EXPECT_TRUE(settings.unknown.empty());
@@ -168,6 +172,8 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
         {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"1M\" here and \"64\" there"},
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
         {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
+        {"WEFT_TRACE=here", "WEFT_TRACE is not set here and \"here\" there"},
+        {"WEFT_TRACE_EVENTS=16", "WEFT_TRACE_EVENTS is \"64K\" here and \"16\" there"},
         {"WEFT_GOSSIP=a2", "WEFT_GOSSIP is not set here and \"a2\" there"},
     };
     std::set<std::string> texts{agreement_text(plain)};

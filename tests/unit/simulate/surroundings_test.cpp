@@ -200,11 +200,26 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
     EXPECT_EQ(count(Span::Kind::send), 18);
     EXPECT_EQ(count(Span::Kind::compute), 12);
     EXPECT_EQ(std::ranges::max(spans, {}, &Span::end).end, outcome->makespan);
-    const std::string svg = timeline_svg(6, spans);
+    const std::string svg = timeline_svg("six & seven", 6, spans);
     EXPECT_EQ(svg.find("<svg"), 0U);
-    EXPECT_NE(svg.find("rank 5"), std::string::npos);
+    for (const char* text :
+         {"rank 5", "six &amp; seven", ">sends<", ">message under way<", ">time in ns<"})
+        EXPECT_NE(svg.find(text), std::string::npos) << text;
+    EXPECT_EQ(svg.find(">noise<"), std::string::npos) << "there is none";
     const std::string json = timeline_json(6, spans);
     EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
+}
+
+TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
+    std::vector<Span> spans;
+    for (Rank rank = 0; rank < 1000; ++rank)
+        spans.push_back({Span::Kind::flight, rank, (rank + 1) % 1000, 0, 1'234'000});
+    const std::string svg = timeline_svg("ring", 1000, spans);
+    for (const char* tick : {">0<", ">200<", ">1000<", ">1200<"})
+        EXPECT_NE(svg.find(tick), std::string::npos) << tick;
+    EXPECT_NE(svg.find("height=\"1104\""), std::string::npos) << svg.substr(0, 200);
+    EXPECT_NE(svg.find(">rank 980<"), std::string::npos);
+    EXPECT_EQ(svg.find(">rank 981<"), std::string::npos) << "labels would overlap";
 }
 
 // --- the network and the node at once ----------------------------------------------------------

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/gather_texts.hpp"
+
+#include <cstring>
+
+#include "run/runtime/team.hpp"
+
+namespace weft::run {
+
+/// Each has its length in front, and all are as long as the longest.
+base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
+    const std::uint64_t length = mine.size();
+    std::uint64_t words = (length + 2 * sizeof length - 1) / sizeof length;
+    if (auto done = team.call(Call::allreduce(&words, &words, 1, Type::uint64, Op::max),
+                              Purpose::observing);
+        !done)
+        return done.failure();
+    const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
+    std::vector<std::uint64_t> own(words);
+    own[0] = length;
+    std::memcpy(own.data() + 1, mine.data(), length);
+    std::vector<std::uint64_t> all(words * members);
+    if (auto done = team.call(Call::gather(own.data(), all.data(), words, Type::uint64, 0),
+                              Purpose::observing);
+        !done)
+        return done.failure();
+    std::vector<std::string> texts;
+    for (std::size_t member = 0; member < members; ++member) {
+        const std::uint64_t* const from = all.data() + member * words;
+        texts.emplace_back(reinterpret_cast<const char*>(from + 1), *from);
+    }
+    return texts;
+}
+
+}  // namespace weft::run

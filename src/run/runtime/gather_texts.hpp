@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gather_texts.hpp - what each rank has to say, brought to rank 0.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace weft::run {
+
+class Team;
+
+/// Collective: the bytes of all members, by rank, on rank 0; nothing on others.
+[[nodiscard]] base::Result<std::vector<std::string>> gather_texts(Team& team,
+                                                                  const std::string& mine);
+
+}  // namespace weft::run
