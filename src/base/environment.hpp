@@ -73,13 +73,13 @@ struct Settings {
     std::string fabric_module;             ///< empty: looked for next to the library
     std::string fabric_address;            ///< empty: the provider chooses
     LogLevel log = LogLevel::warn;
-    std::string unknown_log;            ///< a value of WEFT_LOG that is not a level
-    bool stats = false;                 ///< rank 0 prints tables at the end
-    std::string trace;                  ///< folder for a trace of the job; empty: none
+    std::string unknown_log;             ///< a value of WEFT_LOG that is not a level
+    bool stats = false;                  ///< rank 0 prints tables at the end
+    std::string trace;                   ///< folder for a trace of the job; empty: none
     std::uint64_t trace_events = 65536;  ///< of each rank, kept for the trace
-    std::string log_file;               ///< empty: stderr; may contain %r and %h
-    std::string tuning;                 ///< a file of `weft tune`; empty: none
-    std::string parameters;             ///< a file of `weft fit`; empty: none
+    std::string log_file;                ///< empty: stderr; may contain %r and %h
+    std::string tuning;                  ///< a file of `weft tune`; empty: none
+    std::string parameters;              ///< a file of `weft fit`; empty: none
     /// Lines about the contents of these files, for agreement_text(); who reads them writes these.
     std::string agreed_files;
     std::vector<ForcedAlgorithm> algorithms;  ///< sorted by name

@@ -7,8 +7,7 @@
 // Holds    One thread calls; if the engine is shared, a progress thread may help between its calls
 //          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node
 //          takes the fused path: no queue, no operation object, no decoding.
-// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for waits that take
-//          long.
+// Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
 #include <algorithm>
@@ -393,16 +392,14 @@ class Engine {
     }
     template <class Idle>
     bool run_fused(const FusedCall& call, Idle idle) {
-        TeamState& team = call.team;
-        const BoundProgram& program = call.program;
         bool done = false;
         try {
             done = run_stages(call, idle);
         } catch (...) {
-            fail_team(team, failure_of_user(program));
-            watchdog_.spread_failure(team, call.epoch, {&program, team.digest});
+            fail_team(call.team, failure_of_user(call.program));
+            watchdog_.spread_failure(call.team, call.epoch, {&call.program, call.team.digest});
         }
-        if (!done) failure_ = team.failure;
+        if (!done) failure_ = call.team.failure;
         return done;
     }
 
