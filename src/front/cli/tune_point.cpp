@@ -101,8 +101,9 @@ class Tournament {
             }
             // Buffers are adopted in the first calls.
             constexpr double kWarmNs = 4e6;
-            calls_.push_back(lab::measuring::calibrate(subject, lab::MeasuringLoop::back_to_back,
-                                                       kWarmNs, kCallsMax));
+            const lab::measuring::Fitting warm = lab::measuring::calibrate(
+                subject, lab::MeasuringLoop::back_to_back, kWarmNs, kCallsMax);
+            calls_.push_back(warm.calls);
             calls_.back() = std::max<std::uint64_t>(
                 1, static_cast<std::uint64_t>(static_cast<double>(calls_.back()) * kBatchNs /
                                               kWarmNs));
