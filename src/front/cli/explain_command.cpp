@@ -100,7 +100,9 @@ base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
     const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
     if (params.empty()) {
         const auto known = run::providers_with_costs();
-        if (!provider.empty() && std::ranges::find(known, provider) == known.end())
+        // "none" is what a job on one node reports.
+        const bool any = provider.empty() || provider == "none";
+        if (!any && std::ranges::find(known, provider) == known.end())
             return base::fail(Status::argument,
                               "{}: what puts cost over '{}' is not known; it is of {} (others: "
                               "--params FILE){}",
