@@ -204,15 +204,12 @@ constexpr std::array kVariables{
     variable<Choice<&Settings::stats, kSwitchWords>>(
         {"WEFT_STATS", "0", "0 or 1",
          "1: at the end rank 0 prints tables: the calls by collective, size and algorithm, how "
-         "long "
-         "ranks waited and for whom, the bytes that went each way, and the buffers that were "
-         "adopted "
-         "for that ([observing.md](observing.md))",
+         "long ranks waited and for whom, the bytes that went each way, and the buffers that "
+         "were adopted for that",
          true}),
     variable<Text<&Settings::trace>>(
         {"WEFT_TRACE", "", "a folder, which is made if it is not there",
-         "at the end rank 0 writes what all ranks did when to a file there, which Perfetto opens "
-         "([observing.md](observing.md))",
+         "at the end rank 0 writes what all ranks did when to a file there, which Perfetto opens",
          true}),
     variable<Bytes<&Settings::trace_events, 1>>(
         {"WEFT_TRACE_EVENTS", "64K", "a number, such as 100 or 64K",

@@ -133,9 +133,9 @@ class Simulate(unittest.TestCase):
                               (("--noise", "gauss:1"), "--noise"), (("--skew", "9:1"), "--skew"),
                               (("--topology", "ring"), "--topology"), (("--engine", "fast"), "--engine"),
                               (("--timeline", "a.png"), "--timeline"),
-                              (("--trace", "a.json", "--engine", "folded", *MODEL), "--trace"),
+                              (("--trace", "a.json", "--engine", "folded", "--latency-ns", "5"), "--trace"),
                               (("--bytes", "1024G", "--ns-per-byte", "1000000"), "the simulator's clock"),
-                              (("--engine", "folded", "--skew", "1:5"), "--engine folded")), *question)
+                              (("--engine", "folded", "--skew", "1:5", "--latency-ns", "5"), "--engine folded")), *question)
         refused = weft("simulate", "broadcast", "--algorithm", "flat", "--ranks", "4", "--engine", "structured")
         self.assertEqual(refused.returncode, 2)
 

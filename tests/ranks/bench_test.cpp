@@ -142,10 +142,19 @@ INSTANTIATE_TEST_SUITE_P(Calls, PutBenchTest,
                                                 std::get<1>(chosen.param).nodes);
                          });
 
+/// Few calls, for what does not depend on times.
+Json quick_object_of(const Words& ranks, const Words& words) {
+    const Outcome outcome =
+        run_bench(ranks, with(words, {"--iterations", "2", "--warmup", "0", "--json"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    return lab::read_json(outcome.output);
+}
+
 TEST(PutBenchTest, PairsAndDirectionsAreCountedTogether) {
     for (const std::string bench : {"put-rate", "put-bandwidth-both"}) {
-        const Json one = object_of({"-n", "4"}, {bench, "--bytes", "64"});
-        const Json two = object_of({"-n", "4"}, {bench, "--bytes", "64", "--pairs", "2"});
+        const Words words{bench, "--bytes", "64"};
+        const Json one = quick_object_of({"-n", "4"}, words);
+        const Json two = quick_object_of({"-n", "4"}, with(words, {"--pairs", "2"}));
         EXPECT_EQ(two["results"][0]["checked"], true);
         EXPECT_EQ(two["results"][0]["iterations"].get<int>(),
                   2 * one["results"][0]["iterations"].get<int>());
@@ -153,10 +162,7 @@ TEST(PutBenchTest, PairsAndDirectionsAreCountedTogether) {
 }
 
 TEST(BenchSweepTest, WithoutSizesItGoesFromEightBytesToFourMebibytes) {
-    const Outcome outcome = run_bench(
-        {"-n", "2"}, {"broadcast", "--iterations", "2", "--json", "--type", "double_int"});
-    EXPECT_EQ(outcome.status, 0) << outcome.errors;
-    const Json object = lab::read_json(outcome.output);
+    const Json object = quick_object_of({"-n", "2"}, {"broadcast", "--type", "double_int"});
     ASSERT_EQ(object["results"].size(), 19U);
     EXPECT_EQ(object["results"].front()["bytes"], 16);
     EXPECT_EQ(object["results"].back()["bytes"], 4 << 20);
@@ -165,7 +171,7 @@ TEST(BenchSweepTest, WithoutSizesItGoesFromEightBytesToFourMebibytes) {
 TEST(BenchSweepTest, TheBusCarriesWhatNcclTestsSay) {
     // A rank's block times ranks in allgather, the vector in allreduce; the factors of 4 ranks.
     const auto factors = [](const std::string& collective) {
-        const Json row = object_of({"-n", "4"}, {collective, "--bytes", "1K"})["results"][0];
+        const Json row = quick_object_of({"-n", "4"}, {collective, "--bytes", "1K"})["results"][0];
         const double bytes_per_s = 1024e6 / row["median_us"].get<double>();
         return std::pair(row["algorithm_bandwidth_bytes_per_s"].get<double>() / bytes_per_s,
                          row["bus_bandwidth_bytes_per_s"].get<double>() / bytes_per_s);

@@ -193,9 +193,10 @@ TEST(TraceTest, AFolderThatCannotBeWrittenIsNamed) {
 
 TEST(TraceTest, ASimulatedRunHasTheSameForm) {
     const Folder folder;
-    const Outcome outcome = run_command({RANK_PROGRAMS "/weft", "simulate", "allreduce",
-                                         "--algorithm", "a2,a4", "--ranks", "8", "--bytes", "64",
-                                         "--trace", folder.path() + "/simulated.json"});
+    const Outcome outcome =
+        run_command({RANK_PROGRAMS "/weft", "simulate", "allreduce", "--algorithm", "a2,a4",
+                     "--ranks", "8", "--bytes", "64", "--latency-ns", "500", "--issue-ns", "100",
+                     "--trace", folder.path() + "/simulated.json"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     const Contents contents = check_format(folder.file());
     EXPECT_EQ(contents.processes.size(), 8U);

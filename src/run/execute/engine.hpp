@@ -212,10 +212,6 @@ class Engine {
     static constexpr unsigned kProgressEvery = 16;  ///< calls in a row that need not wait
 
     friend class Driving<Engine>;
-    [[nodiscard]] StatusRequest& status_request() { return status_request_; }
-    void answer_status_request() {
-        watchdog_.answer_status_request([this] { return describe_running(); });
-    }
 
     [[nodiscard]] bool busy() const {
         return !running_.empty() || queued_ != 0 || !failing_.empty();

@@ -72,10 +72,10 @@ struct StatusRequest {
 template <class Engine>
 class Driving {
   public:
-    explicit Driving(Engine& engine) : engine_(engine), nested_(engine.status_request().enter()) {}
+    explicit Driving(Engine& engine) : engine_(engine), nested_(engine.status_request_.enter()) {}
     ~Driving() {
-        if (engine_.status_request().leave(nested_)) [[unlikely]]
-            engine_.answer_status_request();
+        if (engine_.status_request_.leave(nested_)) [[unlikely]]
+            engine_.watchdog_.answer_status_request([this] { return engine_.describe_running(); });
     }
     Driving(const Driving&) = delete;
     Driving& operator=(const Driving&) = delete;
