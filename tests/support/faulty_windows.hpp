@@ -65,7 +65,7 @@ class DoublingWindow : public WideWindow {
     using WideWindow::WideWindow;
 
   protected:
-    run::Epoch credited() const override { return 2 * first_incomplete_; }
+    void give(run::Epoch completed) override { WideWindow::give(2 * completed); }
 };
 
 /// Gives no credit after the first.
@@ -74,8 +74,8 @@ class LosingWindow : public run::Window {
     using Window::Window;
 
   protected:
-    bool is_due(run::Epoch completed) const override {
-        return credits_->given() == 0 && Window::is_due(completed);
+    void give(run::Epoch completed) override {
+        if (completed <= 2 * batch()) Window::give(completed);
     }
 };
 

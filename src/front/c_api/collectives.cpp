@@ -31,8 +31,9 @@ weft_status run(const char* function, weft_team* handle, const CallArguments& ar
         if (is_plain(arguments)) [[likely]] {
             const auto type = static_cast<weft::Type>(arguments.type);
             const auto op = static_cast<weft::Op>(arguments.op);
-            if (team->run({arguments.collective, arguments.in, arguments.out, arguments.count, type,
-                           op, arguments.root})) [[likely]]
+            if (team->run(weft::run::PlainCall{arguments.collective, arguments.in, arguments.out,
+                                               arguments.count, type, op, arguments.root}))
+                [[likely]]
                 return WEFT_OK;
             return c_api::refuse(function, team->failure());
         }

@@ -120,6 +120,7 @@ void Context::set_external(void (*function)(void* argument), void* argument) {
 void Context::remove(const void* handle) {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
     const auto index = static_cast<std::uint32_t>(offset >> kUseBits);
+    last_handle_ = nullptr;
     HandleEntry& entry = entries_[index];
     entry.kind = HandleEntry::Kind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;

@@ -85,6 +85,15 @@ class Context {
         HandleEntry& entry = entries_[index];
         return entry.kind == kind && entry.uses == (offset & kUsesMask) ? &entry : nullptr;
     }
+    /// The team of a handle of this context, or nullptr. Calls mostly ask for the one before again.
+    [[nodiscard]] run::Team* team_of(const weft_team* handle) {
+        if (handle == last_handle_) [[likely]]
+            return last_team_;
+        const HandleEntry* const entry = find(handle, HandleEntry::Kind::team);
+        if (entry == nullptr) return nullptr;
+        last_handle_ = handle;
+        return last_team_ = entry->team;
+    }
     /// The handle stands for nothing from now on.
     void remove(const void* handle);
     /// The same for the contexts of a team that ends. Their streams stay, with what is in flight.
@@ -102,6 +111,8 @@ class Context {
         entries_;  ///< the first one is never used: its addresses are the head's
     std::deque<std::uint32_t> unused_;
     weft_team* world_ = nullptr;
+    const weft_team* last_handle_ = nullptr;  ///< that stood for a team
+    run::Team* last_team_ = nullptr;
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
     bool in_external_ = false;
@@ -123,8 +134,7 @@ struct TeamHandle {
     if (head.mark != Context::Head::kMark || head.context == nullptr || head.context->in_external())
         [[unlikely]]
         return nullptr;
-    const HandleEntry* const entry = head.context->find(team, HandleEntry::Kind::team);
-    return entry == nullptr ? nullptr : entry->team;
+    return head.context->team_of(team);
 }
 struct RequestHandle {
     Context* context = nullptr;

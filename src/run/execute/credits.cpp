@@ -14,11 +14,9 @@ Credits::Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoc
       first_tick_(first_tick),
       first_(first),
       hash_of_(std::move(hash_of)),
-      given_(first),
       known_(first) {}
 
 void Credits::give(Epoch completed) {
-    given_ = completed;
     const base::Tick tick =
         (first_tick_ + static_cast<base::Tick>(completed - first_)) & base::kTickMask;
     const std::uint16_t hash = hash_of_ ? hash_of_(completed - 1) : std::uint16_t{1};

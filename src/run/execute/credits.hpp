@@ -35,8 +35,6 @@ class Credits {
     /// counts alone are compared.
     Credits(std::vector<Word*> words, Rank own, base::Tick first_tick, Epoch first, HashOf hash_of);
 
-    /// The count that was last given.
-    [[nodiscard]] Epoch given() const { return given_; }
     /// Tells the others that all calls before this one are complete here.
     void give(Epoch completed);
 
@@ -60,7 +58,6 @@ class Credits {
     base::Tick first_tick_;
     Epoch first_;
     HashOf hash_of_;
-    Epoch given_;
     Epoch known_;  ///< every rank has completed the calls before this one
     Rank at_ = 0;  ///< whose word is read next
     Epoch disputed_ = -1;

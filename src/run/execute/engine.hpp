@@ -130,7 +130,7 @@ class Engine {
              const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        if (!busy() && may_run_fused(team, program))
+        if (!busy() && may_run_fused(team, program)) [[likely]]
             return run_fused(team, program, registers, reducer);
         return run_queued(team, program, registers, reducer);
     }

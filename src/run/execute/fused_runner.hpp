@@ -97,6 +97,17 @@ struct FusedWait {
     }
 }
 
+/// A word is what short calls mostly move; the two may overlap.
+inline void copy_payload(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    if (bytes == sizeof(std::uint64_t)) [[likely]] {
+        std::uint64_t word;
+        std::memcpy(&word, from, sizeof word);
+        std::memcpy(to, &word, sizeof word);
+    } else if (bytes != 0) {
+        std::memmove(to, from, bytes);
+    }
+}
+
 inline void store(const FusedCall& call, const FusedStore& store) {
     TeamState& team = call.team;
     const FusedPlace& target = store.target;
@@ -108,7 +119,7 @@ inline void store(const FusedCall& call, const FusedStore& store) {
     std::byte* const at = target.buffer == FusedBuffer::slot
                               ? region + call.bulk_offset + target.offset
                               : cell->payload;
-    if (store.bytes != 0) std::memcpy(at, data_of(call, store.source), store.bytes);
+    if (store.bytes != 0) copy_payload(at, data_of(call, store.source), store.bytes);
     // Release: pairs with the acquire in await_cell(). The payload is visible with the flag.
     cell->flag.store(call.flag, std::memory_order_release);
 }
@@ -168,7 +179,6 @@ bool combine_cells(const FusedCall& call, const FusedStage& stage, std::uint32_t
                    Idle& idle) {
     alignas(16) std::byte sum[base::kCellPayload];
     const std::byte* result = nullptr;
-    const std::uint64_t elements = stage.bytes / call.program.element_bytes;
     for (const FusedOperand& operand : stage.operands) {
         if (!await_operand(call, operand, stage_index, idle)) return false;
         if (!operand.combines) continue;
@@ -177,6 +187,7 @@ bool combine_cells(const FusedCall& call, const FusedStage& stage, std::uint32_t
             result = data;
             continue;
         }
+        const std::uint64_t elements = stage.bytes / call.program.element_bytes;
         if (call.reducer.kernel != nullptr) {
             call.reducer.kernel(sum, result, data, elements);
         } else {
@@ -187,7 +198,7 @@ bool combine_cells(const FusedCall& call, const FusedStage& stage, std::uint32_t
     }
     if (stage.target.buffer == FusedBuffer::none || stage.bytes == 0) return true;
     std::byte* const target = call.registers.output + stage.target.offset;
-    if (target != result) std::memmove(target, result, stage.bytes);
+    if (target != result) copy_payload(target, result, stage.bytes);
     return true;
 }
 

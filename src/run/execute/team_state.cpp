@@ -67,7 +67,7 @@ PastCall TeamState::recall(Epoch epoch) const {
     }
     const Epoch started = queue.empty() ? cells->next() : queue.front()->epoch;
     if (epoch < started - static_cast<Epoch>(history.size())) return {};
-    return history[static_cast<std::size_t>(epoch) % history.size()];
+    return history[static_cast<std::size_t>(epoch) & (history.size() - 1)];
 }
 
 }  // namespace weft::run

@@ -74,7 +74,7 @@ struct TeamState {
     }
     /// Records what call `epoch` was, for inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
-        history[static_cast<std::size_t>(epoch) % history.size()] = call;
+        history[static_cast<std::size_t>(epoch) & (history.size() - 1)] = call;
     }
     /// What call `epoch` is or was here; no program if it has not been issued or is too old.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
@@ -93,7 +93,7 @@ struct TeamState {
     bool one_node = false;                 ///< loads and stores reach the regions of all members
     std::deque<Operation*> queue;          ///< issued, not yet started, in call order
     Digest digest = 0;                     ///< of all calls issued
-    std::vector<PastCall> history;         ///< by epoch, the last ones that have started
+    std::vector<PastCall> history;  ///< by epoch, the last ones that have started: a power of two
     bool failed = false;
     base::Failure failure;  ///< why no further call of this team can succeed
 };

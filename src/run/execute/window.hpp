@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,10 @@ class Window {
     [[nodiscard]] Epoch first() const { return next_; }
     [[nodiscard]] std::int64_t batch() const { return std::max<std::int64_t>(reuse_ / 2, 1); }
     /// Before the first call: from now on credits take the place of inserted barriers.
-    void share(std::unique_ptr<Credits> credits) { credits_ = std::move(credits); }
+    void share(std::unique_ptr<Credits> credits) {
+        credits_ = std::move(credits);
+        due_ = next_ + batch();
+    }
 
     // --- at the call, the same on all ranks ---
 
@@ -105,14 +109,13 @@ class Window {
     [[nodiscard]] virtual bool is_returned(Epoch epoch) {
         return credits_ != nullptr && credits_->reach(epoch - 2 * reuse_ + 1);
     }
-    [[nodiscard]] virtual bool is_due(Epoch completed) const {
-        return completed - credits_->given() >= batch();
-    }
     void give_back() {
-        if (credits_ != nullptr && is_due(first_incomplete_)) credits_->give(credited());
+        if (first_incomplete_ < due_) [[likely]]
+            return;
+        due_ = first_incomplete_ + batch();
+        give(first_incomplete_);
     }
-    /// The count that this rank gives.
-    [[nodiscard]] virtual Epoch credited() const { return first_incomplete_; }
+    virtual void give(Epoch completed) { credits_->give(completed); }
 
     std::uint32_t banks_;
     std::int64_t reuse_;  ///< H
@@ -122,6 +125,7 @@ class Window {
     Epoch last_synchronized_ = -1;      ///< complete here
     std::vector<bool> complete_;        ///< by bank: completed out of order, not yet counted
     std::unique_ptr<Credits> credits_;  ///< null: there are none, barriers are inserted
+    Epoch due_ = std::numeric_limits<Epoch>::max();  ///< how many are complete at the next credit
 };
 
 }  // namespace weft::run

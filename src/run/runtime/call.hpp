@@ -36,6 +36,19 @@ using collectives::traits_of;
                                                          : call.out_blocks.counts;
 }
 
+/// A call of a built-in type and operation, without arrays of counts.
+struct PlainCall {
+    Collective collective = Collective::barrier;
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::size_t count = 0;
+    Type type = Type::float64;
+    Op op = Op::sum;
+    Rank root = -1;
+
+    [[nodiscard]] Call whole() const { return {collective, in, out, count, type, op, root}; }
+};
+
 /// The call as a rank of the team sees it: without arrays that are read on the root alone.
 [[nodiscard]] Call as_seen(Call call, Rank rank);
 

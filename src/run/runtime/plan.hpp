@@ -91,8 +91,14 @@ struct Plan {
                mine.user == other.user && same(mine.in_blocks, other.in_blocks) &&
                same(mine.out_blocks, other.out_blocks);
     }
+    /// The same of a plan of a plain call, and of such a call of its collective.
+    [[nodiscard]] bool serves(const PlainCall& other) const {
+        const Call& mine = call.get();
+        return mine.count == other.count && mine.type == other.type && mine.op == other.op &&
+               mine.root == other.root;
+    }
     /// Where the vectors start that the caller's memory belongs to; null stays null.
-    [[nodiscard]] Registers registers(const Call& given) const {
+    [[nodiscard]] Registers registers(const auto& given) const {
         return {before(given.in, input.offset), before(given.out, output.offset)};
     }
     /// Whether a call may have this memory: it is there, and what is read is not overwritten.

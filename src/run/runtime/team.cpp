@@ -49,6 +49,14 @@ bool Team::run_any(const Call& call) {
     return plan != nullptr && run_any(*plan, plan->registers(call));
 }
 
+/// Most calls are the last one of their collective again, but for their memory.
+bool Team::run(const PlainCall& call) {
+    const Plan* const plan = plain_[static_cast<std::size_t>(call.collective)];
+    if (plan == nullptr || !plan->serves(call)) [[unlikely]]
+        return run(call.whole());
+    return run(*plan, plan->registers(call));
+}
+
 bool Team::run(const Plan& plan, Registers memory) {
     if (!plan.accepts(memory)) [[unlikely]] {
         failure_ = plan.refusal(memory);
@@ -86,6 +94,9 @@ const Plan* Team::find(const Call& call) {
     if (!plans_.traces()) {
         forget_last(call.collective);
         last_[place] = plan;
+        if (recorder_ == nullptr && call.user == nullptr &&
+            call.collective < collectives::kFirstWithCounts)
+            plain_[place] = plan;
     }
     return plan;
 }
@@ -112,6 +123,7 @@ void Team::forget_last(Collective collective) {
         if (last != nullptr) last->used = state_->cells->next() + 1;
         last = nullptr;
     }
+    plain_[static_cast<std::size_t>(collective)] = nullptr;
 }
 
 /// Calls may have other counts, roots and operations each time: plans that nothing refers to any

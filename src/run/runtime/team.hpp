@@ -56,6 +56,7 @@ class Team {
 
     /// One blocking call. False: failure() says why.
     [[nodiscard]] bool run(const Call& call);
+    [[nodiscard]] bool run(const PlainCall& call);
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
     /// The same, for calls of the interface that consist of others: ranks take it for that call.
     [[nodiscard]] base::Result<void> call(const Call& call, Purpose purpose = Purpose::itself);
@@ -146,6 +147,8 @@ class Team {
     /// By collective, where calls are not recorded; then, where they are.
     std::array<const Plan*, 2 * kCollectives> last_{};
     Recorder* recorder_;  ///< the runtime's, or nullptr
+    /// Likewise, where calls are not recorded, of plain calls.
+    std::array<const Plan*, kCollectives> plain_{};
     base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;

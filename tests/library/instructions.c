@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* instructions.c - short calls again and again, for who counts the instructions of each. */
+#include <stdio.h>
+#include <weft/weft.h>
+
+enum { CALLS = 40 };
+
+static int fail(const char* call) {
+    fprintf(stderr, "%s: %s\n", call, weft_last_error());
+    return 1;
+}
+
+int main(void) {
+    weft_runtime* runtime = NULL;
+    double in = 1;
+    double out = 0;
+    if (weft_init(&runtime) != WEFT_OK) return fail("weft_init");
+    weft_team* const world = weft_world(runtime);
+    for (int call = 0; call < CALLS; ++call)
+        if (weft_barrier(world) != WEFT_OK) return fail("weft_barrier");
+    for (int call = 0; call < CALLS; ++call)
+        if (weft_allreduce(world, &in, &out, 1, WEFT_DOUBLE, WEFT_SUM) != WEFT_OK)
+            return fail("weft_allreduce");
+    if (out != 2) return fail("the sum is wrong");
+    if (weft_finalize(runtime) != WEFT_OK) return fail("weft_finalize");
+    return 0;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a warm call of two ranks that spin takes no more instructions than it did.
+// Method: rank 0 runs under callgrind, which counts them for each call. It is so slow that rank 1
+// has mostly entered the call before, so most calls find what they wait for and have the same
+// count.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "lab/program/json.hpp"
+#include "tests/ranks/ranks_job.hpp"
+#include "tests/support/full_mode.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Instructions of a whole call, from its entry to its return, as g++ 12 compiles it for
+/// RelWithDebInfo (489 and 604 were counted); other options may take more, and are not asked.
+constexpr int kBarrierMax = 514;
+constexpr int kAllreduceMax = 635;
+
+/// Prints the count that most calls of each function have.
+constexpr const char* kScript = R"(
+[ "$PMIX_RANK" = 0 ] || exec "$0"
+counts=$(mktemp -d) || exit 1
+valgrind --tool=callgrind --vgdb=no --callgrind-out-file="$counts/call" \
+    --toggle-collect='weft_*' --dump-after=weft_barrier --dump-after=weft_allreduce \
+    "$0" >"$counts/log" 2>&1
+status=$?
+[ $status = 0 ] || cat "$counts/log" >&2
+awk '/^desc: Trigger: --dump-after=/ { sub(/.*=/, ""); name = $0 }
+     /^totals:/ && name != "" && ++seen[name, $2] > most[name] {
+         most[name] = seen[name, $2]
+         count[name] = $2
+     }
+     /^totals:/ { name = "" }
+     END { printf "{\"barrier\": [%d, %d], \"allreduce\": [%d, %d]}\n", count["weft_barrier"],
+           most["weft_barrier"], count["weft_allreduce"], most["weft_allreduce"] }' "$counts"/call.*
+rm -r "$counts"
+exit $status
+)";
+
+/// Of 40 calls this many must have had the same count.
+constexpr int kAlike = 15;
+constexpr int kAttempts = 3;
+
+void check(const lab::Json& counted, const std::string& call, int most) {
+    const int count = counted.at(call).at(0).get<int>();
+    ::testing::Test::RecordProperty(call, count);
+    EXPECT_GT(count, 50) << "no such call was counted";
+    if (std::string(BUILD_TYPE) == "RelWithDebInfo") {
+        EXPECT_LE(count, most) << call;
+    }
+}
+
+TEST(Instructions, AWarmCallTakesNoMoreThanItDid) {
+    if (kSanitized) GTEST_SKIP() << "sanitizers add instructions of their own";
+    if (std::system("valgrind --version > /dev/null 2>&1") != 0)
+        GTEST_SKIP() << "valgrind is not installed";
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "one processor: waiting means yielding here";
+    lab::Json counted;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {"/bin/sh", "-c", kScript, rank_program("instructions")});
+        ASSERT_EQ(outcome.status, 0) << outcome.errors;
+        counted = lab::read_json(outcome.output);
+        if (counted.at("barrier").at(1) >= kAlike && counted.at("allreduce").at(1) >= kAlike) break;
+    }
+    check(counted, "barrier", kBarrierMax);
+    check(counted, "allreduce", kAllreduceMax);
+}
+
+}  // namespace
+}  // namespace weft::test
