@@ -148,6 +148,10 @@ class WEFT_API OneSidedCalls {
     [[nodiscard]] bool try_lock(std::uint64_t* lock);
     void unlock(std::uint64_t* lock);
 
+    /// A message to a peer, handled there by what Runtime::on_message() has set for `handler`; see
+    /// messages.h. Returns when the bytes may be changed. In a handler it never waits.
+    void send(Rank peer, int handler, const void* data, std::size_t bytes);
+
     /// At each peer, what was put (signals and atomic operations included) before lands before what
     /// is put after. Says nothing about gets.
     void fence();

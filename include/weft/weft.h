@@ -491,6 +491,7 @@ WEFT_API weft_status weft_request_free(weft_request** request);
 }
 #endif
 
+#include "weft/messages.h"
 #include "weft/onesided.h"
 
 #endif

@@ -352,6 +352,15 @@ class WEFT_API Runtime {
     /// use this runtime, nor throw. One at a time: the last one stays; nullptr takes it away.
     void on_progress(void (*function)(void* argument), void* argument);
 
+    /// From now on messages for this number (0 to 255) are handled by function(argument, sender's
+    /// rank in the world, bytes): one at a time, inside calls that drive the runtime. It may send()
+    /// messages, must make no other call, nor throw. nullptr: they wait. See rpc.hpp for functions
+    /// with arguments and a result.
+    void on_message(int handler,
+                    void (*function)(void* argument, Rank peer, const std::byte* data,
+                                     std::size_t bytes),
+                    void* argument);
+
     /// The same as world().allocate() and release().
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = 64);
     void release(void* memory);

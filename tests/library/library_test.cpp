@@ -39,6 +39,12 @@ TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
 TEST_P(LibraryTest, WordsStridesContextsLocksAndShapesAreRight) {
     check_program(GetParam(), "words", "all words are right");
 }
+TEST_P(LibraryTest, ActiveMessagesAndNearViewsAreRight) {
+    check_program(GetParam(), "messages", "all messages are right");
+}
+TEST_P(LibraryTest, FunctionsCalledOnPeersGiveTheirResults) {
+    check_program(GetParam(), "rpc", "all functions are right");
+}
 TEST_P(LibraryTest, TheCInterfaceRefusesWhatCannotBeDone) {
     check_program(GetParam(), "refusals", "");
 }

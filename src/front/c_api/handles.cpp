@@ -20,7 +20,8 @@ base::Failure refused(const char* call) {
 }
 
 /// The context of a handle, in a state to be used, or why not.
-base::Result<Context*> find_context(const void* handle, std::string_view what) {
+base::Result<Context*> find_context(const void* handle, std::string_view what,
+                                    From caller = From::program) {
     if (handle == nullptr) return base::fail(Status::argument, "the {} is NULL", what);
     const Context::Head& head = Context::head_of(handle);
     if (head.mark != Context::Head::kMark)
@@ -31,6 +32,9 @@ base::Result<Context*> find_context(const void* handle, std::string_view what) {
         return base::fail(Status::argument,
                           "called from the function that weft_on_progress() was given, which must "
                           "not use the runtime");
+    if (caller == From::program && head.context->runtime().in_handler())
+        return base::fail(Status::argument,
+                          "called from a handler of active messages, which may send messages only");
     return head.context;
 }
 
@@ -131,6 +135,8 @@ void Context::remove(const void* handle) {
 }
 
 void Context::remove_contexts_of(const run::Team& team) {
+    for (NearView& view : views_)
+        if (view.team == &team) view.view.ranks = 0;
     for (std::size_t index = 0; index < entries_.size(); ++index) {
         const HandleEntry& entry = entries_[index];
         if (entry.team == &team && entry.stream != nullptr)
@@ -145,8 +151,8 @@ base::Result<Context*> context_of(const weft_runtime* runtime) {
     return context;
 }
 
-base::Result<TeamHandle> find_team(const weft_team* team) {
-    const auto context = find_context(team, "team");
+base::Result<TeamHandle> find_team(const weft_team* team, From caller) {
+    const auto context = find_context(team, "team", caller);
     if (!context) return context.failure();
     const HandleEntry* const entry = (*context)->find(team, HandleEntry::Kind::team);
     if (entry == nullptr) return base::fail(Status::argument, "the team has been freed");

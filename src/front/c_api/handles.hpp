@@ -17,10 +17,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "base/result.hpp"
 #include "front/c_api/operations.hpp"
 #include "run/runtime/runtime.hpp"
+#include "weft/near.h"
 #include "weft/weft.h"
 
 namespace weft::c_api {
@@ -42,6 +44,24 @@ struct HandleEntry {
     run::Stream* stream = nullptr;  ///< of a context; nullptr: the team itself
     CallRequest request;
 };
+
+/// A handler of active messages.
+struct AmHandler {
+    run::Runtime* runtime = nullptr;
+    weft_am_handler function = nullptr;
+    void* argument = nullptr;
+};
+
+/// What weft_near_open() gives for a handle, and what lies behind it. Empty once the team has
+/// ended: calls then go to the library, which refuses them.
+struct NearView {
+    weft_near view = {};
+    std::vector<char*> bases;
+    const run::Team* team = nullptr;
+};
+
+/// Who calls: handlers of active messages may make few calls.
+enum class From : std::uint8_t { program, handler };
 
 /// Everything that one weft_runtime stands for.
 class Context {
@@ -71,6 +91,17 @@ class Context {
     /// Waits call the function from now on; while it runs, the runtime is not usable.
     void set_external(void (*function)(void* argument), void* argument);
     [[nodiscard]] bool in_external() const { return in_external_; }
+    /// The view of a handle, if it has one; a new one to be filled in.
+    [[nodiscard]] NearView* find_view(const weft_team* handle) {
+        for (NearView& view : views_)
+            if (view.view.team == handle) return &view;
+        return nullptr;
+    }
+    [[nodiscard]] NearView& add_view() { return views_.emplace_back(); }
+    /// Keeps a handler as long as the runtime.
+    [[nodiscard]] AmHandler& add_handler(const AmHandler& handler) {
+        return handlers_.emplace_back(handler);
+    }
 
     /// A handle for a team, for a context of it, or for a request that is to be filled in.
     [[nodiscard]] base::Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
@@ -96,7 +127,8 @@ class Context {
     }
     /// The handle stands for nothing from now on.
     void remove(const void* handle);
-    /// The same for the contexts of a team that ends. Their streams stay, with what is in flight.
+    /// The same for the contexts of a team that ends, and its views are empty. Streams stay, with
+    /// what is in flight.
     void remove_contexts_of(const run::Team& team);
 
   private:
@@ -110,6 +142,8 @@ class Context {
     std::deque<HandleEntry>
         entries_;  ///< the first one is never used: its addresses are the head's
     std::deque<std::uint32_t> unused_;
+    std::deque<AmHandler> handlers_;
+    std::deque<NearView> views_;  ///< never moved: programs hold them
     weft_team* world_ = nullptr;
     const weft_team* last_handle_ = nullptr;  ///< that stood for a team
     run::Team* last_team_ = nullptr;
@@ -125,7 +159,8 @@ struct TeamHandle {
     run::Stream* stream = nullptr;  ///< of a context
 };
 [[nodiscard]] base::Result<Context*> context_of(const weft_runtime* runtime);
-[[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team);
+[[nodiscard]] base::Result<TeamHandle> find_team(const weft_team* team,
+                                                 From caller = From::program);
 /// The same for a call that is made often; nullptr: find_team() says why it cannot be used.
 [[nodiscard]] inline run::Team* usable_team(const weft_team* team) {
     if (team == nullptr) [[unlikely]]

@@ -85,6 +85,14 @@ void OneSidedCalls::start_change(AtomicKind kind, void* word, std::size_t width,
     succeed(remote(link_).start_change(word_change(kind, word, width, operand, compare, true), peer,
                                        result));
 }
+void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t bytes) {
+    run::Team& team = team_of(link_);
+    if (peer < 0 || peer >= team.size())
+        throw Error(Status::argument, "send: peer: " + std::to_string(peer) +
+                                          " is not a rank of the team, expected 0.." +
+                                          std::to_string(team.size() - 1));
+    succeed(team.runtime().send_message(team.job_rank(peer), handler, data, bytes));
+}
 void OneSidedCalls::fence() {
     succeed(remote(link_).fence());
 }

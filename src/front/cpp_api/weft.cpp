@@ -49,6 +49,12 @@ void Runtime::progress() {
 void Runtime::on_progress(void (*function)(void* argument), void* argument) {
     state_->runtime->set_external(function, argument);
 }
+void Runtime::on_message(int handler,
+                         void (*function)(void* argument, Rank peer, const std::byte* data,
+                                          std::size_t bytes),
+                         void* argument) {
+    succeed(state_->runtime->set_handler(handler, {function, argument}));
+}
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
     return world().allocate(bytes, alignment);
 }

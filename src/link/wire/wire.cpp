@@ -118,8 +118,7 @@ void Wire::poll_port() noexcept {
     const std::size_t in_flight = port_->in_flight();
     if (arrived == 0 && !served && in_flight == in_flight_seen_) return;
     in_flight_seen_ = in_flight;
-    ++stirrings_;
-    still_ = 0;
+    stir();
 }
 
 /// Tries the next peer that is not connected yet. One that is outside the library is tried again

@@ -53,7 +53,11 @@ class Wire {
     }
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     void progress() noexcept {
-        if (port_) poll_port();
+        if (port_) {
+            poll_port();
+        } else if (serve_ != nullptr) [[unlikely]] {
+            if (serve_(service_)) stir();
+        }
     }
 
     // Memory of node-mates where it lies (link/direct); only with node-mates that can copy.
@@ -107,7 +111,7 @@ class Wire {
     /// Whether writes may carry a payload, which the peer handles before anything that this rank
     /// has put there later can be seen, and before serve() is called.
     [[nodiscard]] bool signals() const noexcept { return signals_; }
-    /// Requests of peers, on a wire with a network. `serve` is called at the end of each
+    /// Requests of peers, and messages. `serve` is called at the end of each
     /// progress(), for what they have asked for; it may put. `on_immediate` is called with the
     /// payload of each write that has one. Neither may call progress().
     /// `serve` says whether there was something to do.
@@ -210,6 +214,10 @@ class Wire {
     static constexpr unsigned kYields = 200'000;  ///< then sleep: this wait is a long one
     static constexpr unsigned kYieldsOfQuota = 200;
 
+    void stir() noexcept {
+        ++stirrings_;
+        still_ = 0;
+    }
     void poll_port() noexcept;
     void warm_one() noexcept;
     void deliver(std::uint64_t immediate) noexcept;

@@ -96,7 +96,7 @@ class OneSided {
         Stream& of = of_call(stream);
         std::uint32_t& pending = pending_of(of, rank, when);
         return post_far(of, rank, to, from, bytes, pending) &&
-               (when == Return::at_once || await_none(pending, rank, "put"));
+               (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
     }
 
     bool put_strided(Rank rank, std::uint64_t to, const std::byte* from, const Strided& blocks,
@@ -113,7 +113,8 @@ class OneSided {
                 return false;
             }
         }
-        return near != nullptr || await_none(pending, rank, "put_strided");
+        return near != nullptr ||
+               await_none(of, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
 
     bool get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes, Return when,
@@ -121,7 +122,7 @@ class OneSided {
         Stream& of = of_call(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
         return start_get(rank, into, from, bytes, pending, of) &&
-               (when == Return::at_once || await_none(pending, rank, "get"));
+               (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
     }
     /// Returns at once: the data is there when `pending`, which stays where it is, is 0 again.
     bool start_get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes,
@@ -137,7 +138,8 @@ class OneSided {
                            blocking_, of_call(stream)))
                 return false;
         }
-        return await_none(blocking_, rank, "get_strided");
+        return await_none(of_call(stream), blocking_, rank, "get_strided",
+                          blocks.count * blocks.block_bytes);
     }
 
     /// The data, then the signal: a rank that sees the signal's word changed sees the data.
@@ -163,7 +165,8 @@ class OneSided {
             if (of.at(rank).fenced && !flush(of, rank)) return false;
             std::uint32_t& pending = pending_of(of, rank, when);
             if (!write(of, rank, to, from, bytes, pending)) return false;
-            if (when == Return::reusable && !await_none(pending, rank, "put")) return false;
+            if (when == Return::reusable && !await_none(of, pending, rank, "put", bytes))
+                return false;
         }
         return send_after_writes(of, rank, request, false) != 0;
     }
@@ -285,11 +288,14 @@ class OneSided {
         });
     }
 
-    bool await_none(std::uint32_t& pending, Rank rank, std::string_view call) {
+    bool await_none(Stream& of, std::uint32_t& pending, Rank rank, std::string_view call,
+                    std::uint64_t bytes) {
         if (pending == 0) return true;
+        const std::uint64_t awake_ns = kAwakeNs + bytes;  // at a gigabyte a second
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
-        if (base::monotonic_ns() - began < kAwakeNs || !requests_.has_room(rank)) return true;
+        if (base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank)) return true;
+        of.mark_dirty(rank);
         return requests_.send(rank, {.kind = RequestKind::flush}, false) != 0;
     }
 
@@ -340,7 +346,7 @@ class OneSided {
         peer(rank).signaled = true;
         std::uint32_t& pending = pending_of(of, rank, when);
         return write(of, rank, to, from, bytes, pending, payload) &&
-               (when == Return::at_once || await_none(pending, rank, "put"));
+               (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
     }
 
     bool write(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,

@@ -2,8 +2,9 @@
 // layout.hpp - what lies where in every rank's segment.
 //
 // Idea     header | mailboxes | one-sided area | a word for each team region, which counts members
-//          that have left the team | a fixed table of team regions | heap. The layout follows from
-//          the size of the job and the settings alone, so an offset means the same on all ranks.
+//          that have left the team | active messages | a fixed table of team regions | heap. The
+//          layout follows from the size of the job and the settings alone, so an offset means the
+//          same on all ranks.
 // Why      A rank may get a message of every other one in a call, so a bank has cells in proportion
 //          to the ranks. What all banks of a team take stays bounded: jobs of thousands of ranks
 //          have fewer banks.
@@ -17,6 +18,7 @@
 #include "base/region.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/onesided/area.hpp"
+#include "run/onesided/message_area.hpp"
 
 namespace weft::run {
 
@@ -43,7 +45,9 @@ struct SegmentLayout {
         region_bytes = round_up(shape.bytes(), kAlignment);
         onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
         left = round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
-        regions = round_up(left + kTeams * sizeof(std::uint64_t), kAlignment);
+        messages = {.offset = round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell)),
+                    .ranks = job_size};
+        regions = round_up(messages.offset + messages.bytes(), kAlignment);
         heap = regions + kTeams * region_bytes;
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
@@ -57,6 +61,7 @@ struct SegmentLayout {
     }
 
     OneSidedArea onesided;
+    MessageArea messages;
     std::uint64_t left = 0;  ///< where the words start that count members who have left
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;

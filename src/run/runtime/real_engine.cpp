@@ -9,6 +9,7 @@ static_assert(OneSidedArea::kSlots < link::Wire::kBatches);
 
 template class Engine<link::Wire>;
 template class OneSided<link::Wire, RealEngine>;
+template class Messages<link::Wire>;
 template class ProgressThread<link::Wire>;
 
 }  // namespace weft::run

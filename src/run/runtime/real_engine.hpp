@@ -9,6 +9,7 @@
 #include "link/wire/wire.hpp"
 #include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
+#include "run/onesided/messages.hpp"
 #include "run/onesided/onesided.hpp"
 
 namespace weft::run {
@@ -21,6 +22,11 @@ class RealEngine final : public Engine<link::Wire> {
 extern template class OneSided<link::Wire, RealEngine>;
 class RealOneSided final : public OneSided<link::Wire, RealEngine> {
     using OneSided::OneSided;
+};
+
+extern template class Messages<link::Wire>;
+class RealMessages final : public Messages<link::Wire> {
+    using Messages::Messages;
 };
 
 extern template class ProgressThread<link::Wire>;

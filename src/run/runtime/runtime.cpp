@@ -99,7 +99,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
                                                job_.bootstrap->rank())),
       heap_({layout_.heap, layout_.bytes - layout_.heap}, link::alignment_of(layout_.bytes)) {
     if (onesided_->service().has_origins())
-        job_.wire->set_service(&RealOneSided::serve, &RealOneSided::on_immediate, onesided_.get());
+        job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
     log_start(*this);
     add_team(0, all_ranks(job_.bootstrap->size()), 1);
     if (settings_.progress == base::ProgressMode::thread)
@@ -400,6 +400,7 @@ base::Result<void> Runtime::finalize() {
     finalized_ = true;
     progress_thread_.reset();  // from here on this thread drives without a pause
     base::Result<void> outcome = settle_onesided();
+    if (outcome.ok()) outcome = settle_messages();
     engine_->drain();
     if (outcome.ok() && settings_.stats) outcome = print_statistics();
     if (outcome.ok() && clocks_) outcome = write_trace();

@@ -28,6 +28,7 @@
 namespace weft::run {
 
 struct EngineOptions;
+class RealMessages;
 class RealOneSided;
 class RealProgressThread;
 
@@ -95,6 +96,17 @@ class Runtime {
         return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(own_);
     }
 
+    // --- active messages; see run/onesided/messages.hpp ---
+
+    /// number: below 256. No function: messages for it wait again.
+    [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
+    /// To a rank of the job. In a handler it never waits.
+    [[nodiscard]] base::Result<void> send_message(Rank job_rank, int handler, const void* data,
+                                                  std::size_t bytes);
+    /// Whether this thread runs a handler.
+    [[nodiscard]] bool in_handler() const;
+    [[nodiscard]] std::size_t message_bytes_max() const { return layout_.messages.bytes_max(); }
+
     // --- calls that were started ---
 
     /// A call was started and its caller goes elsewhere.
@@ -120,6 +132,8 @@ class Runtime {
     void set_external(void (*function)(void* argument), void* argument);
     /// Returns when all that this rank has put and got is done, here and at its peers.
     [[nodiscard]] base::Result<void> settle_onesided();
+    /// Returns when all messages of this rank are on their way.
+    [[nodiscard]] base::Result<void> settle_messages();
     /// Ends the job on all ranks.
     [[noreturn]] void abort(int status);
     [[nodiscard]] bool finalized() const { return finalized_; }
@@ -133,6 +147,9 @@ class Runtime {
 
     Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
+    static bool serve(void* self) noexcept;
+    static void on_immediate(void* self, std::uint64_t payload) noexcept;
+    void open_messages();
     void abort_job(const std::string& why);
     [[nodiscard]] base::Result<void> begin_trace();
     [[nodiscard]] base::Result<void> write_trace();
@@ -153,6 +170,7 @@ class Runtime {
     std::unique_ptr<RealEngine> engine_;
     ExternalProgress& external_;  ///< the engine's
     std::unique_ptr<RealOneSided> onesided_;
+    std::unique_ptr<RealMessages> messages_;  ///< nullptr: no message was sent or awaited yet
     SymmetricHeap heap_;
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;

@@ -47,6 +47,7 @@ class Team {
     [[nodiscard]] RemoteMemory remote(Stream* stream = nullptr) {
         return {runtime_, *this, stream};
     }
+    [[nodiscard]] Runtime& runtime() const { return runtime_; }
     /// The stream of a new context, and the end of one that is quiet.
     [[nodiscard]] Stream* open_stream();
     void close_stream(Stream* stream);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// near.h - elements put and got, and words changed, by a load, a store or an atomic instruction
+// where the peer is near: no call into the library.
+//
+// weft_near_open() gives a view of a team's symmetric memory. The functions of this header take it:
+// where loads and stores reach the peer they are compiled in place; elsewhere, and for arguments
+// that are refused, they make the call of weft.h or onesided.h, whose meaning they have. What they
+// put is ordered and completed by weft_fence() and weft_quiet() of the team, as ever.
+//
+// The structure is part of the binary interface: fields are only ever added at its end, and
+// weft_near_open() is told how many bytes the program knows.
+#ifndef WEFT_NEAR_H
+#define WEFT_NEAR_H
+
+#include "weft/onesided.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A view of a team's memory. Belongs to the library; to be read, not written. Valid until the
+/// team ends.
+typedef struct weft_near {
+    weft_team* team;
+    uintptr_t heap;      ///< where symmetric memory of this rank starts
+    uintptr_t bytes;     ///< of it
+    char* const* bases;  ///< by rank of the team: where its symmetric memory starts here, or NULL
+    uint32_t ranks;      ///< of the team
+    uint32_t left;       ///< calls until the library is driven; 0: it need not be
+} weft_near;
+
+/// *out: the view of this team. Not collective. struct_bytes: sizeof(weft_near).
+WEFT_API weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft_near** out);
+/// Drives what is in flight, as the functions below do now and then where there are far ranks.
+WEFT_API void weft_near_drive(weft_near* near);
+
+/// Where a near peer has `bytes` bytes that this rank has at `symmetric`, aligned to `alignment`;
+/// else NULL.
+static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t bytes,
+                                 size_t alignment, int peer) {
+    const uintptr_t offset = (uintptr_t)symmetric - near->heap;
+    if ((uint32_t)peer >= near->ranks || offset > near->bytes - bytes ||
+        (uintptr_t)symmetric % alignment != 0)
+        return NULL;
+    char* const base = near->bases[peer];
+    if (base == NULL) return NULL;
+    if (near->left != 0 && --near->left == 0) weft_near_drive(near);
+    return base + offset;
+}
+
+/// Elements: weft_near_put_NAME() and weft_near_get_NAME() for one of them, as p and g of
+/// OpenSHMEM.
+#define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
+    static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
+                                                   int peer) {                                   \
+        void* const at = weft_near_at(near, dst, sizeof value, sizeof value, peer);              \
+        whole bits;                                                                              \
+        if (at == NULL) return weft_put(near->team, dst, &value, sizeof value, peer);            \
+        __builtin_memcpy(&bits, &value, sizeof bits);                                            \
+        __atomic_store_n((whole*)at, bits, __ATOMIC_RELAXED);                                    \
+        return WEFT_OK;                                                                          \
+    }                                                                                            \
+    static inline weft_status weft_near_get_##name(weft_near* near, element* dst,                \
+                                                   const element* src, int peer) {               \
+        void* const at = weft_near_at(near, src, sizeof *src, sizeof *src, peer);                \
+        if (at == NULL) return weft_get(near->team, dst, src, sizeof *src, peer);                \
+        const whole bits = __atomic_load_n((const whole*)at, __ATOMIC_RELAXED);                  \
+        __builtin_memcpy(dst, &bits, sizeof bits);                                               \
+        return WEFT_OK;                                                                          \
+    }
+
+/// Words: weft_near_fetch_NAME(), _set_, _swap_, _add_, _fetch_add_ and so on, as weft_atomic().
+#define WEFT_NEAR_CHANGE(name, word, type, call, kind, builtin)                                    \
+    static inline weft_status weft_near_##call##_##name(weft_near* near, word* at, word operand,   \
+                                                        int peer) {                                \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL)                                                                         \
+            return weft_atomic(near->team, kind, type, at, &operand, NULL, NULL, peer);            \
+        (void)builtin(there, operand, __ATOMIC_ACQ_REL);                                           \
+        return WEFT_OK;                                                                            \
+    }                                                                                              \
+    static inline weft_status weft_near_fetch_##call##_##name(weft_near* near, word* at,           \
+                                                              word operand, word* old, int peer) { \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL || old == NULL)                                                          \
+            return weft_atomic(near->team, kind, type, at, &operand, NULL, old, peer);             \
+        *old = builtin(there, operand, __ATOMIC_ACQ_REL);                                          \
+        return WEFT_OK;                                                                            \
+    }
+#define WEFT_NEAR_WORD(name, word, type)                                                           \
+    WEFT_NEAR_ELEMENT(name, word, word)                                                            \
+    WEFT_NEAR_CHANGE(name, word, type, add, WEFT_ATOMIC_ADD, __atomic_fetch_add)                   \
+    WEFT_NEAR_CHANGE(name, word, type, and, WEFT_ATOMIC_AND, __atomic_fetch_and)                   \
+    WEFT_NEAR_CHANGE(name, word, type, or, WEFT_ATOMIC_OR, __atomic_fetch_or)                      \
+    WEFT_NEAR_CHANGE(name, word, type, xor, WEFT_ATOMIC_XOR, __atomic_fetch_xor)                   \
+    static inline weft_status weft_near_fetch_##name(weft_near* near, const word* at, word* value, \
+                                                     int peer) {                                   \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL || value == NULL)                                                        \
+            return weft_atomic(near->team, WEFT_ATOMIC_FETCH, type, (void*)(uintptr_t)at, NULL,    \
+                               NULL, value, peer);                                                 \
+        *value = __atomic_load_n(there, __ATOMIC_ACQUIRE);                                         \
+        return WEFT_OK;                                                                            \
+    }                                                                                              \
+    static inline weft_status weft_near_set_##name(weft_near* near, word* at, word value,          \
+                                                   int peer) {                                     \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL)                                                                         \
+            return weft_atomic(near->team, WEFT_ATOMIC_SET, type, at, &value, NULL, NULL, peer);   \
+        __atomic_store_n(there, value, __ATOMIC_RELEASE);                                          \
+        return WEFT_OK;                                                                            \
+    }                                                                                              \
+    static inline weft_status weft_near_swap_##name(weft_near* near, word* at, word value,         \
+                                                    word* old, int peer) {                         \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL || old == NULL)                                                          \
+            return weft_atomic(near->team, WEFT_ATOMIC_SET, type, at, &value, NULL, old, peer);    \
+        *old = __atomic_exchange_n(there, value, __ATOMIC_ACQ_REL);                                \
+        return WEFT_OK;                                                                            \
+    }                                                                                              \
+    static inline weft_status weft_near_compare_swap_##name(                                       \
+        weft_near* near, word* at, word expected, word value, word* old, int peer) {               \
+        word* const there = (word*)weft_near_at(near, at, sizeof *at, sizeof *at, peer);           \
+        if (there == NULL || old == NULL)                                                          \
+            return weft_atomic(near->team, WEFT_ATOMIC_COMPARE_SWAP, type, at, &value, &expected,  \
+                               old, peer);                                                         \
+        *old = expected;                                                                           \
+        (void)__atomic_compare_exchange_n(there, old, value, 0, __ATOMIC_ACQ_REL,                  \
+                                          __ATOMIC_ACQUIRE);                                       \
+        return WEFT_OK;                                                                            \
+    }
+
+WEFT_NEAR_WORD(i32, int32_t, WEFT_INT32)
+WEFT_NEAR_WORD(u32, uint32_t, WEFT_UINT32)
+WEFT_NEAR_WORD(i64, int64_t, WEFT_INT64)
+WEFT_NEAR_WORD(u64, uint64_t, WEFT_UINT64)
+WEFT_NEAR_ELEMENT(i8, int8_t, uint8_t)
+WEFT_NEAR_ELEMENT(u8, uint8_t, uint8_t)
+WEFT_NEAR_ELEMENT(i16, int16_t, uint16_t)
+WEFT_NEAR_ELEMENT(u16, uint16_t, uint16_t)
+WEFT_NEAR_ELEMENT(float, float, uint32_t)
+WEFT_NEAR_ELEMENT(double, double, uint64_t)
+
+/// weft_put() and weft_get() of any bytes, copied in place up to WEFT_NEAR_BYTES.
+#define WEFT_NEAR_BYTES 4096
+static inline weft_status weft_near_put(weft_near* near, void* dst, const void* src, size_t bytes,
+                                        int peer) {
+    void* const at =
+        bytes > WEFT_NEAR_BYTES || bytes <= 8 ? NULL : weft_near_at(near, dst, bytes, 1, peer);
+    if (at == NULL) return weft_put(near->team, dst, src, bytes, peer);
+    __builtin_memmove(at, src, bytes);
+    return WEFT_OK;
+}
+static inline weft_status weft_near_get(weft_near* near, void* dst, const void* src, size_t bytes,
+                                        int peer) {
+    void* const at =
+        bytes > WEFT_NEAR_BYTES || bytes <= 8 ? NULL : weft_near_at(near, src, bytes, 1, peer);
+    if (at == NULL) return weft_get(near->team, dst, src, bytes, peer);
+    __builtin_memmove(dst, at, bytes);
+    return WEFT_OK;
+}
+
+#undef WEFT_NEAR_ELEMENT
+#undef WEFT_NEAR_CHANGE
+#undef WEFT_NEAR_WORD
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

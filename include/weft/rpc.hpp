@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rpc.hpp - functions that a peer calls: arguments travel there in a message, the result back.
+//
+//     int add(int a, int b) { return a + b; }
+//     weft::Rpc rpc(runtime);
+//     weft::Future<int> sum = rpc.call<add>(peer, 2, 3);
+//     sum.get();
+//
+// Functions are handlers of active messages: a peer runs them inside its calls into the library,
+// one at a time; they must make no call of it. All ranks make an Rpc, and keep it as long as any of
+// them calls. A function is known by its name and type, so all ranks run programs that call it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft {
+
+namespace detail {
+
+/// Calls a function with arguments read from bytes and writes its result. False: not as many bytes
+/// as its arguments have.
+using Invoker = bool (*)(const std::byte* arguments, std::size_t bytes, std::byte* result);
+
+struct KnownFunction {
+    Invoker invoker = nullptr;
+    std::size_t result_bytes = 0;
+};
+
+/// Functions that this program calls somewhere, by name and type. Filled before main().
+inline std::map<std::uint64_t, KnownFunction>& known_functions() {
+    static std::map<std::uint64_t, KnownFunction> functions;
+    return functions;
+}
+
+constexpr std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xcbf2'9ce4'8422'2325ULL;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3ULL;
+    return hash;
+}
+
+template <class Result>
+constexpr std::size_t kResultBytes = sizeof(Result);
+template <>
+inline constexpr std::size_t kResultBytes<void> = 0;
+
+template <class T>
+constexpr bool kTravels = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+template <auto Function, class Type = decltype(Function)>
+struct Callable;
+template <auto Function, class R, class... Parameters>
+struct Callable<Function, R (*)(Parameters...)> {
+    using Result = R;
+    using Tuple = std::tuple<std::decay_t<Parameters>...>;
+    static_assert((kTravels<std::decay_t<Parameters>> && ...),
+                  "arguments travel as bytes: trivially copyable, no pointers");
+    static_assert(std::is_void_v<R> || kTravels<R>, "results travel as bytes");
+    static constexpr std::size_t kBytes = (std::size_t{0} + ... + sizeof(std::decay_t<Parameters>));
+
+    static bool invoke(const std::byte* from, std::size_t bytes, std::byte* result) {
+        if (bytes != kBytes) return false;
+        Tuple arguments;
+        std::apply([&](auto&... each) { (read(from, each), ...); }, arguments);
+        if constexpr (std::is_void_v<R>) {
+            std::apply(Function, arguments);
+        } else {
+            const R value = std::apply(Function, arguments);
+            std::memcpy(result, &value, sizeof value);
+        }
+        return true;
+    }
+    static std::uint64_t name() { return hash_of(__PRETTY_FUNCTION__); }
+    /// Two functions of one name in different files are known by neither.
+    static bool learn() {
+        const auto [at, is_new] =
+            known_functions().try_emplace(name(), KnownFunction{&invoke, kResultBytes<R>});
+        if (!is_new && at->second.invoker != &invoke) at->second.invoker = nullptr;
+        return true;
+    }
+    static inline const bool kKnown = learn();
+
+  private:
+    template <class T>
+    static void read(const std::byte*& from, T& value) {
+        std::memcpy(&value, from, sizeof value);
+        from += sizeof value;
+    }
+};
+
+/// A call whose result is to come.
+struct RpcCall {
+    std::uint64_t state = 0;  ///< 0: on its way; 1: done; 2: refused
+    std::vector<std::byte> result;
+};
+
+}  // namespace detail
+
+/// The result of Rpc::call(). Need not be waited for.
+template <class T>
+class Future {
+  public:
+    /// Drives everything once; whether the result is there.
+    [[nodiscard]] bool ready() {
+        return world_.test_until(&call_->state, Compare::ne, std::uint64_t{0});
+    }
+    /// Drives everything until it is. An Error if the peer could not call the function.
+    T get() {
+        world_.wait_until(&call_->state, Compare::ne, std::uint64_t{0});
+        if (call_->state != 1)
+            throw Error(Status::argument,
+                        "rpc: the peer does not know the function, or it has thrown");
+        if constexpr (!std::is_void_v<T>) {
+            T value;
+            std::memcpy(&value, call_->result.data(), sizeof value);
+            return value;
+        }
+    }
+
+  private:
+    friend class Rpc;
+    Future(Team world, std::shared_ptr<detail::RpcCall> call)
+        : world_(std::move(world)), call_(std::move(call)) {}
+
+    Team world_;
+    std::shared_ptr<detail::RpcCall> call_;
+};
+
+/// Calls of functions on peers, and service of theirs. Uses the handlers 254 and 255.
+class Rpc {
+  public:
+    explicit Rpc(Runtime& runtime) : runtime_(runtime), world_(runtime.world()) {
+        runtime_.on_message(kRequest, &serve, this);
+        runtime_.on_message(kReply, &finish, this);
+    }
+    Rpc(const Rpc&) = delete;
+    Rpc& operator=(const Rpc&) = delete;
+    /// Before finalize() of the runtime.
+    ~Rpc() {
+        try {
+            runtime_.on_message(kRequest, nullptr, nullptr);
+            runtime_.on_message(kReply, nullptr, nullptr);
+        } catch (const Error&) {
+            // The runtime has been finalized: no handler runs any more.
+        }
+    }
+
+    /// Function(arguments...) at a peer, a rank of the world.
+    template <auto Function, class... Given>
+    [[nodiscard]] auto call(Rank peer, const Given&... arguments) {
+        using Known = detail::Callable<Function>;
+        static_cast<void>(Known::kKnown);
+        auto call = std::make_shared<detail::RpcCall>();
+        call->result.resize(detail::kResultBytes<typename Known::Result>);
+        std::vector<std::byte> bytes(sizeof(Head) + Known::kBytes);
+        const Head head{Known::name(), remember(call)};
+        std::memcpy(bytes.data(), &head, sizeof head);
+        std::byte* to = bytes.data() + sizeof head;
+        const typename Known::Tuple converted(arguments...);
+        std::apply([&](const auto&... each) { (write(to, each), ...); }, converted);
+        world_.send(peer, kRequest, bytes.data(), bytes.size());
+        return Future<typename Known::Result>(world_, std::move(call));
+    }
+
+  private:
+    static constexpr int kRequest = 254;
+    static constexpr int kReply = 255;
+    struct Head {
+        std::uint64_t what = 0;  ///< the function; of a reply: its state
+        std::uint64_t id = 0;
+    };
+
+    template <class T>
+    static void write(std::byte*& to, const T& value) {
+        std::memcpy(to, &value, sizeof value);
+        to += sizeof value;
+    }
+
+    std::uint64_t remember(const std::shared_ptr<detail::RpcCall>& call) {
+        const std::scoped_lock lock(mutex_);
+        calls_.emplace(++last_, call);
+        return last_;
+    }
+
+    static void serve(void* self, Rank peer, const std::byte* data, std::size_t bytes) {
+        auto& rpc = *static_cast<Rpc*>(self);
+        Head head;
+        if (bytes < sizeof head) return;
+        std::memcpy(&head, data, sizeof head);
+        const auto& known = detail::known_functions();
+        const auto found = known.find(head.what);
+        std::vector<std::byte> reply(sizeof head);
+        head.what = 2;
+        if (found != known.end() && found->second.invoker != nullptr) {
+            reply.resize(sizeof head + found->second.result_bytes);
+            try {
+                if (found->second.invoker(data + sizeof head, bytes - sizeof head,
+                                          reply.data() + sizeof head))
+                    head.what = 1;
+            } catch (...) {
+                head.what = 2;
+            }
+        }
+        std::memcpy(reply.data(), &head, sizeof head);
+        rpc.world_.send(peer, kReply, reply.data(), reply.size());
+    }
+
+    static void finish(void* self, Rank, const std::byte* data, std::size_t bytes) {
+        auto& rpc = *static_cast<Rpc*>(self);
+        Head head;
+        if (bytes < sizeof head) return;
+        std::memcpy(&head, data, sizeof head);
+        const std::scoped_lock lock(rpc.mutex_);
+        const auto found = rpc.calls_.find(head.id);
+        if (found == rpc.calls_.end()) return;
+        detail::RpcCall& call = *found->second;
+        const bool fits = bytes - sizeof head == call.result.size();
+        if (head.what == 1 && fits && !call.result.empty())
+            std::memcpy(call.result.data(), data + sizeof head, call.result.size());
+        // Release: pairs with the acquire of the wait; the result is visible with it.
+        std::atomic_ref<std::uint64_t>(call.state)
+            .store(head.what == 1 && fits ? 1 : 2, std::memory_order_release);
+        rpc.calls_.erase(found);
+    }
+
+    Runtime& runtime_;
+    Team world_;
+    std::mutex mutex_;  ///< a progress thread may run handlers
+    std::map<std::uint64_t, std::shared_ptr<detail::RpcCall>> calls_;  ///< without an answer yet
+    std::uint64_t last_ = 0;
+};
+
+}  // namespace weft

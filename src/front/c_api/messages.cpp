@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// messages.cpp - active messages of the C interface.
+//
+// Holds    A handler's record lives as long as its runtime: one that is replaced may still run.
+// Next     run/onesided/messages.hpp for how they travel.
+
+#include "front/c_api/errors.hpp"
+#include "front/c_api/handles.hpp"
+
+namespace c_api = weft::c_api;
+using weft::Rank;
+using weft::Status;
+using weft::base::Done;
+using weft::base::fail;
+using weft::base::Result;
+
+/// What a handler learns of a message.
+struct weft_am {
+    weft::run::Runtime* runtime = nullptr;
+    Rank peer = 0;
+};
+
+namespace {
+
+void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
+    const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
+    const weft_am message{handler.runtime, peer};
+    handler.function(handler.argument, &message, data, bytes);
+}
+
+}  // namespace
+
+extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
+                                        void* arg) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        weft::run::Runtime& found = (*context)->runtime();
+        if (fn == nullptr) return found.set_handler(handler, {});
+        c_api::AmHandler& record = (*context)->add_handler({&found, fn, arg});
+        return found.set_handler(handler, {&call, &record});
+    });
+}
+
+extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
+    std::size_t bytes = 0;
+    c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto context = c_api::context_of(runtime);
+        if (!context) return context.failure();
+        bytes = (*context)->runtime().message_bytes_max();
+        return Done{};
+    });
+    return bytes;
+}
+
+extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
+                                       size_t bytes) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        const auto found = c_api::find_team(team, c_api::From::handler);
+        if (!found) return found.failure();
+        if (peer < 0 || peer >= found->team->size())
+            return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
+                        peer, found->team->size() - 1);
+        return found->context->runtime().send_message(found->team->job_rank(peer), handler, data,
+                                                      bytes);
+    });
+}
+
+extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
+                                     size_t bytes) {
+    return c_api::guarded(__func__, [&]() -> Result<void> {
+        if (message == nullptr) return fail(Status::argument, "message is NULL");
+        return message->runtime->send_message(message->peer, handler, data, bytes);
+    });
+}
+
+extern "C" int weft_am_peer(const weft_am* message) {
+    return message == nullptr ? -1 : message->peer;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// messages.hpp - active messages: a few bytes for a function that the peer calls when they arrive.
+//
+// Idea     Messages of one rank to another are numbered and go into a ring at the target, which
+//          looks for the next number whenever it drives its wire, runs the handler and, every few
+//          messages, sends a credit back. Who has no credit queues its messages here.
+// Why      Sending never waits inside a handler, and handlers never wait for anything: so each rank
+//          always takes what arrives, credits always come back, and whatever handlers send, to
+//          whomever, there is no circle of waits. Outside of handlers a queue that is long is
+//          waited for, so that memory stays bounded by what handlers send.
+// Holds    Messages of one rank to another are handled in order, each once. Handlers run one at a
+//          time, on the thread that drives the engine, with its turn. What a peer sends is checked
+//          before it is used. A message whose handler is not known yet waits until it is, and those
+//          behind it, too. After the first messages nothing is allocated.
+// Next     message_area.hpp for what lies where.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "run/onesided/message_area.hpp"
+#include "run/onesided/network.hpp"
+
+namespace weft::run {
+
+template <Network Wire>
+class Messages {
+  public:
+    static constexpr std::size_t kHandlers = 256;
+
+    Messages(Wire& wire, const MessageArea& area, Rank rank)
+        : wire_(wire),
+          area_(area),
+          rank_(rank),
+          own_(wire.near(rank)),
+          peers_(static_cast<std::size_t>(area.ranks)) {}
+    Messages(const Messages&) = delete;
+    Messages& operator=(const Messages&) = delete;
+
+    /// number: below kHandlers.
+    void set_handler(std::uint32_t number, const MessageHandler& handler) {
+        handlers_[number] = handler;
+    }
+    [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
+
+    /// Sends or queues a message; never waits.
+    void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
+        Message& message = take();
+        message.peer = rank;
+        const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
+        std::memcpy(message.bytes.get(), &head, sizeof head);
+        if (bytes != 0) std::memcpy(message.bytes.get() + sizeof head, data, bytes);
+        message.part = {message.bytes.get(), sizeof head + bytes};
+        message.next = nullptr;
+        Peer& to = peer(rank);
+        (to.queued == 0 ? to.first : to.last->next) = &message;
+        to.last = &message;
+        ++to.queued;
+        ++queued_;
+        static_cast<void>(post_queue(rank));
+    }
+    /// Messages that wait for room at that peer.
+    [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queued; }
+    /// Whether nothing is queued, and nothing that was sent is read any more.
+    [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
+    /// Whether this thread is in a handler.
+    [[nodiscard]] bool in_handler() const {
+        return handling_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+    }
+
+    /// Runs handlers of what has arrived, sends credits and what is queued. True if anything was
+    /// done. Not from a handler.
+    bool serve() noexcept {
+        if (serving_) return false;
+        serving_ = true;
+        bool moved = retire();
+        for (std::size_t i = std::min(kPeersPerLook, peers_.size()); i > 0; --i) {
+            if (++turn_ >= peers_.size()) turn_ = 0;
+            moved = serve_peer(static_cast<Rank>(turn_)) || moved;
+        }
+        serving_ = false;
+        return moved;
+    }
+
+  private:
+    static constexpr std::size_t kPeersPerLook = 8;
+    // The second half of a flag says where the bytes of a message are.
+    static constexpr std::uint16_t kInCell = 1;
+    static constexpr std::uint16_t kInSlot = 2;
+    static constexpr std::uint16_t kCredit = 3;
+
+    struct Message {
+        std::unique_ptr<std::byte[]> bytes;  ///< the head first
+        base::PutPart part;
+        Rank peer = 0;
+        std::uint64_t number = 0;  ///< 0: not on its way
+        std::uint64_t resume = 0;
+        std::uint32_t pending = 0;
+        Message* next = nullptr;  ///< in the queue
+    };
+    struct Peer {
+        Message* first = nullptr;  ///< of the queue
+        Message* last = nullptr;
+        std::size_t queued = 0;
+        std::uint64_t sent = 0;      ///< number of the last message on its way there
+        std::uint64_t credits = 0;   ///< that were taken, each for kStep messages
+        std::uint64_t handled = 0;   ///< number of its last message that was handled here
+        std::uint64_t credited = 0;  ///< credits that were sent to it
+        std::uint64_t resume = 0;    ///< of the credit that is on its way
+    };
+
+    [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
+
+    Message& take() {
+        if (free_.empty()) {
+            Message& made = pool_.emplace_back();
+            made.bytes = std::make_unique<std::byte[]>(sizeof(MessageHead) + bytes_max());
+            free_.reserve(pool_.size());
+            reading_.reserve(pool_.size());
+            return made;
+        }
+        Message& message = *free_.back();
+        free_.pop_back();
+        message.number = message.resume = 0;
+        return message;
+    }
+
+    /// Messages that no transfer reads any more are free again.
+    bool retire() noexcept {
+        return std::erase_if(reading_, [this](Message* message) {
+                   if (message->pending != 0) return false;
+                   free_.push_back(message);
+                   return true;
+               }) != 0;
+    }
+
+    [[nodiscard]] const base::Cell& settled(std::uint64_t at) noexcept {
+        wire_.settle(at);
+        return *reinterpret_cast<const base::Cell*>(own_ + at);
+    }
+
+    bool serve_peer(Rank rank) noexcept {
+        bool moved = false;
+        for (std::uint64_t i = 0; i < MessageArea::kSlots && handle_next(rank); ++i) moved = true;
+        moved = post_credits(rank) || moved;
+        return post_queue(rank) || moved;
+    }
+
+    bool handle_next(Rank rank) noexcept {
+        Peer& from = peer(rank);
+        const std::uint64_t number = from.handled + 1;
+        const base::Cell& cell = settled(area_.cell(rank, number));
+        // Acquire: pairs with the release of the flag; the message is visible with it.
+        const base::FlagWord flag = cell.flag.load(std::memory_order_acquire);
+        const bool in_cell = flag == base::flag_word(number, kInCell);
+        if (!in_cell && flag != base::flag_word(number, kInSlot)) return false;
+        const std::byte* const at = in_cell ? cell.payload : own_ + area_.bytes_of(rank, number);
+        MessageHead head;
+        std::memcpy(&head, at, sizeof head);
+        const std::size_t most = in_cell ? base::kCellPayload - sizeof head : bytes_max();
+        if (head.bytes > most || head.handler >= kHandlers) [[unlikely]] {
+            wire_.distrust(rank, head.bytes > most ? "a message that is too long"
+                                                   : "a message for no handler that can be");
+            return false;
+        }
+        const MessageHandler handler = handlers_[head.handler];
+        if (handler.function == nullptr) return false;
+        handling_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        handler.function(handler.argument, rank, at + sizeof head, head.bytes);
+        handling_.store(std::thread::id(), std::memory_order_relaxed);
+        ++from.handled;
+        return true;
+    }
+
+    bool post_credits(Rank rank) noexcept {
+        Peer& to = peer(rank);
+        const std::uint64_t before = to.credited;
+        while (to.handled / MessageArea::kStep > to.credited) {
+            const std::uint64_t next = to.credited + 1;
+            const base::Put put{.peer = rank,
+                                .cell = area_.credit(rank_, next),
+                                .flag = base::flag_word(next, kCredit)};
+            if (wire_.try_put(put, to.resume) == base::Post::again) break;
+            to.credited = next;
+            to.resume = 0;
+        }
+        return to.credited != before;
+    }
+
+    [[nodiscard]] bool has_room(Rank rank) noexcept {
+        Peer& to = peer(rank);
+        const auto room = [&] {
+            return to.sent - to.credits * MessageArea::kStep < MessageArea::kSlots;
+        };
+        while (!room()) {
+            const std::uint64_t next = to.credits + 1;
+            // Acquire: pairs with the release of the flag; the slot is free from then on.
+            if (settled(area_.credit(rank, next)).flag.load(std::memory_order_acquire) !=
+                base::flag_word(next, kCredit))
+                return false;
+            to.credits = next;
+        }
+        return true;
+    }
+
+    bool post_queue(Rank rank) noexcept {
+        Peer& to = peer(rank);
+        bool moved = false;
+        while (to.queued != 0) {
+            Message& message = *to.first;
+            if (message.number == 0) {
+                if (!has_room(rank)) break;
+                message.number = ++to.sent;
+            }
+            const bool fits = message.part.bytes <= base::kCellPayload;
+            base::Put put{.peer = rank,
+                          .parts = {&message.part, 1},
+                          .bytes = message.part.bytes,
+                          .cell = area_.cell(rank_, message.number),
+                          .flag = base::flag_word(message.number, fits ? kInCell : kInSlot),
+                          .pending = &message.pending};
+            if (!fits) put.target = area_.bytes_of(rank_, message.number);
+            if (wire_.try_put(put, message.resume) == base::Post::again) break;
+            to.first = message.next;
+            --to.queued;
+            --queued_;
+            (message.pending == 0 ? free_ : reading_).push_back(&message);
+            moved = true;
+        }
+        return moved;
+    }
+
+    Wire& wire_;
+    MessageArea area_;
+    Rank rank_;
+    std::byte* own_;
+    std::array<MessageHandler, kHandlers> handlers_{};
+    std::vector<Peer> peers_;     ///< by rank of the job
+    std::deque<Message> pool_;    ///< all messages; never moved: the wire counts in them
+    std::vector<Message*> free_;  ///< both have room for all: nothing is allocated when they change
+    std::vector<Message*> reading_;
+    std::size_t queued_ = 0;
+    std::size_t turn_ = 0;
+    bool serving_ = false;
+    std::atomic<std::thread::id> handling_{};  ///< the thread in a handler, if one is
+};
+
+}  // namespace weft::run

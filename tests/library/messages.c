@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// messages.c - active messages and near views of the C interface on real ranks.
+#include <string.h>
+#include <weft/near.h>
+#include <weft/weft.h>
+
+#include "check.h"
+
+enum { kPing = 3, kPong = 4, kFan = 5, kLate = 200, kRounds = 200, kLong = 2000 };
+
+static uint64_t pings, pongs, fans, lates, refused;
+static uint64_t heard_of[64];
+
+/// What travels: who sent it, its number, and for a fan how many generations follow.
+struct word {
+    int32_t from, rest;
+    uint64_t number;
+};
+
+/// Each ping is answered with its own bytes.
+static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    struct word word;
+    memcpy(&word, data, sizeof word);
+    CHECK(arg == &pings && weft_am_peer(message) == word.from);
+    CHECK(word.number == heard_of[word.from]++);
+    ++pings;
+    DONE(weft_am_reply(message, kPong, data, bytes));
+    if (weft_quiet(world) == WEFT_ERR_ARGUMENT) ++refused;
+}
+
+static void pong(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    struct word word;
+    memcpy(&word, data, sizeof word);
+    CHECK(arg == &pongs && word.from == my_rank && weft_am_peer(message) >= 0);
+    CHECK(bytes == sizeof word || bytes == kLong);
+    const unsigned char* rest = (const unsigned char*)data + sizeof word;
+    for (size_t i = 0; i < bytes - sizeof word; ++i) CHECK(rest[i] == (unsigned char)word.number);
+    ++pongs;
+}
+
+/// Two more for each, until none is left: requests inside of requests, to all sides.
+static void fan(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    struct word word;
+    (void)arg;
+    (void)message;
+    memcpy(&word, data, sizeof word);
+    ++fans;
+    if (word.rest == 0) return;
+    --word.rest;
+    DONE(weft_am_request(world, (my_rank + 1) % size, kFan, &word, bytes));
+    DONE(weft_am_request(world, (my_rank + (int)word.number) % size, kFan, &word, bytes));
+}
+
+static void late(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    (void)arg;
+    (void)message;
+    (void)data;
+    CHECK(bytes == 0);
+    ++lates;
+}
+
+static void requests_and_replies(void) {
+    unsigned char bytes[kLong];
+    for (uint64_t round = 0; round < kRounds; ++round) {
+        for (int peer = 0; peer < size; ++peer) {
+            const struct word word = {my_rank, 0, round};
+            memset(bytes, (int)(unsigned char)round, sizeof bytes);
+            memcpy(bytes, &word, sizeof word);
+            DONE(weft_am_request(world, peer, kPing, bytes, round % 3 == 0 ? kLong : sizeof word));
+        }
+    }
+    const uint64_t all = kRounds * (uint64_t)size;
+    DONE(weft_wait_until(world, &pongs, WEFT_EQ, all));
+    DONE(weft_wait_until(world, &pings, WEFT_EQ, all));
+    CHECK(refused == all);
+    DONE(weft_barrier(world));
+}
+
+/// A binary tree of messages from each rank; the last ones are counted over all ranks.
+static void nested_requests(void) {
+    const struct word word = {my_rank, 9, (uint64_t)my_rank + 2};
+    DONE(weft_am_request(world, my_rank, kFan, &word, sizeof word));
+    uint64_t total = 0;
+    while (total != (uint64_t)size * 1023) {
+        weft_progress(runtime);
+        const uint64_t mine = fans;
+        DONE(weft_allreduce(world, &mine, &total, 1, WEFT_UINT64, WEFT_SUM));
+        if (total > (uint64_t)size * 1023) break;
+    }
+    CHECK(total == (uint64_t)size * 1023);
+    DONE(weft_barrier(world));
+}
+
+/// Messages for a number without a handler wait.
+static void handlers_that_come_late(void) {
+    for (int i = 0; i < 20; ++i)
+        if (i < 6 || my_rank == 0) DONE(weft_am_request(world, 0, kLate, NULL, 0));
+    DONE(weft_barrier(world));
+    CHECK(lates == 0);
+    if (my_rank == 0) {
+        DONE(weft_am_register(runtime, kLate, late, NULL));
+        DONE(weft_wait_until(world, &lates, WEFT_EQ, 20 + 6 * (uint64_t)(size - 1)));
+    }
+    DONE(weft_barrier(world));
+}
+
+static void near_views(void) {
+    weft_near* near = NULL;
+    void* found = NULL;
+    uint64_t old = 9;
+    double real = 0;
+    const int next = (my_rank + 1) % size;
+    char bytes[100], back[100];
+    DONE(weft_calloc(world, 64, sizeof(uint64_t), &found));
+    uint64_t* words = found;
+    DONE(weft_near_open(world, sizeof(weft_near), &near));
+    CHECK(near->ranks == (uint32_t)size);
+    DONE(weft_near_put_u64(near, words, 100 + (uint64_t)my_rank, next));
+    DONE(weft_near_put_double(near, (double*)words + 1, 0.5 * my_rank, next));
+    DONE(weft_near_put_i8(near, (int8_t*)(words + 2) + 3, (int8_t)-my_rank, next));
+    for (int i = 0; i < 50; ++i) DONE(weft_near_add_u64(near, words + 3, 2, 0));
+    for (int i = 0; i < 50; ++i)
+        DONE(weft_near_fetch_add_i32(near, (int32_t*)(words + 4), -1, &(int32_t){0}, 0));
+    memset(bytes, my_rank, sizeof bytes);
+    DONE(weft_near_put(near, words + 8, bytes, sizeof bytes, next));
+    DONE(weft_quiet(world));
+    DONE(weft_barrier(world));
+    const int before = (my_rank + size - 1) % size;
+    CHECK(words[0] == 100 + (uint64_t)before);
+    CHECK(((int8_t*)(words + 2))[3] == (int8_t)-before);
+    CHECK(my_rank != 0 || (words[3] == 100 * (uint64_t)size && (int32_t)words[4] == -50 * size));
+    DONE(weft_barrier(world));
+    DONE(weft_near_get_u64(near, &old, words, next));
+    CHECK(old == 100 + (uint64_t)my_rank);
+    DONE(weft_near_get_double(near, &real, (double*)words + 1, next));
+    CHECK(real == 0.5 * my_rank);
+    DONE(weft_near_get(near, back, words + 8, sizeof back, next));
+    CHECK(memcmp(back, bytes, sizeof back) == 0);
+    DONE(weft_near_fetch_u64(near, words, &old, next));
+    CHECK(old == 100 + (uint64_t)my_rank);
+    DONE(weft_near_swap_u64(near, words, 7, &old, next));
+    CHECK(old == 100 + (uint64_t)my_rank);
+    DONE(weft_near_compare_swap_u64(near, words, 8, 9, &old, next));
+    CHECK(old == 7);
+    DONE(weft_near_compare_swap_u64(near, words, 7, 9, &old, next));
+    DONE(weft_near_set_u64(near, words + 5, 77, next));
+    DONE(weft_near_fetch_or_u64(near, words + 6, 6, &old, next));
+    DONE(weft_quiet(world));
+    DONE(weft_barrier(world));
+    CHECK(words[0] == 9 && words[5] == 77 && words[6] == 6);
+    REFUSED(weft_near_put_u64(near, words, 1, size), "peer");
+    REFUSED(weft_near_put_u64(near, &old, 1, 0), "symmetric memory");
+    REFUSED(weft_near_add_u64(near, (uint64_t*)((char*)words + 4), 1, 0), "aligned");
+    REFUSED(weft_near_open(world, 3, &near), "struct_bytes");
+    weft_team* half = NULL;
+    DONE(weft_team_split(world, my_rank % 2, my_rank, &half));
+    weft_near* view = NULL;
+    DONE(weft_near_open(half, sizeof(weft_near), &view));
+    CHECK(view != near && view->ranks == (uint32_t)weft_size(half));
+    DONE(weft_team_free(half));
+    REFUSED(weft_near_put_u64(view, words, 1, 0), "freed");
+    DONE(weft_barrier(world));
+    DONE(weft_free(world, found));
+}
+
+int main(void) {
+    if (!join_job()) return 1;
+    DONE(weft_am_register(runtime, kPing, ping, &pings));
+    DONE(weft_am_register(runtime, kPong, pong, &pongs));
+    DONE(weft_am_register(runtime, kFan, fan, NULL));
+    CHECK(weft_am_bytes_max(runtime) == 2048);
+    requests_and_replies();
+    nested_requests();
+    handlers_that_come_late();
+    near_views();
+    REFUSED(weft_am_register(runtime, 256, ping, NULL), "handler");
+    REFUSED(weft_am_request(world, size, kPing, NULL, 0), "peer");
+    REFUSED(weft_am_request(world, 0, -1, NULL, 0), "handler");
+    REFUSED(weft_am_request(world, 0, kPing, NULL, 2049), "bytes");
+    REFUSED(weft_am_request(world, 0, kPing, NULL, 8), "data");
+    DONE(weft_barrier(world));
+    DONE(weft_finalize(runtime));
+    return verdict("all messages are right");
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: active messages are handled once each, in order, and nested ones between all pairs come to
+// an end, on every fabric, however adversarial. Method: the real wire over the virtual fabric, one
+// seed each; each message has a number and a depth, and its handler sends more of them to ranks
+// drawn at random. Controls: what no rank sends is refused.
+#include "run/onesided/messages.hpp"
+
+#include "tests/support/onesided_ranks.hpp"
+
+namespace weft::test {
+namespace {
+
+/// Ranks on nodes, each with messages.
+class Talkers {
+  public:
+    /// What travels: `rest` says how many generations follow.
+    struct Word {
+        std::uint64_t number = 0;  ///< of the sender's messages to this rank
+        std::uint32_t rest = 0;
+        std::uint32_t bytes = 0;  ///< that follow, all of them the number's lowest byte
+    };
+    static constexpr std::uint32_t kNested = 3;
+    static constexpr std::size_t kChildren = 2;
+
+    Talkers(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
+        : random_(base::Random(seed).stream(33)),
+          network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
+          fabric_(options(setting, seed)) {
+        const run::MessageArea area{.offset = 0, .ranks = size()};
+        WEFT_CHECK(area.bytes() <= kSegment, area.bytes());
+        for (Rank rank = 0; rank < size(); ++rank) {
+            std::vector<std::byte*> near = segments();
+            for (Rank peer = 0; peer < size(); ++peer)
+                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
+            const bool alone = std::ranges::count(near, nullptr) == 0;
+            link::Wire& wire = wires_.emplace_back(
+                std::move(near), alone ? nullptr : fabric_.open_port(rank),
+                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            ranks_.emplace_back(std::make_unique<Talker>(*this, wire, area, rank));
+        }
+        for (const auto& talker : ranks_) talker->listen();
+    }
+
+    [[nodiscard]] Rank size() const { return network_.size(); }
+    [[nodiscard]] std::uint64_t handled() const { return handled_; }
+    [[nodiscard]] const std::string& wrong() const { return wrong_; }
+    [[nodiscard]] std::uint64_t sent() const { return sent_; }
+
+    /// A message of a random rank to a random one.
+    void start(std::uint32_t rest) {
+        const auto from = random_.below(ranks_.size());
+        ranks_[from]->talk(static_cast<Rank>(random_.below(ranks_.size())), rest);
+    }
+    /// Drives random ranks until all messages have been handled. False: they come to no end.
+    bool drive() {
+        for (std::uint64_t turns = 0; handled_ != sent_ && wrong_.empty(); ++turns) {
+            if (turns == 4'000'000 + 100 * sent_) return false;
+            wires_[random_.below(wires_.size())].progress();
+        }
+        return true;
+    }
+    /// Most messages that a rank had queued for one other.
+    [[nodiscard]] std::size_t queued_most() const { return queued_most_; }
+
+  private:
+    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
+
+    class Talker {
+      public:
+        Talker(Talkers& all, link::Wire& wire, const run::MessageArea& area, Rank rank)
+            : all_(all),
+              wire_(wire),
+              messages_(wire, area, rank),
+              sent_(static_cast<std::size_t>(area.ranks)),
+              heard_(sent_.size()) {}
+
+        void listen() {
+            messages_.set_handler(
+                7, {[](void* self, Rank peer, const std::byte* data, std::size_t bytes) {
+                        static_cast<Talker*>(self)->take(peer, data, bytes);
+                    },
+                    this});
+            wire_.set_service(
+                [](void* self) { return static_cast<Talker*>(self)->messages_.serve(); },
+                [](void*, std::uint64_t) {}, this);
+        }
+        void talk(Rank peer, std::uint32_t rest) {
+            std::vector<std::byte> bytes(sizeof(Word));
+            Word word{++sent_[static_cast<std::size_t>(peer)], rest, 0};
+            if (all_.random_.below(4) == 0)
+                word.bytes = static_cast<std::uint32_t>(
+                    all_.random_.below(messages_.bytes_max() - sizeof word));
+            bytes.resize(sizeof word + word.bytes, static_cast<std::byte>(word.number));
+            std::memcpy(bytes.data(), &word, sizeof word);
+            ++all_.sent_;
+            messages_.send(peer, 7, bytes.data(), bytes.size());
+            all_.queued_most_ = std::max(all_.queued_most_, messages_.queued(peer));
+        }
+        void take(Rank peer, const std::byte* data, std::size_t bytes) {
+            Word word;
+            std::memcpy(&word, data, sizeof word);
+            if (word.number != ++heard_[static_cast<std::size_t>(peer)])
+                all_.wrong_ = fmt::format("message {} of rank {} comes as number {}", word.number,
+                                          peer, heard_[static_cast<std::size_t>(peer)]);
+            if (bytes != sizeof word + word.bytes) all_.wrong_ = "a message of another length";
+            for (std::size_t i = sizeof word; i < bytes; ++i)
+                if (data[i] != static_cast<std::byte>(word.number)) all_.wrong_ = "other bytes";
+            ++all_.handled_;
+            if (word.rest == 0) return;
+            for (std::size_t child = 0; child < kChildren; ++child)
+                talk(static_cast<Rank>(all_.random_.below(all_.ranks_.size())), word.rest - 1);
+        }
+
+      private:
+        Talkers& all_;
+        link::Wire& wire_;
+        run::Messages<link::Wire> messages_;
+        std::vector<std::uint64_t> sent_;   ///< by peer
+        std::vector<std::uint64_t> heard_;  ///< by peer
+    };
+
+    std::vector<std::byte*> segments() {
+        std::vector<std::byte*> all;
+        for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
+        return all;
+    }
+    VirtualFabricOptions options(const FabricSetting& setting, std::uint64_t seed) {
+        VirtualFabricOptions made{
+            .segments = segments(), .segment_bytes = kSegment, .seed = seed, .setting = setting};
+        made.setting.conduct = harden(setting.conduct, random_);
+        return made;
+    }
+
+    base::Random random_;
+    VirtualNetwork network_;
+    VirtualFabric fabric_;
+    std::deque<link::Wire> wires_;
+    std::vector<std::unique_ptr<Talker>> ranks_;
+    std::uint64_t sent_ = 0;
+    std::uint64_t handled_ = 0;
+    std::size_t queued_most_ = 0;
+    std::string wrong_;
+};
+
+TEST(Messages, AreHandledOnceAndInOrderOverEveryFabric) {
+    for (const FabricSetting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), with_signals(), counted_torn()}) {
+        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+            Talkers talkers(setting, layout(seed), seed);
+            for (int i = 0; i < 40; ++i) talkers.start(Talkers::kNested);
+            ASSERT_TRUE(talkers.drive())
+                << "seed " << seed << " " << talkers.handled() << " of " << talkers.sent();
+            EXPECT_EQ(talkers.wrong(), "") << "seed " << seed;
+            EXPECT_EQ(talkers.handled(), 40U * 15);
+        }
+    }
+}
+
+/// 10^6 in the long form: chains of messages that beget messages, between all pairs at once, many
+/// more than any ring holds.
+TEST(Messages, NestedOnesBetweenAllPairsComeToAnEnd) {
+    const std::uint64_t trees = full_mode() ? 1 << 10 : 1 << 3;
+    for (const FabricSetting& setting : {ordered_cells(), counted()}) {
+        Talkers talkers(setting, {0, 0, 1, 1, 2}, 5);
+        for (std::uint64_t i = 0; i < trees; ++i) talkers.start(8);
+        ASSERT_TRUE(talkers.drive()) << talkers.handled() << " of " << talkers.sent();
+        EXPECT_EQ(talkers.wrong(), "");
+        EXPECT_EQ(talkers.handled(), trees * 511);
+        EXPECT_GT(talkers.queued_most(), run::MessageArea::kSlots) << "credits were never short";
+    }
+}
+
+TEST(Messages, WhatNoRankSendsIsRefused) {
+    constexpr std::uint64_t kSegment = std::uint64_t{1} << 18;
+    std::vector<base::Cell> memory(kSegment / sizeof(base::Cell));
+    auto* const own = reinterpret_cast<std::byte*>(memory.data());
+    const run::MessageArea area{.offset = 0, .ranks = 2};
+    for (const auto& [head, why] : {std::pair{run::MessageHead{1, 4000}, "too long"},
+                                    {run::MessageHead{300, 4}, "handler"}}) {
+        link::Wire wire({own, nullptr}, nullptr,
+                        {.rank = 0, .segment_bytes = kSegment, .cells_end = kSegment});
+        run::Messages<link::Wire> messages(wire, area, 0);
+        auto& cell = memory[area.cell(1, 1) / sizeof(base::Cell)];
+        std::memcpy(cell.payload, &head, sizeof head);
+        cell.flag.store(base::flag_word(1, 1), std::memory_order_release);
+        EXPECT_FALSE(messages.serve());
+        ASSERT_NE(wire.failure(), nullptr);
+        EXPECT_NE(wire.failure()->text.find(why), std::string::npos) << wire.failure()->text;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
