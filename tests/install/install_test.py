@@ -52,12 +52,12 @@ class InstallTest(unittest.TestCase):
         cls.lib = next(cls.prefix.rglob("libweft.so.0")).parent
         cls.pkg = environment(PKG_CONFIG_PATH=str(cls.lib / "pkgconfig"))
 
-    def flags(self, *which):
-        return run(["pkg-config", *which, "weft"], env=self.pkg).replace("\\ ", "\0").split()
+    def flags(self, *which, package="weft"):
+        return run(["pkg-config", *which, package], env=self.pkg).replace("\\ ", "\0").split()
 
-    def build(self, language, source, program):
+    def build(self, language, source, program, package="weft"):
         compiler = {"c": ["cc", "-std=c99", "-pedantic"], "cpp": ["c++", "-std=c++20"]}[language]
-        flags = [flag.replace("\0", " ") for flag in self.flags("--cflags", "--libs")]
+        flags = [flag.replace("\0", " ") for flag in self.flags("--cflags", "--libs", package=package)]
         run([*compiler, "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags,
              f"-Wl,-rpath,{self.lib}"])
 
@@ -82,10 +82,11 @@ class InstallTest(unittest.TestCase):
                 self.assertIn(printed.replace("RANKS", "2"), said)
 
     def test_everything_has_its_place(self):
-        for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp", "share/man/man1/weft.1",
+        for file in ("bin/weft", "include/weft/weft.h", "include/weft/weft.hpp", "include/openshmem/shmem.h", "share/man/man1/weft.1",
                      "share/man/man1/weft-run.1", "share/bash-completion/completions/weft"):
             self.assertTrue((self.prefix / file).is_file(), file)
         for file in ("libweft.so", "libweft.so.0", "weft/weft_fabric.so", "pkgconfig/weft.pc",
+                     "libweft-shmem.so.0", "pkgconfig/weft-shmem.pc",
                      "cmake/weft/weftConfig.cmake"):
             self.assertTrue((self.lib / file).is_file(), file)
         dynamic = run(["readelf", "-d", self.lib / "libweft.so"])
@@ -116,6 +117,16 @@ class InstallTest(unittest.TestCase):
         declared = set(re.findall(r"WEFT_API [\w *]*?\b(weft_\w+)\(", header))
         self.assertGreater(len(declared), 30)
         self.assertEqual(declared, {name for name in shown if name.startswith("weft_")})
+
+    def test_a_program_of_openshmem_by_pkg_config(self):
+        source, program = self.scratch / "shmem.c", self.scratch / "shmem"
+        source.write_text("#include <mpp/shmem.h>\n#include <stdio.h>\nstatic long sum, one = 1;\nint main(void) {\n"
+                          "    shmem_init();\n    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &one, 1);\n"
+                          "    if (shmem_my_pe() == 0) printf(\"%ld PEs\\n\", sum);\n    shmem_finalize();\n    return 0;\n}\n",
+                          encoding="utf-8")
+        for language in ("c", "cpp"):
+            self.build(language, source, program, "weft-shmem")
+            self.check_runs(program, "RANKS PEs")
 
     def test_examples_of_the_guide_by_pkg_config(self):
         examples = list(self.examples())

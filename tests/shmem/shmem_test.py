@@ -150,6 +150,10 @@ class Programs(unittest.TestCase):
             self.assertRegex(out, rf"^{pes} PEs, 20000 keys each, 2 rounds: \S+ million keys/s, sorted\n$")
             self.assertEqual(status, 0)
 
+    def test_a_global_exit_ends_all(self):
+        for nodes in (1, 2):
+            self.assertEqual(run(3, "ends_all", nodes=nodes)[0], 7)
+
     def test_the_heap_is_as_large_as_asked_for(self):
         for size, status in (("1M", 1), ("8M", 0)):
             self.assertEqual(run(2, "allocates_six_mebibytes", SHMEM_SYMMETRIC_SIZE=size)[0], status, size)

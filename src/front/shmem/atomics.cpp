@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // atomics.cpp - atomic operations on words of PEs.
 //
-// Idea     Near: the processor's. Far: what weft has, which is on words of 8 bytes: add, swap, and
-//          compare and swap; all else compares the word of 8 bytes around and swaps it, again if it
-//          was changed meanwhile.
+// Idea     Near: the processor's. Far: weft's, which has them all.
 // Holds    Both change words by the processor's atomic operations at their owner, so near and far
-//          PEs may use the same word, and words of 4 bytes may share one of 8.
+//          PEs may use the same word.
 #include <bit>
 #include <type_traits>
 
@@ -33,130 +31,58 @@ Word find(const char* routine, shmem_ctx_t ctx, const void* address, std::size_t
     return word;
 }
 
-std::uint64_t far_add(const char* routine, const Word& word, std::uint64_t add) {
-    std::uint64_t old = 0;
-    check(routine, weft_fetch_add(job.world, reinterpret_cast<std::uint64_t*>(word.place), add,
-                                  word.pe, &old));
-    return old;
-}
-
-/// old -> change(old), whatever the width.
-template <class B, class Change>
-B far_change(const char* routine, const Word& word, Change change) {
-    const auto at = reinterpret_cast<std::uintptr_t>(word.place);
-    Word whole = word;
-    whole.place -= at % 8;
-    const unsigned shift = at % 8 * 8;
-    const auto mask = static_cast<std::uint64_t>(static_cast<B>(~B{0})) << shift;
-    std::uint64_t seen = far_add(routine, whole, 0);
-    for (;;) {
-        const auto old = static_cast<B>(seen >> shift);
-        const std::uint64_t next =
-            (seen & ~mask) | (static_cast<std::uint64_t>(change(old)) << shift);
-        if (next == seen) return old;
-        std::uint64_t found = 0;
-        check(routine, weft_compare_swap(job.world, reinterpret_cast<std::uint64_t*>(whole.place),
-                                         seen, next, word.pe, &found));
-        if (found == seen) return old;
-        seen = found;
-    }
-}
-
-/// The operations, each with its near and its far way. T: an integer, or its bits.
+/// The operations: the near way, and weft's name. T: an integer, or its bits.
 struct Fetch {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_FETCH;
     template <class T>
     static T near(const std::atomic_ref<T> word, T, T) {
         return word.load(std::memory_order_acquire);
     }
-    template <class T>
-    static T changed(T old, T, T) {
-        return old;
-    }
 };
 struct Swap {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_SET;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T) {
         return word.exchange(value, std::memory_order_acq_rel);
     }
-    template <class T>
-    static T changed(T, T value, T) {
-        return value;
-    }
 };
 struct CompareSwap {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_COMPARE_SWAP;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T cond) {
         word.compare_exchange_strong(cond, value, std::memory_order_acq_rel,
                                      std::memory_order_acquire);
         return cond;
     }
-    template <class T>
-    static T changed(T old, T value, T cond) {
-        return old == cond ? value : old;
-    }
 };
 struct Add {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_ADD;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_add(value, std::memory_order_acq_rel);
     }
-    template <class T>
-    static T changed(T old, T value, T) {
-        return static_cast<T>(old + value);
-    }
 };
 struct And {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_AND;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_and(value, std::memory_order_acq_rel);
     }
-    template <class T>
-    static T changed(T old, T value, T) {
-        return old & value;
-    }
 };
 struct Or {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_OR;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_or(value, std::memory_order_acq_rel);
     }
-    template <class T>
-    static T changed(T old, T value, T) {
-        return old | value;
-    }
 };
 struct Xor {
+    static constexpr weft_atomic_kind kKind = WEFT_ATOMIC_XOR;
     template <class T>
     static T near(const std::atomic_ref<T> word, T value, T) {
         return word.fetch_xor(value, std::memory_order_acq_rel);
     }
-    template <class T>
-    static T changed(T old, T value, T) {
-        return old ^ value;
-    }
 };
-
-/// weft's own operation on a word of 8 bytes, if it has this one.
-template <class Operation>
-std::uint64_t far_word(const char* routine, const Word& word, std::uint64_t value,
-                       std::uint64_t cond, bool wants_old) {
-    auto* const at = reinterpret_cast<std::uint64_t*>(word.place);
-    std::uint64_t old = 0;
-    std::uint64_t* const out = wants_old ? &old : nullptr;
-    if constexpr (std::is_same_v<Operation, Fetch>)
-        check(routine, weft_fetch_add(job.world, at, 0, word.pe, &old));
-    else if constexpr (std::is_same_v<Operation, Add>)
-        check(routine, weft_fetch_add(job.world, at, value, word.pe, out));
-    else if constexpr (std::is_same_v<Operation, Swap>)
-        check(routine, weft_swap(job.world, at, value, word.pe, out));
-    else if constexpr (std::is_same_v<Operation, CompareSwap>)
-        check(routine, weft_compare_swap(job.world, at, cond, value, word.pe, out));
-    else
-        old = far_change<std::uint64_t>(routine, word, [&](std::uint64_t have) {
-            return Operation::changed(have, value, cond);
-        });
-    return old;
-}
 
 template <class Operation, class T>
 T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
@@ -169,11 +95,12 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
         return std::bit_cast<T>(Operation::template near<B>(
             std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
     const Turn turn;
-    if constexpr (sizeof(B) == 8)
-        return std::bit_cast<T>(far_word<Operation>(routine, word, bits, other, wants_old));
-    else
-        return std::bit_cast<T>(far_change<B>(
-            routine, word, [&](B have) { return Operation::changed(have, bits, other); }));
+    // As bits: the integer operations that exist do not care about signs, and the others copy.
+    constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
+    B old{};
+    check(routine, weft_atomic(stream_of(ctx), Operation::kKind, kType, word.place, &bits, &other,
+                               wants_old ? &old : nullptr, word.pe));
+    return std::bit_cast<T>(old);
 }
 
 template <class T>

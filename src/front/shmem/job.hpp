@@ -31,6 +31,7 @@ struct weft_shmem_team {
 struct weft_shmem_context {
     std::shared_ptr<const weft_shmem_team> team;  ///< PEs of its calls are this team's
     shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< of that team
+    weft_team* stream = nullptr;                  ///< its calls, with PEs of the world
     long options = 0;
 };
 
@@ -130,6 +131,11 @@ inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.size))
         refuse_pe(routine, pe, team.size);
     return team.world_ranks[static_cast<std::size_t>(pe)];
+}
+
+/// What a context's calls are made with: a fence and a quiet of their own.
+inline weft_team* stream_of(shmem_ctx_t context) {
+    return context == SHMEM_CTX_DEFAULT ? job.world : context->stream;
 }
 
 /// The team behind a handle; nullptr: SHMEM_TEAM_INVALID.

@@ -145,6 +145,7 @@ SHMEM_ROUTINE(void, finalize, (void)) {
 
 SHMEM_ROUTINE(void, global_exit, (int status)) {
     std::fflush(nullptr);
+    if (job.runtime != nullptr) weft_abort(job.runtime, status);
     _Exit(status);
 }
 

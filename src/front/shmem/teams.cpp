@@ -8,6 +8,10 @@ namespace weft::shmem {
 
 namespace {
 
+static_assert(SHMEM_CTX_SERIALIZED == WEFT_CONTEXT_SERIALIZED &&
+              SHMEM_CTX_PRIVATE == WEFT_CONTEXT_PRIVATE &&
+              SHMEM_CTX_NOSTORE == WEFT_CONTEXT_NOSTORE);
+
 /// Teams are shared with their contexts, which may outlive them.
 using TeamPointer = std::shared_ptr<weft_shmem_team>;
 
@@ -66,7 +70,13 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     auto team = find(handle);
     if (team == nullptr) return -1;
-    *ctx = new weft_shmem_context{std::move(team), handle, options};
+    const Turn turn;
+    weft_team* stream = nullptr;
+    // The numbers of weft's hints are those of the options.
+    constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
+    const auto status = weft_context_create(job.world, static_cast<int>(options & kHints), &stream);
+    if (status != WEFT_OK) return report("ctx_create", status);
+    *ctx = new weft_shmem_context{std::move(team), handle, stream, options};
     return 0;
 }
 
@@ -181,7 +191,10 @@ SHMEM_ROUTINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     if (ctx == SHMEM_CTX_DEFAULT) shmem::refuse("ctx_destroy", "ctx: the default context stays");
-    pshmem_ctx_quiet(ctx);
+    {
+        const shmem::Turn turn;
+        shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // after a quiet of it
+    }
     delete ctx;
 }
 

@@ -46,8 +46,8 @@ void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
     }
     if (bytes == 0) return;
     const Turn turn;
-    check(routine, when == When::at_once ? weft_put_nbi(job.world, place, source, bytes, world)
-                                         : weft_put(job.world, place, source, bytes, world));
+    const auto call = when == When::at_once ? weft_put_nbi : weft_put;
+    check(routine, call(stream_of(ctx), place, source, bytes, world));
 }
 
 void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
@@ -60,8 +60,8 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
     }
     if (bytes == 0) return;
     const Turn turn;
-    check(routine, when == When::at_once ? weft_get_nbi(job.world, dest, place, bytes, world)
-                                         : weft_get(job.world, dest, place, bytes, world));
+    const auto call = when == When::at_once ? weft_get_nbi : weft_get;
+    check(routine, call(stream_of(ctx), dest, place, bytes, world));
 }
 
 /// Elements of `size` bytes, `to` and `from` elements from each other.
@@ -79,22 +79,43 @@ struct Strided {
     }
 };
 
-void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
-          const Strided& strided, int pe) {
-    for (std::size_t i = 0; i < strided.count; ++i)
-        put(routine, ctx, static_cast<std::byte*>(dest) + strided.to_bytes(i),
-            bytes_of(source) + strided.from_bytes(i), strided.size, pe, When::reusable);
+/// The first and the last element, whichever lies lower, and all between.
+bool spans(std::byte* place, std::ptrdiff_t last, std::size_t size, int world) {
+    return near_place(place, size, world) != nullptr && is_symmetric(place + last, size);
 }
 
-/// Far elements are all asked for before the first is awaited.
+void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
+          const Strided& strided, int pe) {
+    const int world = world_pe(routine, ctx, pe);
+    if (strided.count == 0) return;
+    std::byte* const place = in_heap(dest);
+    if (spans(place, strided.to_bytes(strided.count - 1), strided.size, world)) {
+        std::byte* const near = near_place(place, strided.size, world);
+        for (std::size_t i = 0; i < strided.count; ++i)
+            copy(near + strided.to_bytes(i), bytes_of(source) + strided.from_bytes(i),
+                 strided.size);
+        return;
+    }
+    const Turn turn;
+    check(routine, weft_put_strided(stream_of(ctx), place, strided.to_bytes(1), source,
+                                    strided.from_bytes(1), strided.size, strided.count, world));
+}
+
 void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
           const Strided& strided, int pe) {
-    for (std::size_t i = 0; i < strided.count; ++i)
-        get(routine, ctx, static_cast<std::byte*>(dest) + strided.to_bytes(i),
-            bytes_of(source) + strided.from_bytes(i), strided.size, pe, When::at_once);
-    if (strided.count == 0 || job.all_near) return;
+    const int world = world_pe(routine, ctx, pe);
+    if (strided.count == 0) return;
+    std::byte* const place = in_heap(source);
+    if (spans(place, strided.from_bytes(strided.count - 1), strided.size, world)) {
+        const std::byte* const near = near_place(place, strided.size, world);
+        for (std::size_t i = 0; i < strided.count; ++i)
+            copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), near + strided.from_bytes(i),
+                 strided.size);
+        return;
+    }
     const Turn turn;
-    check(routine, weft_quiet(job.world));
+    check(routine, weft_get_strided(stream_of(ctx), dest, strided.to_bytes(1), place,
+                                    strided.from_bytes(1), strided.size, strided.count, world));
 }
 
 /// The word that is raised behind the data.
@@ -128,8 +149,8 @@ void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* so
     }
     const Turn turn;
     const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
-    check(routine, call(job.world, bytes == 0 ? word : place, bytes == 0 ? word : source, bytes,
-                        reinterpret_cast<std::uint64_t*>(word), signal.value,
+    check(routine, call(stream_of(ctx), bytes == 0 ? word : place, bytes == 0 ? word : source,
+                        bytes, reinterpret_cast<std::uint64_t*>(word), signal.value,
                         signal.op == SHMEM_SIGNAL_ADD ? 1 : 0, world));
 }
 
@@ -151,15 +172,16 @@ SHMEM_ROUTINE(void, quiet, (void)) {
     shmem::check("quiet", weft_quiet(job.world));
 }
 
-// A context orders and completes no less than what it has to: what all of them have started.
 SHMEM_ROUTINE(void, ctx_fence, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    pshmem_fence();
+    const shmem::Turn turn;
+    shmem::check("ctx_fence", weft_fence(shmem::stream_of(ctx)));
 }
 
 SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    pshmem_quiet();
+    const shmem::Turn turn;
+    shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
 }
 
 // Each routine without and with a context.

@@ -6,7 +6,7 @@
 // Holds    A word is read with acquire, which pairs with the release of a signal or an atomic
 //          operation, here or at this PE's service of far PEs. At level MULTIPLE a wait holds no
 //          turn while it lasts.
-#include <algorithm>
+#include <type_traits>
 
 #include "front/shmem/job.hpp"
 
@@ -114,6 +114,24 @@ bool asks_any(const Condition<T>& condition) {
 
 enum class Patience : bool { wait, look };
 
+/// Returns when a word may have changed. Words of 2 bytes are not weft's.
+template <class T>
+void await_any(const Condition<T>& condition) {
+    if (job.multiple || sizeof(T) < 4) return drive_and_yield();
+    constexpr bool kSigned = std::is_signed_v<T>;
+    weft_words words{};
+    words.words = const_cast<const T*>(condition.words);
+    words.count = condition.count;
+    words.type = sizeof(T) == 8 ? (kSigned ? WEFT_INT64 : WEFT_UINT64)
+                                : (kSigned ? WEFT_INT32 : WEFT_UINT32);
+    words.cmp = condition.cmp;
+    words.values = condition.values;
+    words.each = condition.one_value ? 0 : 1;
+    words.skip = condition.excluded;
+    std::size_t index = 0;
+    check("wait_until_any", weft_wait_any(job.world, &words, WEFT_FOREVER, &index));
+}
+
 template <class T>
 std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
                  Patience patience, std::size_t limit) {
@@ -121,7 +139,7 @@ std::size_t some(const char* routine, const Condition<T>& condition, std::size_t
     if (!asks_any(condition)) return 0;
     if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     do {
-        drive_and_yield();
+        patience == Patience::wait ? await_any(condition) : drive_and_yield();
         if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     } while (patience == Patience::wait);
     return 0;
