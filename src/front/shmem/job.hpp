@@ -53,9 +53,10 @@ struct Job {
     int rank = -1;
     int size = 0;
     int level = SHMEM_THREAD_SINGLE;
-    bool multiple = false;                ///< level MULTIPLE: `turn` is in use
-    bool all_near = false;                ///< there is no network
-    SharedRange ranges[kRangesMax];       ///< of variables; the unused ones are empty
+    bool multiple = false;           ///< level MULTIPLE: `turn` is in use
+    bool all_near = false;           ///< there is no network
+    SharedRange ranges[kRangesMax];  ///< of variables
+    std::size_t range_count = 0;
     std::uintptr_t heap_begin = 0;        ///< all that was ever allocated lies from here
     std::uintptr_t heap_end = 0;          ///< to here
     std::vector<std::ptrdiff_t> to_peer;  ///< by PE: from this heap to the peer's, or kFar
@@ -96,9 +97,11 @@ void drive();
 /// The address in weft's heap of a byte of symmetric memory; other addresses are left alone.
 inline std::byte* in_heap(const volatile void* address) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    for (const SharedRange& range : job.ranges)
+    for (std::size_t i = 0; i < job.range_count; ++i) {
+        const SharedRange& range = job.ranges[i];
         if (at - range.begin < range.bytes)
             return reinterpret_cast<std::byte*>(at + static_cast<std::uintptr_t>(range.to_heap));
+    }
     return reinterpret_cast<std::byte*>(at);
 }
 

@@ -67,6 +67,7 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
                                .c_str());
         job.ranges[i] = {pages[i].begin, pages[i].bytes,
                          at - reinterpret_cast<std::byte*>(pages[i].begin)};
+        job.range_count = i + 1;
         at += pages[i].bytes;
     }
 }
