@@ -66,8 +66,8 @@ class Tournament {
         }
         if (world_.allreduce<int>(subject.has_value() ? 1 : 0, Op::min) == 0)
             return base::fail(Status::memory, "not enough memory for --bytes {}", call_.bytes);
-        const std::uint64_t begin = TunedSubject::now_ns();
         if (auto entered = enter(*subject); !entered) return entered.failure();
+        const std::uint64_t begin = TunedSubject::now_ns();
         while (!result_.stable && result_.wrong.empty()) {
             play_round(*subject);
             judge();
