@@ -72,7 +72,7 @@ TEST(TuneTest, AFileGrowsAndJobsPreferWhatItSays) {
     std::remove(path.c_str());
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
     const auto tune = [&](const Words& more) {
-        Words command{weft, "tune", "--output", path, "--seconds", "0.05"};
+        Words command{weft, "tune", "--output", path, "--seconds", "0.05", "--candidates", "3"};
         command.insert(command.end(), more.begin(), more.end());
         const Outcome outcome = run_command(command);
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
