@@ -338,13 +338,13 @@ void PrintTo(const Fabric& fabric, std::ostream* out) {
 class Adversary : public testing::TestWithParam<Fabric> {};
 
 TEST_P(Adversary, FindsNothingWrongAndAllDataArrives) {
-    EXPECT_EQ(told_by_child(GetParam(), {}, 1, 1500), "");
+    EXPECT_EQ(told_by_child(GetParam(), {}, 1, 800), "");
 }
 
 TEST_P(Adversary, CatchesAndNamesEachPlantedFault) {
     EXPECT_GE(GetParam().faults.size(), 3U);
     for (const Fault& fault : GetParam().faults) {
-        const std::string told = told_by_child(GetParam(), fault, 7, 800);
+        const std::string told = told_by_child(GetParam(), fault, 7, 500);
         EXPECT_NE(told, "") << fault.name;
         EXPECT_NE(told.find(fault.told), std::string::npos) << fault.name << ": " << told;
     }

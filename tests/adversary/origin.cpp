@@ -132,9 +132,9 @@ int Endpoint::some_delay() {
     const std::uint64_t drawn = random_();
     int delay = 0;
     if (drawn % 8 >= 4) delay = static_cast<int>(drawn / 8 % 8);
-    if (drawn % 8 == 7) delay = static_cast<int>(drawn / 8 % 48);
-    if (drawn % 128 == 127) delay = static_cast<int>(drawn / 128 % 300);
-    return slow_ ? delay * 4 : delay;
+    if (drawn % 8 == 7) delay = static_cast<int>(drawn / 8 % 24);
+    if (drawn % 128 == 127) delay = static_cast<int>(drawn / 128 % 80);
+    return slow_ ? delay * 3 : delay;
 }
 
 Peer* Endpoint::peer_at(fi_addr_t to) {
@@ -145,7 +145,7 @@ Peer* Endpoint::peer_at(fi_addr_t to) {
         peer = std::make_unique<Peer>();
         peer->address = address;
         peer->outbox = std::make_unique<Outbox>(address);
-        if (profile_.connects_late) peer->refusals = 1 + static_cast<int>(random_() % 200);
+        if (profile_.connects_late) peer->refusals = 1 + static_cast<int>(random_() % 40);
     }
     return peer.get();
 }
