@@ -24,19 +24,20 @@ add_dependencies(weft_library weft_fabric)
 # an empty entry (room for a later change), which makes the loader search the current folder.
 set_target_properties(weft weft_library weft_fabric PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 
-install(TARGETS weft RUNTIME)
-install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
-install(TARGETS weft_library EXPORT weftTargets LIBRARY)
-install(TARGETS weft_fabric LIBRARY DESTINATION ${WEFT_MODULE_FOLDER})
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS weft RUNTIME COMPONENT tools)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT tools)
+install(TARGETS weft_library EXPORT weftTargets LIBRARY COMPONENT library NAMELINK_COMPONENT development)
+install(TARGETS weft_fabric LIBRARY DESTINATION ${WEFT_MODULE_FOLDER} COMPONENT library)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
-install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package})
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package} COMPONENT development)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weftConfig.cmake
                               INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package})
+install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package}
+        COMPONENT development)
 
 file(RELATIVE_PATH WEFT_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

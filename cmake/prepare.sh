@@ -49,13 +49,28 @@ weft_need_packages() {
         weft_give_up "apt-get failed; by hand: apt-get update && ${install[*]}"
 }
 
-# weft_build PRESET [TARGET...]: configures and builds build/PRESET.
+# weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE]: says what a first run takes; nothing if the file is there. The
+# minutes are those of one core, of which all work.
+weft_announce() {
+    local cores free
+    [[ -n ${3-} && -e $weft_root/$3 ]] && return 0
+    cores=$(nproc)
+    { read -r _; read -r _ _ _ free _; } < <(df -Pm "$weft_root")
+    weft_say "the first run takes about $((($1 + cores - 1) / cores)) min on $cores cores and $2 MB of disk ($free MB free)"
+    ((free > $2)) || weft_give_up "$weft_root has $free MB left, and $2 are needed"
+}
+
+# weft_build PRESET [TARGET...]: configures and builds build/PRESET; with tests unless weft_tests=OFF. The build of
+# perf/quickstart is a part of that of tests/run: what is configured later compiles nothing of it again.
 weft_build() {
     local preset=$1 target targets=()
     for target in "${@:2}"; do targets+=(--target "$target"); done
     cd "$weft_root" || weft_give_up "cannot enter $weft_root"
     weft_say "configuring $preset"
-    cmake --preset "$preset" -DWEFT_TESTS=ON >&2 || weft_give_up "configuring build/$preset failed"
+    # Tests that are configured stay so: the next run of tests/run need not configure them again.
+    local tests=${weft_tests:-ON}
+    grep -q '^WEFT_TESTS:BOOL=ON' "build/$preset/CMakeCache.txt" 2>/dev/null && tests=ON
+    cmake --preset "$preset" -DWEFT_TESTS=$tests >&2 || weft_give_up "configuring build/$preset failed"
     weft_say "building $preset on $(nproc) cores"
     cmake --build --preset "$preset" -j "$(nproc)" "${targets[@]}" -- -k 0 >&2
 }

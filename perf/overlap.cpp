@@ -104,9 +104,14 @@ Figures measure(weft::Team world, std::size_t count, int rounds) {
 }
 
 void print_line(const Figures& found) {
-    fmt::print("{:>9} {:>12.1f} {:>12.1f} {:>6.0f} % {:>12.1f} {:>6.0f} %\n", found.bytes,
-               found.alone_us, found.computing_us, 100 * found.hidden(found.computing_us),
-               found.sleeping_us, 100 * found.hidden(found.sleeping_us));
+    // Where both together take longer than one after the other, nothing is hidden.
+    const auto hidden = [&](double both_us) {
+        const double part = found.hidden(both_us);
+        return part < 0 ? std::string("none") : fmt::format("{:.0f} %", 100 * part);
+    };
+    fmt::print("{:>9} {:>12.1f} {:>12.1f} {:>8} {:>12.1f} {:>8}\n", found.bytes, found.alone_us,
+               found.computing_us, hidden(found.computing_us), found.sleeping_us,
+               hidden(found.sleeping_us));
 }
 
 Json to_json(const Figures& found) {

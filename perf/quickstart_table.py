@@ -6,13 +6,23 @@ Idea     Rounds and messages come from the verifier, times from the real ranks, 
          specs. One launch measures all schedules of a layout, so they share the machine's noise.
 Holds    Nothing is shown that was not verified, and no time whose result was not checked.
 
-usage: quickstart_table.py WEFT
+usage: quickstart_table.py FOLDER        of the programs: weft, and peer_openmpi if there is one
 """
+import os
 import sys
+import types
 
 sys.dont_write_bytecode = True
 
-from comparing.jobs import Broken, run_json, run_script, weft_run  # noqa: E402
+from comparing.jobs import (  # noqa: E402
+    Broken,
+    Onlookers,
+    OpenMpi,
+    processors,
+    run_json,
+    run_script,
+    weft_run,
+)
 
 BYTES = 8
 SECONDS_PER_LAUNCH = 120  # a bound; on an idle machine a launch takes three
@@ -57,26 +67,65 @@ def measure(weft, specs, ranks, nodes):
     return results, answer["calibrator_ns"]
 
 
-ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10}"
+ROW = "{:>5} {:>6}  {:<18} {:>6} {:>9} {:>9} {:>10} {}"
+BUSY = 0.2  # processors that others may use before figures are doubted
 
 
-def print_layout(weft, ranks, nodes):
+class Cell(types.SimpleNamespace):
+    """What comparing.jobs wants to know of a measurement."""
+
+    def bytes_text(self):
+        return str(self.bytes)
+
+
+def measure_open_mpi(folder, ranks, nodes):
+    """What Open MPI's own allreduce takes, or None where there is none. Over TCP for virtual nodes."""
+    options = types.SimpleNamespace(mpirun="mpirun.openmpi", bin=folder, buffers="reused", loop="back-to-back",
+                                    seconds=SECONDS_PER_ROW)
+    peer = OpenMpi(options)
+    # It knows no virtual nodes: all of its ranks go over TCP, or none.
+    if peer.missing() or nodes not in (1, ranks):
+        return None
+    cell = Cell(ranks=ranks, nodes=0 if nodes == 1 else nodes, collective="allreduce", bytes=BYTES)
+    try:
+        return run_json(peer.command(cell), SECONDS_PER_LAUNCH)["results"][0]
+    except (Broken, KeyError, IndexError):
+        return None
+
+
+def print_row(ranks, nodes, name, counted, result, mark):
+    print(ROW.format(ranks, nodes, name, *counted, f"{result['min_us']:.2f}", f"{result['median_us']:.2f}",
+                     mark).rstrip())
+
+
+def print_layout(folder, ranks, nodes):
+    weft = f"{folder}/weft"
     specs = SCHEDULES[ranks]
     facts = {spec: verify(weft, spec, ranks, nodes) for spec in specs}
     results, calibrator = measure(weft, specs, ranks, nodes)
+    best = min(specs, key=lambda spec: results[spec]["median_us"])
     for spec in specs:
-        print(ROW.format(ranks, nodes, spec, facts[spec]["rounds"], facts[spec]["messages"],
-                         f"{results[spec]['min_us']:.2f}", f"{results[spec]['median_us']:.2f}"))
+        print_row(ranks, nodes, spec, (facts[spec]["rounds"], facts[spec]["messages"]), results[spec],
+                  "<- best" if spec == best else "")
+    peer = measure_open_mpi(folder, ranks, nodes)
+    if peer:
+        ratio = peer["median_us"] / results[best]["median_us"]
+        print_row(ranks, nodes, "Open MPI", ("", ""), peer, f"{ratio:.2f} of the best's time")
     print(f"{'':>14}one cache line between two cores took {calibrator:.0f} ns meanwhile\n", flush=True)
 
 
 def main():
     if len(sys.argv) != 2:
-        sys.exit("usage: quickstart_table.py WEFT")
+        sys.exit("usage: quickstart_table.py FOLDER")
     print(f"allreduce of {BYTES} bytes, sum of double; time of a call on the slowest rank, averaged over\nbatches of calls\n")
-    print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us"))
+    print(ROW.format("ranks", "nodes", "schedule", "rounds", "messages", "min us", "median us", "").rstrip())
+    others = Onlookers()
     for layout in LAYOUTS:
         print_layout(sys.argv[1], *layout)
+    busy = others.processors()
+    if busy > BUSY:
+        print(f"This machine was busy: other programs used {busy:.1f} of its {processors()} processors meanwhile (load "
+              f"{os.getloadavg()[0]:.1f}).\nThe figures are too high; run perf/quickstart again when it is idle.\n")
     print("Nodes are virtual: parts of this machine that reach each other over libfabric only.\n"
           "Ranks that outnumber cores take turns, which costs more than the messages; compare\n"
           "schedules within one block, and blocks only if their cache-line times are close.")

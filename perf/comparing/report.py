@@ -25,6 +25,17 @@ def percent(value, digits=0):
     return "-" if value is None else f"{100 * value:.{digits}f} %"
 
 
+def rate(value):
+    """With as many places as it has figures: a small rate is no rate of 0.00."""
+    return f"{float(f'{value:.3g}'):f}".rstrip("0").rstrip(".")
+
+
+def hidden(row, kind):
+    """How much of a call the other work hid; where both together took longer than one after the other: by how much."""
+    part, both = row[f"hidden_{kind}"], row[f"{kind}_us"]
+    return percent(part) if part is None or part >= 0 else f"none (+{both - 2 * row['blocking_us']:.1f} us)"
+
+
 def not_measured(name):
     step = COMMANDS[name]
     return ["Not measured in this run. The command, after building what it needs:", "",
@@ -161,7 +172,7 @@ def telling(results):
 def puts_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["put_us"], 3), format_number(row["bare_put_us"], 3),
              format_number(row["put_ratio"]), format_number(row["window_us"], 4), format_number(row["bare_window_us"], 4),
-             format_number(row["window_ratio"]), format_number(row["bytes"] / row["window_us"] / 1000)]
+             format_number(row["window_ratio"]), rate(row["bytes"] / row["window_us"] / 1000)]
             for row in found["rows"]]
     return [f"Against {found['against']}; medians of {found['rounds']} rounds.", "",
             *table(("bytes", "put us", "bare us", "ratio", "in a window us", "bare us", "ratio", "GB/s"), rows)]
@@ -199,7 +210,7 @@ def startup(results):
 
 def overlap_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["blocking_us"], 1), format_number(row["computing_us"], 1),
-             percent(row["hidden_computing"]), format_number(row["sleeping_us"], 1), percent(row["hidden_sleeping"])]
+             hidden(row, "computing"), format_number(row["sleeping_us"], 1), hidden(row, "sleeping")]
             for row in found["rows"]]
     return [f"{found['ranks']} ranks, {found['nodes']} nodes, {found['provider']}, {found['rounds']} rounds.", "",
             *table(("bytes", "blocking us", "with computing us", "hidden", "with sleeping us", "hidden"), rows)]

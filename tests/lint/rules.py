@@ -42,7 +42,7 @@ VARIABLE_TABLE = ("src/base/environment.hpp", "src/base/environment.cpp")
 COLLECTIVE_TABLE = "collectives/collective_traits.hpp"
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 ROOT_ENTRIES = {"CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md",
-                "CONTRIBUTING.md", "src", "include", "providers", "collectives", "tests", "perf", "docs",
+                "CONTRIBUTING.md", "src", "include", "providers", "collectives", "tests", "perf", "docs", "packaging",
                 "cmake"}
 
 

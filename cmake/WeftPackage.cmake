@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Packages, written by `cpack` in the build folder of the package preset: libweft0 (what programs need to run),
+# libweft-dev (headers, CMake and pkg-config files) and weft (the command, its man pages and completion).
+# packaging/build does all of it.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+# Who makes the packages, as Debian's own tools are told.
+set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+if("$ENV{DEBEMAIL}" STREQUAL "")
+  set(maintainer "The weft authors <weft@example.org>")
+endif()
+set(CPACK_PACKAGE_CONTACT "${maintainer}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "one-sided collectives over libfabric")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL library development tools) # the layers for MPI stay where MPI was found
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  string(TOUPPER ${component} upper)
+  set(CPACK_COMPONENT_${upper}_GROUP ${component})
+endforeach()
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/bin) # where libweft.so lies before it is installed
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libweft0)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libweft-dev)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME weft)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 ${own_version}")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libweft0 ${own_version}") # it has the network module
+set(what "weft runs collectives as verified schedules of one-sided puts: between
+nodes through libfabric, on a node straight through shared memory.")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${what}\n.\nThis package has the library and its network module.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and what CMake and\npkg-config read.")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
+
+# What Debian asks of every package. The change log is that of the packaging; the one of the project goes with the tools.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(work ${CMAKE_BINARY_DIR}/packaging)
+  file(MAKE_DIRECTORY ${work})
+  file(READ ${CMAKE_SOURCE_DIR}/LICENSE license)
+  string(REPLACE "\n\n" "\n.\n" license "${license}")
+  string(REGEX REPLACE "\n$" "" license "${license}")
+  string(REPLACE "\n" "\n " license "${license}")
+  file(WRITE ${work}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: weft\n\nFiles: *\nCopyright: 2026, The weft authors\nLicense: BSD-3-Clause\n ${license}\n")
+  foreach(entry IN ITEMS library:libweft0 development:libweft-dev tools:weft)
+    string(REPLACE ":" ";" entry ${entry})
+    list(POP_FRONT entry component name)
+    file(WRITE ${work}/${name}/changelog "${name} (${PROJECT_VERSION}-1) unstable; urgency=medium
+
+  * Built from the sources of weft ${PROJECT_VERSION}.
+
+ -- ${maintainer}  Thu, 01 Jan 2026 00:00:00 +0000\n")
+    execute_process(COMMAND gzip -9nc ${work}/${name}/changelog OUTPUT_FILE ${work}/${name}/changelog.Debian.gz)
+    install(FILES ${work}/copyright ${work}/${name}/changelog.Debian.gz DESTINATION share/doc/${name} COMPONENT ${component})
+  endforeach()
+  file(WRITE ${work}/triggers "activate-noawait ldconfig\n")
+  file(WRITE ${work}/shlibs "libweft 0 libweft0 (>= ${PROJECT_VERSION})\n")
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${work}/triggers ${work}/shlibs)
+  # The search path of another library's flags is not ours to keep, and man pages are kept small.
+  set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/FinishPackage.cmake)
+endif()
+include(CPack)

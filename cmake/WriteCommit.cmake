@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE -P WriteCommit.cmake: writes the commit of the sources as C++, if it has changed.
+# In a release tarball there is no repository: git archive has written the commit into cmake/commit.txt.
+file(STRINGS ${SOURCE}/cmake/commit.txt commit LIMIT_COUNT 1)
+if(commit MATCHES "Format")
+  set(commit unknown)
+  if(EXISTS ${SOURCE}/.git)
+    execute_process(COMMAND git -C ${SOURCE} -c safe.directory=* describe --always --dirty --abbrev=10 --exclude=*
+                    OUTPUT_VARIABLE found RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(status EQUAL 0)
+      set(commit ${found})
+    endif()
+  endif()
+endif()
+set(text "// Written by cmake/WriteCommit.cmake.\nnamespace weft::front {\nextern const char* const kCommit;\nconst char* const kCommit = \"${commit}\";\n}  // namespace weft::front\n")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+  file(WRITE ${OUTPUT} "${text}")
+endif()
