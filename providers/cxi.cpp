@@ -35,6 +35,7 @@ const link::Profile& cxi_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "cxi",
+        .needs = "an HPE Slingshot card and libfabric 1.15 or later with cxi (fi_info -p cxi)",
         .cells = {true, "aligned 8-byte words are stored whole, as OpenSHMEM over it rests on"},
         .immediate = {false,
                       "its writes with an immediate are off unless FI_CXI_ENABLE_WRITEDATA=1"},

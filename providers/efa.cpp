@@ -26,6 +26,9 @@ const link::Profile& efa_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "efa",
+        .needs =
+            "an Elastic Fabric Adapter of Amazon (apt-get install ibverbs-providers; fi_info -p "
+            "efa)",
         .cells = {false,
                   "aligned words are whole only with an option that a device may refuse "
                   "(fi_efa(7))"},

@@ -23,6 +23,7 @@ const link::Profile& gni_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "gni",
+        .needs = "a Cray XC, and libfabric 1.x with gni",
         .delivery = {false, "its writes do not take FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which there do not mean delivery"},
         .ordered = {false, "it orders no writes"},

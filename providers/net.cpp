@@ -28,6 +28,7 @@ const link::Profile& net_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "net",
+        .needs = "libfabric 1.16 or 1.17, whose name for tcp it is",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},

@@ -16,6 +16,7 @@ namespace weft::providers {
 const link::Profile& opx_profile() {
     static constexpr link::Profile kProfile{
         .provider = "opx",
+        .needs = "a Cornelis Omni-Path card and libfabric with opx (fi_info -p opx)",
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
         .declared = {.key_bytes = 8,

@@ -24,6 +24,7 @@ const link::Profile& psm2_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "psm2",
+        .needs = "an Omni-Path card, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
         .delivery = {true, "the target acknowledges what it has stored (psmx2)"},
         .fence = {false, "it has none"},
         .declared = {.key_bytes = 8,

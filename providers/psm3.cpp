@@ -24,6 +24,7 @@ const link::Profile& psm3_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "psm3",
+        .needs = "an Ethernet or RoCE card that psm3 takes (fi_info -p psm3)",
         .delivery = {true, "the target acknowledges what it has stored (psmx3)"},
         .fence = {false, "it has none"},
         .declared = {.key_bytes = 8,

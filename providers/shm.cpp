@@ -31,6 +31,7 @@ namespace weft::providers {
 const link::Profile& shm_profile() {
     static constexpr link::Profile kProfile{
         .provider = "shm",
+        .needs = "libfabric with shm, and /dev/shm",
         .cells = {true, "the rank that polls is the one that stores, in one piece"},
         .delivery = {true, "the target answers after it has stored"},
         .fence = {false, "it has none"},

@@ -24,6 +24,7 @@ const link::Profile& sockets_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "sockets",
+        .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
         .cells = {false, "a thread of its own stores while another one polls"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},

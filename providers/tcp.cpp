@@ -17,6 +17,7 @@ namespace weft::providers {
 const link::Profile& tcp_profile() {
     static constexpr link::Profile kProfile{
         .provider = "tcp",
+        .needs = "libfabric 1.18 or later (fi_info --version)",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored (xnet)"},
         .fence = {false, "it has none"},

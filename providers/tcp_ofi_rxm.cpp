@@ -41,6 +41,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "tcp;ofi_rxm",
+        .needs = "libfabric with tcp and ofi_rxm, and a network interface that is up (ip link)",
         .cells = {true, "a stream, stored in its order: a word's data is there before its tag"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},

@@ -27,6 +27,7 @@ const link::Profile& udp_ofi_rxd_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "udp;ofi_rxd",
+        .needs = "libfabric with udp and ofi_rxd, and a network interface that is up (ip link)",
         .cells = {true, "a cell is one packet, stored in one piece by the rank that polls"},
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},

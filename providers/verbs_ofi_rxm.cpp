@@ -28,6 +28,9 @@ const link::Profile& verbs_ofi_rxm_profile() {
     };
     static constexpr link::Profile kProfile{
         .provider = "verbs;ofi_rxm",
+        .needs =
+            "an InfiniBand or RoCE card (apt-get install ibverbs-providers ibverbs-utils; "
+            "ibv_devices)",
         .delivery = {false,
                      "it accepts FI_DELIVERY_COMPLETE for writes and does not implement it "
                      "(libfabric#5601)"},

@@ -70,10 +70,14 @@ class Alone(Asking):
     def test_one_object_has_all_parts(self):
         info = self.plain
         self.assertEqual(list(info), FIELDS)
-        self.assertEqual(list(info["versions"]), ["weft", "libfabric", "pmix", "hwloc"])
-        for name, version in info["versions"].items():
-            self.assertRegex(version, r"^\d+\.\d+", name)
-        self.assertIn(info["versions"]["weft"], weft("--version").stdout)
+        self.assertEqual(list(info["versions"]), ["weft", "commit", "compiler", "build", "libfabric", "pmix", "hwloc"])
+        for name in ("weft", "libfabric", "pmix", "hwloc"):
+            self.assertRegex(info["versions"][name], r"^\d+\.\d+", name)
+        versions = info["versions"]
+        self.assertEqual(weft("--version").stdout, f"weft {versions['weft']} (commit {versions['commit']}, "
+                         f"{versions['compiler']}, {versions['build']})\n")
+        self.assertRegex(versions["compiler"], r"^\w+ \d+\.\d+")
+        self.assertRegex(versions["commit"], r"^([0-9a-f]{7,}(-dirty)?|unknown)$")
         self.assertEqual((info["job"]["ranks"], info["job"]["launched"], info["job"]["provider"]), (1, False, "none"))
 
     def test_the_text_says_the_same(self):

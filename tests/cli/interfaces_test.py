@@ -38,6 +38,7 @@ SAMPLES = {  # calls of each command that prints JSON; together they show every 
     "simulate": [["allreduce", *FOUR, "--latency-ns", "1000"]],
     "goal": [[GOAL, "--params", "infiniband-2007"]],
     "cost": [["allreduce", *FOUR], ["allreduce", "--ranks", "4", "--pareto"]],
+    "doctor": [[]],
     "formula": [[]],
     "explain": [["allreduce", "--ranks", "4"]],
     "help": [[]],

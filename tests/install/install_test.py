@@ -5,7 +5,7 @@
 usage: install_test.py SOURCE_FOLDER BUILD_FOLDER CMAKE
 
 Idea     Install to a scratch prefix, move that elsewhere, and build there what the guide shows: every
-         example of docs/guide/programming.md, in C by pkg-config, in C++ by pkg-config and by
+         example of the guide, in C by pkg-config, in C++ by pkg-config and by
          find_package. Run each under the installed launcher, and under mpirun where there is one.
 """
 import os
@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 SOURCE, BUILD, CMAKE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-GUIDE = SOURCE / "docs/guide/programming.md"
+GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "from-mpi-or-shmem.md")]
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
 DEADLINE_S = 60
 SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error"}
@@ -59,10 +59,10 @@ class InstallTest(unittest.TestCase):
         compiler = {"c": ["cc", "-std=c99", "-pedantic"], "cpp": ["c++", "-std=c++20"]}[language]
         flags = [flag.replace("\0", " ") for flag in self.flags("--cflags", "--libs", package=package)]
         run([*compiler, "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags,
-             f"-Wl,-rpath,{self.lib}"])
+             f"-Wl,-rpath,{self.lib}", "-lm"])
 
     def examples(self):
-        for name, printed, language, text in EXAMPLE.findall(GUIDE.read_text(encoding="utf-8")):
+        for name, printed, language, text in EXAMPLE.findall("".join(page.read_text(encoding="utf-8") for page in GUIDE)):
             source = self.scratch / name
             source.write_text(text, encoding="utf-8")
             yield source, language, printed

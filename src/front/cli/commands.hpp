@@ -18,6 +18,7 @@ void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
 void add_tune_command(CLI::App& app, int& exit_status);
 void add_info_command(CLI::App& app, int& exit_status);
+void add_doctor_command(CLI::App& app, int& exit_status);
 void add_list_command(CLI::App& app, int& exit_status);
 void add_show_command(CLI::App& app, int& exit_status);
 void add_verify_command(CLI::App& app, int& exit_status);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "front/cli/build_facts.hpp"
 #include "front/cli/info_report.hpp"
 
 namespace weft::front {
@@ -178,6 +179,9 @@ Json info_json(const InfoFacts& facts) {
     const run::Description& job = facts.job;
     Json info{{"versions",
                {{"weft", WEFT_VERSION},
+                {"commit", build_commit()},
+                {"compiler", build_compiler()},
+                {"build", build_type()},
                 {"libfabric", job.survey ? job.survey->version : ""},
                 {"pmix", job.pmix_version},
                 {"hwloc", facts.machine.reader_version}}},

@@ -215,9 +215,11 @@ std::string environment_text(const Json& settings) {
 std::string info_text(const Json& info) {
     const Json& versions = info["versions"];
     const std::string libfabric = json_text(versions["libfabric"]);
-    return fmt::format("weft {} with libfabric {}, PMIx {}, hwloc {}\n",
-                       json_text(versions["weft"]), libfabric.empty() ? "(not loaded)" : libfabric,
-                       json_text(versions["pmix"]), json_text(versions["hwloc"])) +
+    return fmt::format("weft {} (commit {}, {}, {}) with libfabric {}, PMIx {}, hwloc {}\n",
+                       json_text(versions["weft"]), json_text(versions["commit"]),
+                       json_text(versions["compiler"]), json_text(versions["build"]),
+                       libfabric.empty() ? "(not loaded)" : libfabric, json_text(versions["pmix"]),
+                       json_text(versions["hwloc"])) +
            job_text(info) + machine_text(info) + banks_text(info) + network_text(info) +
            in_force_text(info) + unknown_text(info);
 }

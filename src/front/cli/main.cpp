@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "front/cli/build_facts.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
 
@@ -80,7 +81,7 @@ int main(int argc, char** argv) {
     int exit_status = 0;
     CLI::App app("weft: one-sided collectives on libfabric", "weft");
     app.set_help_flag("-h,--help", "print this help and exit");
-    app.set_version_flag("--version", "weft " WEFT_VERSION, "print the version and exit");
+    app.set_version_flag("--version", weft::front::version_line(), "print the version and exit");
     // Not more than one; that there is one is checked below, so that an unknown word is named.
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
     weft::front::add_fit_command(app, exit_status);
     weft::front::add_tune_command(app, exit_status);
     weft::front::add_info_command(app, exit_status);
+    weft::front::add_doctor_command(app, exit_status);
     weft::front::add_list_command(app, exit_status);
     weft::front::add_show_command(app, exit_status);
     weft::front::add_verify_command(app, exit_status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command.cpp - the arguments of `weft run`; the work is done in front/launch.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -29,6 +30,8 @@ struct RunArguments {
     std::vector<std::string> variables;
     bool label = false;
     std::string bind = "none";
+    std::optional<Rank> gdb;
+    std::optional<Rank> valgrind;
     std::string unknown;  ///< what is wrong with an option that there is not
     std::vector<std::string> command;
 };
@@ -86,6 +89,29 @@ base::Result<void> settle_ranks(const RunArguments& arguments, JobOptions& job) 
     return {};
 }
 
+/// The tool that one rank runs under. Without a terminal a debugger prints where the rank crashes.
+base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, Rank ranks) {
+    std::optional<Wrapper> wrapper;
+    if (!arguments.gdb && !arguments.valgrind) return wrapper;
+    if (arguments.gdb && arguments.valgrind)
+        return base::fail(Status::argument, "--gdb and --valgrind exclude each other");
+    const char* const option = arguments.gdb ? "--gdb" : "--valgrind";
+    wrapper.emplace();
+    wrapper->rank = arguments.gdb ? *arguments.gdb : *arguments.valgrind;
+    if (wrapper->rank < 0 || wrapper->rank >= ranks)
+        return base::fail(Status::argument, "{} {}: expected a rank, 0 to {}", option,
+                          wrapper->rank, ranks - 1);
+    wrapper->takes_terminal = arguments.gdb && ::isatty(STDIN_FILENO) == 1;
+    if (arguments.valgrind)
+        wrapper->command = {"valgrind", "--error-exitcode=9", "--trace-children=yes"};
+    else if (wrapper->takes_terminal)
+        wrapper->command = {"gdb", "-q", "--args"};
+    else
+        wrapper->command = {"gdb", "-q", "--batch", "-return-child-result", "-ex", "run",
+                            "-ex", "bt", "--args"};
+    return wrapper;
+}
+
 base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) return base::fail(Status::argument, "{}", arguments.unknown);
     JobOptions job;
@@ -106,6 +132,9 @@ base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
         return base::fail(Status::argument, "--bind {}: expected none or core", arguments.bind);
     }
     job.binding = arguments.bind == "core" ? Binding::core : Binding::none;
+    auto wrapper = wrapper_of(arguments, job.ranks);
+    if (!wrapper) return wrapper.failure();
+    job.wrapper = *std::move(wrapper);
     job.command = arguments.command;
     if (job.command.empty() || job.command.front().empty())
         return base::fail(Status::argument,
@@ -138,6 +167,10 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
     add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
     add_option(command, "--bind", arguments->bind,
                "none, or core: rank i on core i modulo the usable cores");
+    add_option(command, "--gdb", arguments->gdb,
+               "run this rank under gdb; without a terminal, print where it crashes");
+    add_option(command, "--valgrind", arguments->valgrind,
+               "run this rank under valgrind; status 9 if that finds an error");
     keep_unknown_words(command);  // Refused below; the help shows that a program follows.
     set_footer(
         command,

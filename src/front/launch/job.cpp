@@ -142,12 +142,15 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     // One rank can read what is piped into the launcher. A terminal stays with the launcher's
     // process group: a rank that read from it would be stopped.
     if (rank != 0 || ::isatty(STDIN_FILENO) == 1) own.input = no_input_.number();
+    if (auto done = wrap(rank, own); !done) return done;
     FileDescriptor pipe_ends[2];
     if (options_.label) {
         if (auto done = make_pipes(rank, own, pipe_ends); !done) return done;
     }
     auto pid = spawn(own);
     if (!pid) return pid.failure();
+    if (options_.wrapper && options_.wrapper->rank == rank && options_.wrapper->takes_terminal)
+        terminal_.lend(*pid);
     RankProcess& process = processes_[index];
     process.pid = *pid;
     ++running_;
@@ -157,6 +160,21 @@ base::Result<void> Job::start_rank(Rank rank, const SpawnOptions& spawning) {
     server_->set_process(rank, *pid);
     guardian_->watch(*pid);
     return add_to_watched(process.ended.number(), Source::rank, index);
+}
+
+/// Puts the wrapper's words in front of those of its rank.
+base::Result<void> Job::wrap(Rank rank, SpawnOptions& own) {
+    if (!options_.wrapper || options_.wrapper->rank != rank) return {};
+    const Wrapper& wrapper = *options_.wrapper;
+    auto program = find_program(wrapper.command.front());
+    if (!program) return program.failure();
+    std::vector<std::string> words = wrapper.command;
+    words.push_back(own.program);
+    words.insert(words.end(), own.arguments.begin() + 1, own.arguments.end());
+    own.program = *std::move(program);
+    own.arguments = std::move(words);
+    if (wrapper.takes_terminal) own.input = -1;
+    return {};
 }
 
 base::Result<void> Job::make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]) {

@@ -30,6 +30,7 @@
 #include "front/launch/pmix_server.hpp"
 #include "front/launch/process.hpp"
 #include "front/launch/scratch_folder.hpp"
+#include "front/launch/terminal_loan.hpp"
 
 namespace weft::front {
 
@@ -57,6 +58,7 @@ class Job {
 
     base::Result<void> open_files();
     base::Result<void> start_rank(Rank rank, const SpawnOptions& spawning);
+    base::Result<void> wrap(Rank rank, SpawnOptions& own);
     base::Result<void> make_pipes(Rank rank, SpawnOptions& own, FileDescriptor (&pipe_ends)[2]);
     base::Result<void> add_to_watched(int file, Source source, std::size_t index);
     [[nodiscard]] bool is_over() const;
@@ -94,6 +96,7 @@ class Job {
     std::vector<std::size_t> paused_;  ///< outputs_ that wait for room to write to
     FileDescriptor no_input_;
     std::vector<cpu_set_t> cores_;
+    TerminalLoan terminal_;  ///< to a debugger
     std::vector<Rank> node_of_;
     Rank running_ = 0;
     std::deque<Rank> ended_;  ///< not yet reaped, in order of their ends

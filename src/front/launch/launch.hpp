@@ -30,6 +30,13 @@ struct EnvironmentVariable {
     std::string value;
 };
 
+/// A program that runs one rank's program: its own words, before those of the rank.
+struct Wrapper {
+    Rank rank = 0;
+    std::vector<std::string> command;
+    bool takes_terminal = false;  ///< it reads what is typed, in place of the launcher
+};
+
 struct JobOptions {
     Rank ranks = 0;
     std::vector<Rank> ranks_per_node;  ///< of virtual nodes; empty: no virtual nodes
@@ -38,6 +45,7 @@ struct JobOptions {
         environment;     ///< set for the ranks on top of the launcher's own
     bool label = false;  ///< prefix every line of output with "[rank] "
     Binding binding = Binding::none;
+    std::optional<Wrapper> wrapper;
     std::vector<std::string> command;  ///< program and its arguments
 };
 

@@ -57,6 +57,8 @@ struct EndpointFile {
 struct Profile {
     /// Which provider is this, as libfabric names it? Empty: any.
     std::string_view provider;
+    /// What a machine needs for libfabric to offer it.
+    std::string_view needs = "libfabric with that provider, and its hardware";
 
     // --- Notify strategies. A promise counts only together with what is granted (grant.hpp):
     // --- immediates need four bytes, a fence its capability, delivery its operation flag.

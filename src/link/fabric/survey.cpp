@@ -22,7 +22,9 @@ ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_
 std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
                     bool before_chosen) {
     const Profile& profile = profile_of(finding.provider);
-    if (!finding.offered) return "libfabric does not offer it on this machine";
+    if (!finding.offered)
+        return fmt::format("libfabric does not offer it on this machine; it takes {}",
+                           profile.needs);
     if (profile.provider == finding.provider) {
         if (std::string against = objection(options, profile); !against.empty()) return against;
     }

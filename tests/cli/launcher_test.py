@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: weft run takes its words as mpirun does, runs one rank under a tool, and weft doctor says what is missing.
+# Method: jobs of shell scripts; tools in front of PATH that only say how they were called; a terminal of our own.
+import json
+import os
+import pty
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import WEFT, answer, check_refusals, weft
+
+SAYS_RANK = ("sh", "-c", "echo rank $PMIX_RANK")
+
+
+def ranks(text):
+    return sorted(int(number) for number in re.findall(r"^rank (\d+)$", text, re.MULTILINE))
+
+
+class Words(unittest.TestCase):
+    def test_the_program_needs_no_dashes_in_front(self):
+        for options in (("-n", "3"), ("-n3",), ("-np", "3"), ("-np3",), ("--np=3",), ("--np", "3"), ("--ranks=3",),
+                        ("--layout", "2,1"), ("-x", "A=1", "-n", "3"), ("-n", "3", "--")):
+            done = weft("run", *options, *SAYS_RANK)
+            self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), (options, done.stderr))
+
+    def test_what_follows_the_program_is_its_own(self):
+        done = weft("run", "-n", "1", "--label", "echo", "-n", "7", "--label", "--", "x")
+        self.assertEqual(done.stdout.strip(), "[0] 7 --label -- x")
+
+    def test_without_a_program(self):
+        for words in (("-n", "2"), ("-n", "2", "--"), ("--label", "-np", "2")):
+            done = weft("run", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...", done.stderr)
+
+
+class Tools(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="weft-tools."))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        for name in ("gdb", "valgrind"):
+            # It says its words up to the program, and becomes that.
+            (cls.folder / name).write_text(
+                '#!/bin/sh\nwords=\nwhile case $1 in -*|run|bt) true;; *) false;; esac; do words="$words $1"; shift; done\n'
+                f'echo "{name}$words"\n[ -t 0 ] && read line && echo "typed $line"\nexec "$@"\n', encoding="utf-8")
+            (cls.folder / name).chmod(0o755)
+        cls.path = {"PATH": f"{cls.folder}:{os.environ['PATH']}"}
+
+    def test_one_rank_runs_under_it(self):
+        for tool, words in (("gdb", "gdb -q --batch -return-child-result -ex run -ex bt --args"),
+                            ("valgrind", "valgrind --error-exitcode=9 --trace-children=yes")):
+            done = weft("run", "-n", "3", f"--{tool}", "1", *SAYS_RANK, settings=self.path, stdin=subprocess.DEVNULL)
+            self.assertEqual((done.returncode, ranks(done.stdout)), (0, [0, 1, 2]), done.stderr)
+            self.assertEqual(done.stdout.count(words + "\n"), 1, done.stdout)
+
+    def test_its_status_is_that_of_the_rank(self):
+        done = weft("run", "-n", "2", "--valgrind", "1", "sh", "-c", "exit $PMIX_RANK", settings=self.path)
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_keyboard_is_the_debuggers(self):
+        master, slave = pty.openpty()
+        job = subprocess.Popen([WEFT, "run", "-n", "2", "--gdb", "1", *SAYS_RANK], stdin=slave, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ | self.path,
+                               preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        os.write(master, b"backtrace\n")
+        said = job.communicate(timeout=60)[0]
+        os.close(slave)
+        os.close(master)
+        self.assertEqual(job.returncode, 0, said)
+        self.assertIn("gdb -q --args\n", said)
+        self.assertIn("typed backtrace\n", said)
+
+    def test_unusable_words(self):
+        check_refusals(self, (((*"run -n 2 --gdb 2 true".split(),), "--gdb 2: expected a rank, 0 to 1"),
+                              ((*"run -n 2 --gdb 0 --valgrind 1 true".split(),), "--gdb and --valgrind exclude")))
+
+    def test_a_tool_that_is_missing_is_named(self):
+        done = weft("run", "-n", "2", "--gdb", "0", "/bin/true", settings={"PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot run gdb: no such program in PATH", done.stderr)
+
+
+class Doctor(unittest.TestCase):
+    def test_jobs_run_here(self):
+        found = answer(self, "doctor")
+        self.assertEqual(list(found), ["jobs_run", "checks"])
+        self.assertTrue(found["jobs_run"], found)
+        states = {check["what"]: check["state"] for check in found["checks"]}
+        for what in ("/proc", "a job of 2 ranks", "a job of 2 nodes"):
+            self.assertEqual(states[what], "ok", found)
+        for check in found["checks"]:
+            self.assertIn(check["state"], ("ok", "note", "bad"))
+            self.assertTrue(check["found"], check)
+        text = weft("doctor").stdout
+        self.assertTrue(text.endswith("jobs run here\n"))
+        for check in found["checks"]:
+            if not check["what"].startswith("load"):
+                self.assertIn(check["what"], text)
+
+    def test_providers_that_are_missing_say_what_they_take(self):
+        notes = [check for check in answer(self, "doctor")["checks"] if check["what"].startswith("provider ")]
+        self.assertGreater(len(notes), 8)
+        for note in notes:
+            self.assertTrue(note["state"] == "ok" or "it takes" in note["found"] or "not" in note["found"], note)
+
+    def test_limits_and_settings(self):
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
+        done = weft("doctor", "--json", preexec_fn=few, settings={"WEFT_TMEOUT": "3"})
+        checks = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
+        self.assertEqual((checks["open files"]["state"], checks["open files"]["mend"]), ("note", "ulimit -n 4096"))
+        self.assertIn("did you mean WEFT_TIMEOUT?", checks["settings"]["found"])
+
+    def test_a_machine_where_jobs_do_not_run(self):
+        done = weft("doctor", settings={"WEFT_FABRIC_MODULE": "/nowhere/weft_fabric.so"})
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"(?m)^bad +a job of 2 nodes +.*/nowhere/weft_fabric.so")
+        self.assertTrue(done.stdout.endswith("jobs do not run here\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
