@@ -22,7 +22,11 @@ class TerminalLoan {
     }
 
     /// To a child that leads its process group.
-    void lend(pid_t child) { lent_ = give_to(child); }
+    void lend(pid_t child) {
+        lent_ = give_to(child);
+        // It was stopped if it read before it was in the foreground.
+        if (lent_) ::kill(-child, SIGCONT);
+    }
 
   private:
     /// Who is not in the foreground, as the launcher is not from then on, gets SIGTTOU for it.
