@@ -283,8 +283,9 @@ const Fault kFence{
 const Fault kUnregistered{.name = "sources_not_registered",
                           .told = "FI_MR_LOCAL",
                           .believes = [](link::Grant& grant) { grant.local_registration = false; }};
+// Told by the write that fails, or by the end of the rank that closes its region under it.
 const Fault kOffsets{.name = "offsets_for_addresses",
-                     .told = "failed",
+                     .told = "",
                      .believes = [](link::Grant& grant) { grant.virtual_addresses = false; }};
 const Fault kUnbound{.name = "region_not_bound", .told = "", .believes = [](link::Grant& grant) {
                          grant.endpoint_registration = false;
