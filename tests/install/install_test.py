@@ -21,7 +21,8 @@ SOURCE, BUILD, CMAKE = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "from-mpi-or-shmem.md")]
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
 DEADLINE_S = 60
-SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error"}
+SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error",
+                 "OneSidedCalls"}
 
 
 def run(command, **more):
@@ -113,8 +114,8 @@ class InstallTest(unittest.TestCase):
                 self.assertTrue(owner and owner[1] in SHOWN_CLASSES, f"shows {name}")
                 shown.add(owner[1])
         self.assertEqual(shown & SHOWN_CLASSES, SHOWN_CLASSES)
-        header = (self.prefix / "include/weft/weft.h").read_text(encoding="utf-8")
-        declared = set(re.findall(r"WEFT_API [\w *]*?\b(weft_\w+)\(", header))
+        headers = "".join(path.read_text(encoding="utf-8") for path in (self.prefix / "include/weft").glob("*.h"))
+        declared = set(re.findall(r"WEFT_API [\w *]*?\b(weft_\w+)\(", headers))
         self.assertGreater(len(declared), 30)
         self.assertEqual(declared, {name for name in shown if name.startswith("weft_")})
 
