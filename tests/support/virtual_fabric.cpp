@@ -314,12 +314,22 @@ bool VirtualFabric::may_land(const std::vector<std::unique_ptr<Write>>& writes,
         });
 }
 
+std::size_t VirtualFabric::first_to_land(const std::vector<std::unique_ptr<Write>>& writes,
+                                         std::size_t at) {
+    for (std::size_t earlier = 0; earlier < at; ++earlier) {
+        if (writes[earlier]->origin == writes[at]->origin && !writes[earlier]->chunks.empty())
+            return earlier;
+    }
+    return at;
+}
+
 void VirtualFabric::land_some(Rank rank) {
     const FabricConduct& conduct = options_.setting.conduct;
     auto& writes = writes_[static_cast<std::size_t>(rank)];
     for (std::uint64_t tries = random_.below(conduct.events_max + 1); tries > 0; --tries) {
         if (writes.empty()) return;
-        const std::size_t at = random_.below(writes.size());
+        std::size_t at = random_.below(writes.size());
+        if (conduct.keeps_order) at = first_to_land(writes, at);
         Write& write = *writes[at];
         if (write.chunks.empty() || !may_land(writes, at)) continue;
         const bool first_only = conduct.keeps_order || !conduct.keeps_words;

@@ -125,6 +125,9 @@ class VirtualFabric {
     void cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& put);
     [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
                                 std::size_t at) const;
+    /// In order: which of that rank's writes is next, so that a long queue lands no slower.
+    [[nodiscard]] static std::size_t first_to_land(
+        const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
     void land_some(Rank rank);
     void land(Write& write, std::size_t chunk);
     void complete_some(Rank rank);
