@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "lab/simulate/timeline.hpp"
 
 namespace weft::front {
 
@@ -24,19 +25,6 @@ constexpr double kWidth = 640;
 constexpr double kHeight = 380;
 constexpr double kLeft = 62;
 constexpr double kTop = 34;
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        if (c == '<')
-            result += "&lt;";
-        else if (c == '&')
-            result += "&amp;";
-        else
-            result += c;
-    }
-    return result;
-}
 
 /// Rows of one spec, over all sizes.
 struct Series {
@@ -84,7 +72,7 @@ class Plot {
             "<svg viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
             "font-family=\"sans-serif\" font-size=\"11\">"
             "<text x=\"{2:.0f}\" y=\"18\" font-size=\"14\">{3}</text>\n",
-            kLeft + kWidth + 20, kTop + kHeight + 44, kLeft, escaped(title_));
+            kLeft + kWidth + 20, kTop + kHeight + 44, kLeft, lab::escaped(title_));
         add_grid();
         // Grey ones first, so that the others lie on top.
         for (auto one = series_.rbegin(); one != series_.rend(); ++one) add_line(*one);
@@ -143,7 +131,7 @@ class Plot {
             print(
                 "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"><title>{}, {} bytes: "
                 "{:.4g}</title></circle>",
-                at, y(value), one.colour, escaped(row->algorithm), row->bytes, value);
+                at, y(value), one.colour, lab::escaped(row->algorithm), row->bytes, value);
         }
         print("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
               points, one.colour);
@@ -166,7 +154,7 @@ std::string legend(const std::vector<Series>& series) {
         grey += one.colour == kGrey ? 1 : 0;
         if (one.colour != kGrey)
             text += fmt::format("<span><i style=\"background:{}\"></i>{}</span> ", one.colour,
-                                escaped(one.name));
+                                lab::escaped(one.name));
     }
     if (grey != 0)
         text += fmt::format(
@@ -192,7 +180,7 @@ std::string table(std::span<const BenchRow> rows, bool puts, const BandwidthFact
         else
             text += fmt::format(
                 "<td>{}<td>{}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{:.3f}<td>{}",
-                row.bytes, escaped(row.algorithm), ranks.min, ranks.mean, ranks.max, median,
+                row.bytes, lab::escaped(row.algorithm), ranks.min, ranks.mean, ranks.max, median,
                 gigabytes * factors.algorithm, gigabytes * factors.bus, verdict);
         text += "</tr>\n";
     }
@@ -220,8 +208,8 @@ std::string bench_page(const BenchHead& head, std::span<const BenchRow> rows) {
         "buffers; a cache line between two processors takes {5:.0f} ns. Times are those of one {6} "
         "on the slowest rank, the median over batches; min, avg and max are over ranks. Every "
         "result was checked.</p>\n",
-        escaped(title), kStyle, escaped(head.provider), head.loop, head.buffers, head.calibrator_ns,
-        puts ? "put" : "call");
+        lab::escaped(title), kStyle, lab::escaped(head.provider), head.loop, head.buffers,
+        head.calibrator_ns, puts ? "put" : "call");
     const std::vector<Series> series = series_of(rows);
     text += legend(series);
     text += Plot(puts ? "time of a put in us" : "time of a call in us", series,

@@ -15,6 +15,19 @@
 
 namespace weft::lab {
 
+std::string escaped(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '<')
+            result += "&lt;";
+        else if (c == '&')
+            result += "&amp;";
+        else
+            result += c;
+    }
+    return result;
+}
+
 namespace {
 
 struct Look {
@@ -60,19 +73,6 @@ struct Unit {
 Unit unit_for(double ns) {
     if (ns >= 1e7) return {"ms", 1e6};
     return ns >= 1e4 ? Unit{"us", 1e3} : Unit{"ns", 1};
-}
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        if (c == '<')
-            result += "&lt;";
-        else if (c == '&')
-            result += "&amp;";
-        else
-            result += c;
-    }
-    return result;
 }
 
 class Picture {

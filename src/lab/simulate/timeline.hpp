@@ -9,6 +9,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "plan/simulate/simulate.hpp"
 
@@ -17,6 +18,8 @@ namespace weft::lab {
 using plan::Span;
 using plan::Time;
 
+/// Text as it has to stand in SVG and HTML.
+[[nodiscard]] std::string escaped(std::string_view text);
 /// title: what is shown, on one line.
 [[nodiscard]] std::string timeline_svg(const std::string& title, Rank ranks,
                                        std::span<const Span> spans);
