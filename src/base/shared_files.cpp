@@ -5,11 +5,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -24,6 +30,7 @@ namespace {
 constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
 constexpr int kLockTries = 400;  ///< 5 ms apart
+constexpr int kKeeperLooks_ms = 5;
 
 std::vector<std::string> names_in(int folder) {
     std::vector<std::string> names;
@@ -46,6 +53,46 @@ bool is_unused(int folder, const char* name) {
                         status.st_uid == ::geteuid() && ::flock(file, LOCK_EX | LOCK_NB) == 0;
     ::close(file);
     return unused;
+}
+
+/// What a keeper knows and stands on: memory of its own, as what the library shares with node-mates
+/// is shared with a child, too.
+struct Keeper {
+    std::array<std::byte, 16 << 10> stack;
+    pid_t owner;
+    char path[128];
+};
+
+/// The life of a keeper. It makes system calls only: it has none of the other threads of its owner,
+/// and these may have held locks. Launchers signal sessions and groups, hence one of its own.
+int keep(void* argument) {
+    const auto& keeper = *static_cast<const Keeper*>(argument);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::setsid();
+    ::prctl(PR_SET_NAME, "weft-keeper");
+    ::close_range(0, ~0U, 0);
+    while (::getppid() == keeper.owner) ::poll(nullptr, 0, kKeeperLooks_ms);
+    ::unlink(keeper.path);
+    ::_exit(0);
+}
+
+/// A child that sends no SIGCHLD, that no wait() of the application sees, and that runs no handlers
+/// of fork(). Where no process can be started any more, there is none: the next job of this user
+/// removes the file.
+pid_t start_keeper(const std::string& path) {
+    void* const memory =
+        ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return -1;
+    auto* const keeper = static_cast<Keeper*>(memory);
+    keeper->owner = ::getpid();
+    path.copy(keeper->path, sizeof keeper->path - 1);
+    constexpr int kNoSignal = 0;
+    const pid_t pid =
+        ::clone(&keep, keeper->stack.data() + keeper->stack.size(), kNoSignal, keeper);
+    ::munmap(memory, sizeof(Keeper));
+    return pid;
 }
 
 }  // namespace
@@ -75,42 +122,54 @@ std::uint64_t SharedFolder::room() const {
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
-    : name_(std::exchange(other.name_, {})), file_(std::exchange(other.file_, -1)) {}
+    : path_(std::exchange(other.path_, {})),
+      file_(std::exchange(other.file_, -1)),
+      keeper_(std::exchange(other.keeper_, -1)) {}
 
 SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
-    std::swap(name_, other.name_);
+    std::swap(path_, other.path_);
     std::swap(file_, other.file_);
+    std::swap(keeper_, other.keeper_);
     return *this;
 }
 
-Result<std::string> SharedFile::random_name() {
+Result<SharedFile> SharedFile::reserve() {
     const auto high = system_entropy();
     if (!high) return high.failure();
     const auto low = system_entropy();
     if (!low) return low.failure();
-    return fmt::format("{}{:016x}{:016x}", kStart, *high, *low);
+    SharedFile file;
+    file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, *high, *low);
+    file.keeper_ = start_keeper(file.path_);
+    return file;
 }
 
-Result<SharedFile> SharedFile::adopt(const std::string& name) {
-    SharedFile owned;
-    const std::string path = fmt::format("{}/{}", kFolder, name);
-    owned.file_ = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+std::string_view SharedFile::name() const {
+    return std::string_view(path_).substr(std::string_view(kFolder).size() + 1);
+}
+
+Result<void> SharedFile::adopt() {
+    file_ = ::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
-    if (owned.file_ < 0 || ::fstat(owned.file_, &status) != 0)
-        return fail(Status::environment, "{}: {}", path, std::strerror(errno));
-    owned.name_ = path;
-    if (::flock(owned.file_, LOCK_SH | LOCK_NB) != 0)
-        return fail(Status::environment, "{}: flock: {}", path, std::strerror(errno));
-    if (const int error = ::posix_fallocate(owned.file_, 0, status.st_size); error != 0)
-        return fail(Status::memory, "{} of {} bytes: {}", path, status.st_size,
+    if (file_ < 0 || ::fstat(file_, &status) != 0)
+        return fail(Status::environment, "{}: {}", path_, std::strerror(errno));
+    if (::flock(file_, LOCK_SH | LOCK_NB) != 0)
+        return fail(Status::environment, "{}: flock: {}", path_, std::strerror(errno));
+    if (const int error = ::posix_fallocate(file_, 0, status.st_size); error != 0)
+        return fail(Status::memory, "{} of {} bytes: {}", path_, status.st_size,
                     std::strerror(error));
-    return owned;
+    return {};
 }
 
 void SharedFile::remove() noexcept {
-    if (!name_.empty()) ::unlink(name_.c_str());
-    name_.clear();
+    if (!path_.empty()) ::unlink(path_.c_str());
+    path_.clear();
     if (file_ >= 0) ::close(std::exchange(file_, -1));
+    if (keeper_ <= 0) return;
+    ::kill(keeper_, SIGKILL);
+    while (::waitpid(keeper_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+    keeper_ = -1;
 }
 
 void remove_unused_shared_files() {

@@ -4,14 +4,20 @@
 // Idea     Some networks between processes of one host keep each endpoint in a named file there. We
 //          choose the name, at random; every user of the file holds a lock of it (flock), and a
 //          file of ours whose lock is free belongs to a process that was killed, and is removed.
+//          While a file has its name, a small process of its own waits for the end of the one that
+//          made it, and removes the name then.
 // Why      A number of a process proves nothing: containers with process numbers of their own may
-//          share /dev/shm. A lock belongs to the file, wherever its holder runs.
+//          share /dev/shm. A lock belongs to the file, wherever its holder runs. A process that is
+//          killed cleans up nothing, and not every launcher does it for its ranks.
 // Holds    Making a file and removing unused ones exclude each other by a lock of the folder, so a
 //          file that is new and not yet locked is never taken for an unused one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -36,7 +42,8 @@ class SharedFolder {
     bool locked_ = false;
 };
 
-/// A file in the folder that this process keeps in use; removed at the latest when it goes.
+/// A file in the folder that this process makes and keeps in use. Its name goes when the object
+/// goes or the process ends, however it ends.
 class SharedFile {
   public:
     SharedFile() = default;
@@ -44,19 +51,21 @@ class SharedFile {
     SharedFile& operator=(SharedFile&& other) noexcept;
     ~SharedFile() { remove(); }
 
-    /// A name that no file has yet.
-    [[nodiscard]] static Result<std::string> random_name();
-    /// Takes over a file that was just made under a random name, while the folder is held. All its
+    /// Draws a name that no file has yet.
+    [[nodiscard]] static Result<SharedFile> reserve();
+    /// Without the folder.
+    [[nodiscard]] std::string_view name() const;
+    /// Takes over the file that was just made under this name, while the folder is held. All its
     /// bytes are reserved, so that no access to it fails later (SIGBUS).
-    [[nodiscard]] static Result<SharedFile> adopt(const std::string& name);
+    [[nodiscard]] Result<void> adopt();
 
     /// Removes the name: what has the file open or mapped keeps it.
     void remove() noexcept;
-    [[nodiscard]] bool exists() const { return !name_.empty(); }
 
   private:
-    std::string name_;
+    std::string path_;
     int file_ = -1;
+    pid_t keeper_ = -1;  ///< removes the name if this process ends first
 };
 
 /// SharedFolder().remove_unused()

@@ -11,7 +11,9 @@ Method  Ranks that call everything there is (storm_rank.cpp), on one node and on
         from before the ranks join until well into their calls. Every process of a job carries a mark in its environment.
 Faults  kill, segv: those signals. exit0, exit5: the rank exits in the middle of a call. stop_kill: one rank is stopped and
         another one killed. stop_cont: a rank is stopped, goes on, and the job must run on; then it is killed. launcher: the
-        launcher gets SIGKILL. term: the launcher gets SIGTERM.
+        launcher gets SIGKILL. term: the launcher gets SIGTERM. srun is not killed: Slurm lets the ranks go on then. Ranks of mpirun do not exit with
+        status 0 before they have joined: mpirun takes that for a good end.
+        Under srun all of this takes place in an allocation: tests/slurm/run -- tests/storm/storm.py ...
 """
 import argparse
 import collections
@@ -29,6 +31,8 @@ import time
 
 END_S = 5.0
 FAULTS = ["kill", "kill", "segv", "exit0", "exit5", "stop_kill", "stop_cont", "launcher", "term"]
+KEEPER = "weft-keeper"  # a process that removes a file if its rank dies; it has the rank's environment
+LEFT_OUT = {"srun": ["launcher"]}
 SIGNALS = {"kill": signal.SIGKILL, "segv": signal.SIGSEGV, "exit0": signal.SIGUSR2, "exit5": signal.SIGUSR1}
 
 
@@ -41,6 +45,13 @@ def environ_of(pid):
         return pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def processes():
@@ -77,7 +88,7 @@ class Job:
     def rank(self, number):
         wanted = f"PMIX_RANK={number}".encode()
         for pid in self.marked():
-            if wanted in environ_of(pid):
+            if wanted in environ_of(pid) and name_of(pid) != KEEPER:
                 return pid
         return None
 
@@ -88,6 +99,12 @@ class Job:
                 return pid
             time.sleep(0.002)
         raise Trouble(f"rank {number} never started: {self.text()}")
+
+    def wait_for_calls(self, ranks, seconds=30):
+        """Until all ranks have joined and make calls."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None and self.output.count(b"running") < ranks:
+            time.sleep(0.002)
 
     def text(self):
         self.reader.join(0 if self.process.poll() is None else 1)
@@ -135,13 +152,19 @@ class Job:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def is_usable(launcher):
+    """srun asks for an allocation: without one it would wait for processors of whatever cluster is there."""
+    return launcher == "weft" or (shutil.which(launcher) and (launcher != "srun" or "SLURM_JOB_ID" in os.environ))
+
+
 def command_of(launcher, build, ranks, nodes, program):
     weft = os.path.join(build, "bin", "weft")
     if launcher == "weft":
         return [weft, "run", "-n", str(ranks)] + (["--nodes", str(nodes)] if nodes > 1 else []) + ["--"] + program
     if launcher == "mpirun":
         return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] + program
-    return ["srun", "--mpi=pmix", "--overcommit", "--kill-on-bad-exit=1", "-n", str(ranks)] + program
+    return ["srun", "--mpi=pmix", "--overcommit", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=1",
+            "-n", str(ranks)] + program
 
 
 def is_named(launcher, rank, text):
@@ -150,10 +173,12 @@ def is_named(launcher, rank, text):
     return re.search(rf"rank {rank}\b|,{rank}\]|task {rank}:", text) is not None
 
 
-def strike(job, fault, ranks, draw):
+def strike(job, launcher, fault, ranks, draw):
     """Brings the fault about; the rank that is to be named, if any."""
     victim = draw.randrange(ranks)
     pid = job.wait_for_rank(victim)
+    if fault == "exit0" and launcher == "mpirun":
+        job.wait_for_calls(ranks)
     if fault in SIGNALS:
         os.kill(pid, SIGNALS[fault])
         return victim
@@ -180,7 +205,7 @@ def strike(job, fault, ranks, draw):
 def one_kill(options, number, figures):
     draw = random.Random(options.seed * 1_000_003 + number)
     launcher = options.launchers[number % len(options.launchers)]
-    fault = draw.choice(FAULTS)
+    fault = draw.choice([each for each in FAULTS if each not in LEFT_OUT.get(launcher, [])])
     ranks = draw.choice([2, 3, 4])
     nodes = draw.choice([1, 1, 2])
     program = [os.path.join(options.build, "bin", "weft_storm_rank"), str(draw.randrange(1 << 30))]
@@ -190,7 +215,7 @@ def one_kill(options, number, figures):
     job = Job(command_of(launcher, options.build, ranks, nodes, program), settings)
     try:
         time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
-        named = strike(job, fault, ranks, draw)
+        named = strike(job, launcher, fault, ranks, draw)
         seconds = job.wait(options.end)
         if named is not None and is_named(launcher, named, job.text()):
             figures[launcher, "named"].append(1)
@@ -292,7 +317,7 @@ def main():
     parser.add_argument("--exhaustion", action="store_true")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
-    options.launchers = [each for each in options.launchers.split(",") if each == "weft" or shutil.which(each)]
+    options.launchers = [each for each in options.launchers.split(",") if is_usable(each)]
     good = True
     if options.kills:
         good = storm(options) and good

@@ -198,17 +198,15 @@ base::Result<void> Port::enable_with_file() {
                           "takes {}: make it larger, or set WEFT_PROVIDER to another one",
                           folder.room(), facts_.provider, endpoint_file_.bytes);
     }
-    const auto file = base::SharedFile::random_name();
+    auto file = base::SharedFile::reserve();
     if (!file) return file.failure();
-    std::string name = std::string(endpoint_file_.prefix) + *file;
+    file_ = *std::move(file);
+    std::string name = fmt::format("{}{}", endpoint_file_.prefix, file_.name());
     int code = fi_setname(&endpoint_->fid, name.data(), name.size() + 1);
     if (code != 0) return refused("fi_setname", code);
     code = fi_enable(endpoint_.get());
     if (code != 0) return refused("fi_enable", code);
-    auto adopted = base::SharedFile::adopt(*file);
-    if (!adopted) return adopted.failure();
-    file_ = std::move(*adopted);
-    return {};
+    return file_.adopt();
 }
 
 /// As many as immediates may wait to be polled; each is posted again as it is polled.
