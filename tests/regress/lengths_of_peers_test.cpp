@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: lengths, ranks and offsets that come from a peer were believed: in the records of start-up,
-// in immediates and in requests; registration keys were 0 to 3. Method: records cut at each length
-// and with each byte changed are refused or read without harm; keys are different and random.
+// in immediates and in requests, later in traces; registration keys were 0 to 3. Method: records
+// cut at each length and with each byte changed are refused or read without harm; keys are
+// different and random.
 // On the code before, a record whose length says more than there is was read beyond its end.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <set>
 
 #include "base/random.hpp"
 #include "link/fabric/keys.hpp"
 #include "run/runtime/cards.hpp"
+#include "run/runtime/trace.hpp"
 
 namespace weft::run {
 namespace {
@@ -69,6 +73,30 @@ TEST(LengthsOfPeers, AreCheckedInBusinessCards) {
     const int accepted =
         damaged(record, [](const Bytes& bytes) { return business_card_from(bytes, 0).ok(); });
     EXPECT_GT(accepted, 0) << "a changed setting is a setting";
+}
+
+TEST(LengthsOfPeers, AreCheckedInTraces) {
+    const std::string folder = fmt::format("{}trace.{}", testing::TempDir(), ::getpid());
+    BoundProgram program;
+    program.description = "barrier dissemination";
+    Recorder recorder(2, 100);
+    const Recorder::Open call = recorder.begin(program, true);
+    recorder.add(call, {.begin_ns = call.begun_ns, .end_ns = call.begun_ns + 5, .key = 9});
+    recorder.end(call, 0, 17);
+    const std::string packed = packed_trace(recorder);
+    TraceAbout about{.nodes = {0}, .clocks = {}};
+    about.clocks[0].ahead_ns = about.clocks[1].ahead_ns = {0};
+    const auto written = [&](const Bytes& bytes) {
+        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return write_trace(folder, {text}, about).ok();
+    };
+    const auto* const begin = reinterpret_cast<const std::byte*>(packed.data());
+    const Bytes record(begin, begin + packed.size());
+    EXPECT_TRUE(written(record));
+    const int accepted = damaged(record, written);
+    EXPECT_LT(accepted, 3 * static_cast<int>(record.size()));
+    EXPECT_GT(accepted, 0) << "another time is a time";
+    std::filesystem::remove_all(folder);
 }
 
 TEST(RegistrationKeys, CannotBeGuessed) {

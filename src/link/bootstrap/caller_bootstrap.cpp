@@ -21,6 +21,7 @@ struct Announcement {
     std::uint64_t bytes = 0;
     std::uint64_t gave_up = 0;
 };
+constexpr std::uint64_t kCardMax = std::uint64_t{64} << 20;
 
 class CallerBootstrap final : public Bootstrap {
   public:
@@ -103,7 +104,13 @@ class CallerBootstrap final : public Bootstrap {
         std::vector<Announcement> announced(ranks);
         if (job_.exchange(job_.argument, &mine, announced.data(), sizeof mine) != 0)
             return broken();
-        const std::size_t each = std::ranges::max(announced, {}, &Announcement::bytes).bytes;
+        const auto longest = std::ranges::max_element(announced, {}, &Announcement::bytes);
+        if (longest->bytes > kCardMax) {
+            starting_ = false;
+            return base::fail(Status::peer, "rank {} has a card of {} bytes, expected up to {}",
+                              longest - announced.begin(), longest->bytes, kCardMax);
+        }
+        const std::size_t each = longest->bytes;
         Bytes padded(std::max<std::size_t>(each, 1));
         std::ranges::copy(card, padded.begin());
         Bytes all(padded.size() * ranks);

@@ -27,6 +27,10 @@ base::Result<std::vector<std::string>> gather_texts(Team& team, const std::strin
     std::vector<std::string> texts;
     for (std::size_t member = 0; member < members; ++member) {
         const std::uint64_t* const from = all.data() + member * words;
+        const std::uint64_t most = (words - 1) * sizeof *from;
+        if (*from > most)
+            return base::fail(Status::peer, "rank {} sent a text of {} bytes, at most {} fit",
+                              member, *from, most);
         texts.emplace_back(reinterpret_cast<const char*>(from + 1), *from);
     }
     return texts;

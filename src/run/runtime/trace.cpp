@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "base/trace_events.hpp"
@@ -50,26 +51,40 @@ void append(std::string& text, const T* from, std::size_t count) {
     text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
 }
 
+/// False: there is not as much.
 template <class T>
-void take(std::string_view& text, T* to, std::size_t count) {
+[[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
+    if (count > text.size() / sizeof(T)) return false;
     const std::size_t bytes = count * sizeof(T);
     if (bytes != 0) std::memcpy(static_cast<void*>(to), text.data(), bytes);
     text.remove_prefix(bytes);
+    return true;
 }
 
-RankTrace unpacked(std::string_view text) {
+/// Another rank has said this.
+bool is_possible(const Event& event, const RankTrace& trace) {
+    const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
+    return static_cast<std::size_t>(event.deed) < kDeeds && far <= 1 &&
+           (!is_call(event) || event.step < trace.names.size());
+}
+
+std::optional<RankTrace> unpacked(std::string_view text) {
     Header header;
-    take(text, &header, 1);
+    if (!take(text, &header, 1)) return std::nullopt;
     RankTrace trace;
     trace.lost = header.lost;
     for (std::uint64_t i = 0; i < header.names; ++i) {
         std::uint64_t length = 0;
-        take(text, &length, 1);
+        if (!take(text, &length, 1) || length > text.size()) return std::nullopt;
         trace.names.emplace_back(text.substr(0, length));
         text.remove_prefix(length);
     }
+    if (header.events != text.size() / sizeof(Event)) return std::nullopt;
     trace.events.resize(header.events);
-    take(text, trace.events.data(), header.events);
+    if (!take(text, trace.events.data(), header.events)) return std::nullopt;
+    const bool possible = std::ranges::all_of(
+        trace.events, [&](const Event& event) { return is_possible(event, trace); });
+    if (!possible) return std::nullopt;
     return trace;
 }
 
@@ -274,7 +289,9 @@ base::Result<std::string> write_trace(const std::string& folder,
     std::uint64_t lost = 0;
     std::uint64_t zero_ns = ~std::uint64_t{0};
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        settle(traces.emplace_back(unpacked(ranks[rank])), rank, about);
+        auto trace = unpacked(ranks[rank]);
+        if (!trace) return base::fail(Status::peer, "rank {} sent a trace that is none", rank);
+        settle(traces.emplace_back(*std::move(trace)), rank, about);
         lost += traces.back().lost;
         if (!traces.back().events.empty())
             zero_ns = std::min(zero_ns, traces.back().events.front().begin_ns);
