@@ -38,7 +38,7 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
     bool start_object(std::size_t) override { return enter(false); }
     bool key(string_t& name) override {
         path_.back() = name;
-        return true;
+        return name.size() <= kKeyMax;  // each value below it has a copy
     }
     bool end_object() override { return leave(); }
     bool start_array(std::size_t) override { return enter(true); }
@@ -49,6 +49,7 @@ class Leaves : public nlohmann::json_sax<nlohmann::json> {
 
   private:
     static constexpr std::size_t kDepthMax = 32;
+    static constexpr std::size_t kKeyMax = 100;
 
     bool add(std::string text) {
         leaves_.push_back({path_, std::move(text)});
@@ -170,7 +171,11 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
     std::vector<plan::TunedChoice> choices;
     for (const Leaf& leaf : *leaves) {
         if (leaf.path.size() != 3 || leaf.path[0] != "choices") continue;
-        const std::size_t number = std::stoull(leaf.path[1]);
+        std::size_t number = 0;
+        const auto counted = read_number(leaf.path[1], number);
+        if (!counted || number >= text.size())
+            return base::fail(Status::argument, "choices: '{}' is no place in a list",
+                              leaf.path[1]);
         if (number >= choices.size()) choices.resize(number + 1);
         if (auto done = set(choices[number], leaf.path[2], leaf.text); !done)
             return done.failure().within(fmt::format("choice {}: {}", number, leaf.path[2]));
