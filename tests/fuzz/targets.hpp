@@ -23,6 +23,8 @@ void environment(std::string_view input);
 void card(std::string_view input);
 void records(std::string_view input);
 void requests(std::string_view input);
+void messages(std::string_view input);
+void port(std::string_view input);
 
 struct Target {
     std::string_view name;
@@ -30,10 +32,10 @@ struct Target {
 };
 
 inline constexpr std::array kTargets{
-    Target{"notation", notation},       Target{"program", program}, Target{"goal", goal},
-    Target{"parameters", parameters},   Target{"matrix", matrix},   Target{"layout", layout},
-    Target{"environment", environment}, Target{"card", card},       Target{"records", records},
-    Target{"requests", requests},
+    Target{"notation", notation},       Target{"program", program},   Target{"goal", goal},
+    Target{"parameters", parameters},   Target{"matrix", matrix},     Target{"layout", layout},
+    Target{"environment", environment}, Target{"card", card},         Target{"records", records},
+    Target{"requests", requests},       Target{"messages", messages}, Target{"port", port},
 };
 
 }  // namespace weft::fuzz

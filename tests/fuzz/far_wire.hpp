@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// far_wire.hpp - the wire of rank 0 of two whose peer is far and sends what it likes: takes
+// everything, and looks at where it comes from and goes to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/check.hpp"
+#include "run/onesided/network.hpp"
+
+namespace weft::fuzz {
+
+class FarWire {
+  public:
+    static constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 18;
+
+    std::byte* near(Rank rank) noexcept { return rank == 0 ? memory() : nullptr; }
+    std::uint64_t segment_bytes() noexcept { return kSegmentBytes; }
+    base::Post try_put(const base::Put& put, std::uint64_t&) noexcept {
+        for (const base::PutPart& part : put.parts) read(part.data, part.bytes);
+        check(put.cell, sizeof(base::Cell));
+        if (put.target != base::Put::kInCell) check(put.target, put.bytes);
+        return base::Post::posted;
+    }
+    base::Post try_write(const base::Write& write, std::uint64_t&) noexcept {
+        const std::uint64_t from = static_cast<std::uint64_t>(write.data - memory());
+        check(from, write.bytes);
+        check(write.target, write.bytes);
+        return base::Post::posted;
+    }
+    base::Post try_read(const base::Read&, std::uint64_t&) noexcept { return base::Post::posted; }
+    void settle(std::uint64_t) noexcept {}
+    base::RemoteCompletion completion() noexcept { return base::RemoteCompletion::ordered; }
+    std::uint64_t written_to(Rank) noexcept { return 0; }
+    std::uint32_t close_batch(Rank) noexcept { return 0; }
+    bool take_batch(Rank, std::uint32_t) noexcept { return true; }
+    bool whole_words() noexcept { return true; }
+    bool reads() noexcept { return false; }
+    bool signals() noexcept { return true; }
+    void distrust(Rank, const char*) noexcept { distrusted = true; }
+
+    std::byte* memory() noexcept { return reinterpret_cast<std::byte*>(cells_.data()); }
+    base::Cell& cell(std::uint64_t offset) noexcept {
+        return *reinterpret_cast<base::Cell*>(memory() + offset);
+    }
+    bool distrusted = false;
+
+  private:
+    static void check(std::uint64_t offset, std::uint64_t bytes) {
+        WEFT_CHECK(offset <= kSegmentBytes && bytes <= kSegmentBytes - offset, offset, bytes);
+    }
+    /// The address sanitizer says whether it may be.
+    static void read(const std::byte* data, std::size_t bytes) {
+        std::vector<std::byte> copy(data, data + bytes);
+        WEFT_CHECK(copy.size() == bytes, bytes);
+    }
+    std::vector<base::Cell> cells_ = std::vector<base::Cell>(kSegmentBytes / sizeof(base::Cell));
+};
+
+}  // namespace weft::fuzz
