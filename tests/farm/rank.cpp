@@ -61,6 +61,7 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
     call.judged = world_.scenario.acts[act].kind != Kind::disagree;
     test::fill_input(bound, {world_.scenario.seed, act}, call.member, call.input);
     if (script_.made_by[act]++ == 0) ++script_.operations;
+    if (failed_teams_.contains(&team)) ++script_.failed_before[act];
     const run::Registers registers{.input = call.input, .output = call.output};
     if (form == Form::blocking) {
         if (run_blocking(call, registers, bound.reducer)) judge(call);
@@ -158,6 +159,11 @@ void RankRun::judge(Call& call) {
     if (declared && script_.made_by[call.act] != call.team->team->size())
         world_.fail(fmt::format("call {} ({}) is done at rank {} before all have made it", call.act,
                                 call.program->description, rank_));
+    if (declared && script_.failed_before[call.act] != 0)
+        world_.fail(
+            fmt::format("call {} ({}) is OK at rank {} although a rank had got a failure of "
+                        "the team before it",
+                        call.act, call.program->description, rank_));
     std::fill_n(call.output, bound.bytes(), std::byte{0xa5});
     std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
 }
@@ -166,6 +172,7 @@ void RankRun::judge(Call& call) {
 void RankRun::failed(const Call& call, const base::Failure& failure) {
     world_.note_deed();
     failed_ = true;
+    failed_teams_.insert(call.team);
     const auto quarrels = [&](std::size_t act) {
         const Act& one = world_.scenario.acts[act];
         return one.kind == Kind::disagree && &world_.teams[one.team] == call.team;

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace weft::farm {
 /// What all ranks of a run share, besides the world.
 struct Script {
     std::span<const std::size_t> part;
-    std::vector<Rank> made_by;  ///< by act: members that have made the call
+    std::vector<Rank> made_by;        ///< by act: members that have made the call
+    std::vector<Rank> failed_before;  ///< by act: of these, who got a failure of the team before
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
     std::uint64_t operations = 0;
 };
@@ -83,6 +85,7 @@ class RankRun {
     base::Random random_;
     std::uint32_t occupant_ = ~std::uint32_t{0};  ///< of the region that later teams share
     bool failed_ = false;                         ///< a call has
+    std::set<const LiveTeam*> failed_teams_;      ///< teams of which a call has
     bool quarrelled_ = false;  ///< team 0 disagrees: no team is made or freed any more
     std::deque<Call> calls_;
     std::vector<Call*> open_;

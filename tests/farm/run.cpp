@@ -49,8 +49,10 @@ void ask_observers(World& world) {
 Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
                 std::uint64_t schedule) {
     World world(scenario, schedule);
-    Script script{
-        .part = part, .made_by = std::vector<Rank>(scenario.acts.size()), .exchanges = {}};
+    Script script{.part = part,
+                  .made_by = std::vector<Rank>(scenario.acts.size()),
+                  .failed_before = std::vector<Rank>(scenario.acts.size()),
+                  .exchanges = {}};
     bind_exchanges(world, script);
     std::optional<Remote> remote;
     if (scenario.fabric) remote.emplace(world);
