@@ -26,7 +26,7 @@ typedef void (*weft_am_handler)(void* arg, const weft_am* message, const void* d
 /// waits, and so do those of the same sender behind it.
 WEFT_API weft_status weft_am_register(weft_runtime* runtime, int handler, weft_am_handler fn,
                                       void* arg);
-/// Most bytes of a message: 2048, and 256 in jobs of more than 4096 ranks. 0 if the runtime is not
+/// Most bytes of a message: 2048, and 256 in jobs of more than 1024 ranks. 0 if the runtime is not
 /// usable.
 WEFT_API size_t weft_am_bytes_max(const weft_runtime* runtime);
 /// Sends a message to a peer, perhaps this rank itself. data may be changed when it returns.

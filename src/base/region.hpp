@@ -113,6 +113,12 @@ struct RegionShape {
         return bulk(bulk_banks) + bank * small_bytes;
     }
     [[nodiscard]] constexpr std::uint64_t credits() const { return small(small_banks); }
+    /// Cells of a bank that lie together at the start of the region; in a large team most calls
+    /// need no more.
+    [[nodiscard]] constexpr std::uint32_t first_cells() const {
+        constexpr std::uint32_t kFirstCells = 1024;
+        return cells < kFirstCells ? cells : kFirstCells;
+    }
     [[nodiscard]] constexpr std::uint64_t bytes() const { return credits() + sizeof(CreditLine); }
 
   private:

@@ -74,9 +74,7 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
                 return -FI_ENOKEY;
         }
     }
-    std::size_t registered = bytes;
-    for (const StrictRegion* other : strict.regions) registered += other->bytes;
-    if (registered > strict.demands.registered_bytes_max) return -FI_ENOMEM;
+    if (bytes + strict.registered_bytes() > strict.demands.registered_bytes_max) return -FI_ENOMEM;
     auto* region = open_object<StrictRegion>(handle);
     region->region.fid = {FI_CLASS_MR, handle, &region_ops};
     region->region.mem_desc = region;
@@ -135,19 +133,19 @@ int name_of_endpoint(fid* handle, void* address, std::size_t* bytes) {
 }
 fi_ops_cm name_ops{.size = sizeof(fi_ops_cm), .getname = name_of_endpoint};
 
-/// The target of a write, or nullptr after a violation.
+/// The target of a write or the source of a read, as `access` says; nullptr after a violation.
 std::byte* target_of(StrictFabric& strict, StrictEndpoint& to, std::uint64_t address,
-                     std::size_t bytes, std::uint64_t key) {
+                     std::size_t bytes, std::uint64_t key, std::uint64_t access = FI_REMOTE_WRITE) {
     const StrictRegion* region = strict.region_at(to, key);
-    if (region == nullptr || (region->access & FI_REMOTE_WRITE) == 0 || !region->enabled) {
-        strict.violation(fmt::format("a write to key {}, which peers may not write", key));
+    if (region == nullptr || (region->access & access) == 0 || !region->enabled) {
+        strict.violation(fmt::format("a transfer with key {}, which peers may not use so", key));
         return nullptr;
     }
     const bool absolute = (strict.demands.mr_mode & FI_MR_VIRT_ADDR) != 0;
     auto* base = const_cast<std::byte*>(region->base);
     auto* at = absolute ? reinterpret_cast<std::byte*>(address) : base + address;
     if (!region->covers(at, bytes)) {
-        strict.violation(fmt::format("a write of {} bytes outside its region", bytes));
+        strict.violation(fmt::format("a transfer of {} bytes outside its region", bytes));
         return nullptr;
     }
     return at;
@@ -239,6 +237,30 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags, boo
 ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
     return post(endpoint, *message, flags, true);
 }
+/// Never early: what was read is there when it completes.
+ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_t peer,
+             std::uint64_t address, std::uint64_t key, void* context) {
+    auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
+    StrictFabric& strict = *from.strict;
+    if (!from.enabled) strict.violation("a read on an endpoint that is not enabled");
+    auto operation = std::make_unique<StrictOperation>();
+    operation->from = &from;
+    operation->to = strict.endpoints[peer];
+    operation->reading = operation->reports = operation->delivery = true;
+    operation->number = static_cast<std::uint64_t>(strict.writes);
+    operation->context = context;
+    operation->bytes = bytes;
+    operation->sources = {{into, bytes}};
+    check_sources(strict, *operation, &desc);  // the same is demanded of where it goes
+    operation->targets = std::move(operation->sources);
+    std::byte* const at = target_of(strict, *operation->to, address, bytes, key, FI_REMOTE_READ);
+    if (at == nullptr) return -FI_EINVAL;
+    operation->sources = {{at, bytes}};
+    take_context(strict, *operation);
+    ++from.reads;
+    strict.under_way.push_back(std::move(operation));
+    return 0;
+}
 ssize_t inject_with(fid_ep* endpoint, const void* buffer, std::size_t bytes, std::uint64_t data,
                     fi_addr_t to, std::uint64_t address, std::uint64_t key, std::uint64_t flags) {
     const iovec source{const_cast<void*>(buffer), bytes};
@@ -254,10 +276,11 @@ ssize_t inject_data(fid_ep* endpoint, const void* buffer, std::size_t bytes, std
                     fi_addr_t to, std::uint64_t address, std::uint64_t key) {
     return inject_with(endpoint, buffer, bytes, data, to, address, key, FI_REMOTE_CQ_DATA);
 }
-fi_ops_rma write_ops{.size = sizeof(fi_ops_rma),
-                     .writemsg = write_message,
-                     .inject = inject,
-                     .injectdata = inject_data};
+fi_ops_rma rma_ops{.size = sizeof(fi_ops_rma),
+                   .read = read,
+                   .writemsg = write_message,
+                   .inject = inject,
+                   .injectdata = inject_data};
 
 ssize_t receive(fid_ep* handle, void*, std::size_t, void*, fi_addr_t, void* context) {
     auto& endpoint = *reinterpret_cast<StrictEndpoint*>(handle);
@@ -317,7 +340,7 @@ int open_endpoint(fid_domain* domain, fi_info*, fid_ep** out, void*) {
     endpoint->endpoint.fid = {FI_CLASS_EP, domain, &endpoint_ops};
     endpoint->endpoint.cm = &name_ops;
     endpoint->endpoint.msg = &receive_ops;
-    endpoint->endpoint.rma = &write_ops;
+    endpoint->endpoint.rma = &rma_ops;
     endpoint->index = endpoint->strict->endpoints.size();
     endpoint->strict->endpoints.push_back(endpoint);
     *out = &endpoint->endpoint;

@@ -111,6 +111,16 @@ std::size_t StrictFabric::writes_of(std::size_t endpoint) const {
     return endpoints[endpoint]->writes;
 }
 
+std::size_t StrictFabric::reads_of(std::size_t endpoint) const {
+    return endpoints[endpoint]->reads;
+}
+
+std::size_t StrictFabric::registered_bytes() const {
+    std::size_t bytes = 0;
+    for (const StrictRegion* region : regions) bytes += region->bytes;
+    return bytes;
+}
+
 /// The source is read for the last time, and the origin gets its completion.
 void StrictFabric::leave(StrictOperation& operation) {
     read_sources(operation);
@@ -127,7 +137,7 @@ void StrictFabric::leave(StrictOperation& operation) {
     }
     fi_cq_data_entry entry{};
     entry.op_context = operation.context;
-    entry.flags = FI_RMA | FI_WRITE;
+    entry.flags = FI_RMA | (operation.reading ? FI_READ : FI_WRITE);
     add_entry(*operation.from->queue, entry);
 }
 

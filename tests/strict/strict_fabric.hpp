@@ -59,9 +59,12 @@ class StrictFabric {
     void violation(const std::string& text);
     [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
     void deliver(StrictOperation& operation);
-    /// Writes that an endpoint has posted, in order of opening. There are no other calls that move
-    /// data: an endpoint has no other operations.
+    /// Writes and reads that an endpoint has posted, in order of opening. There are no other calls
+    /// that move data: an endpoint has no other operations.
     [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
+    [[nodiscard]] std::size_t reads_of(std::size_t endpoint) const;
+    /// Of all that is registered.
+    [[nodiscard]] std::size_t registered_bytes() const;
 
     Demands demands;
     std::vector<StrictEndpoint*> endpoints;

@@ -61,6 +61,7 @@ struct StrictEndpoint {
     std::deque<void*> receives;
     std::set<void*> contexts;  ///< of operations under way
     std::size_t writes;        ///< posted
+    std::size_t reads;         ///< likewise
 };
 
 struct StrictOperation {
@@ -73,6 +74,7 @@ struct StrictOperation {
     std::vector<StrictRegion*> source_regions;
     bool with_immediate;
     bool reports;
+    bool reading;   ///< sources are the peer's, targets are here
     bool delivery;  ///< completes only when it has landed
     bool fenced;
     std::uint64_t number;

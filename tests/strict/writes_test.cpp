@@ -111,6 +111,11 @@ class StrictJob {
     }
     [[nodiscard]] double value(Rank rank) const { return vectors_[at(rank)].back(); }
     [[nodiscard]] std::string violations() const { return strict_.violations(); }
+    [[nodiscard]] std::size_t reads() const {
+        std::size_t reads = 0;
+        for (Rank rank = 0; rank < kRanks; ++rank) reads += strict_.reads_of(at(rank));
+        return reads;
+    }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -195,6 +200,7 @@ TEST(StrictWrites, OfAnAllreduceAreTwoOfEachRankAndOfABroadcastThoseOfItsTree) {
     job.call(larger, 8);
     EXPECT_EQ(job.writes_of(broadcast, kBroadcasts), (Writes{2, 0, 1, 0}));
     for (Rank rank = 0; rank < kRanks; ++rank) EXPECT_EQ(job.value(rank), 4) << rank;
+    EXPECT_EQ(job.reads(), 0U);
     EXPECT_EQ(job.violations(), "");
 }
 

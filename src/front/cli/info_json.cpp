@@ -48,7 +48,8 @@ Json banks_json(const run::SegmentLayout& layout) {
             {"teams_max", run::SegmentLayout::kTeams},
             {"team_bytes", layout.region_bytes},
             {"heap_bytes", layout.bytes - layout.heap},
-            {"segment_bytes", layout.bytes}};
+            {"segment_bytes", layout.bytes},
+            {"registered_bytes", layout.registered_bytes()}};
 }
 
 Json granted_json(const link::FabricSurvey& survey) {

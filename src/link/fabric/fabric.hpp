@@ -27,11 +27,18 @@
 
 namespace weft::link {
 
-/// The memory that peers may write: this rank's segment.
+/// The memory that peers may write: this rank's segment. It is registered in sections, since a
+/// network may pin what is registered.
 struct FabricMemory {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
+    /// Where each section begins, ascending from 0, the same on all ranks. The first one is
+    /// registered at once, others by use_memory(). Empty: one section.
+    std::vector<std::uint64_t> sections = {};
+    /// Where in the first section the port keeps 8 bytes for each one, for peers to read.
+    std::uint64_t section_keys = 0;
 };
+inline constexpr std::size_t kSectionsMax = 94;
 
 struct FabricOptions {
     std::string provider;  ///< libfabric provider name; empty: the best that fits
@@ -71,8 +78,9 @@ struct FabricFacts {
     bool stages_sources = false;  ///< sources outside the registered memory are copied first
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
-    std::int64_t discover_us = 0;  ///< start-up: asking libfabric what there is
-    std::int64_t enable_us = 0;    ///< start-up: opening the endpoint and registering the memory
+    std::uint64_t registered_bytes = 0;  ///< by now, of sections and of what puts are staged in
+    std::int64_t discover_us = 0;        ///< start-up: asking libfabric what there is
+    std::int64_t enable_us = 0;  ///< start-up: opening the endpoint and registering the memory
 };
 
 /// What a put promises beyond landing some day.
@@ -127,6 +135,18 @@ class FabricPort {
     /// Removes the file that the endpoint is, if it is one: peers have mapped it. Until then a
     /// process that is killed leaves it to the next one that opens such a port.
     virtual void forget_file() noexcept {}
+
+    /// Registers the sections of this memory that are not yet: peers may then read and write it. A
+    /// peer whose put or get comes before that gets `again`.
+    [[nodiscard]] virtual base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
+        static_cast<void>(offset), static_cast<void>(bytes);
+        return {};
+    }
+    /// Bytes from an offset to the end of its section, which no transfer may cross.
+    [[nodiscard]] virtual std::uint64_t room_at(std::uint64_t offset) const noexcept {
+        static_cast<void>(offset);
+        return ~std::uint64_t{0};
+    }
 
     /// Starts to connect to a peer and returns immediately; true when puts to it are accepted. Both
     /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`

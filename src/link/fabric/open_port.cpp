@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 
 #include "link/fabric/keys.hpp"
@@ -238,13 +239,41 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
     return owned;
 }
 
-base::Result<void> Port::register_all() {
-    auto region =
-        register_region({memory_.base, memory_.bytes},
-                        FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, kMemoryKey);
+/// Cuts the memory at its sections; without remote reads peers could not learn their keys.
+void Port::make_sections(bool reads) {
+    std::vector<std::uint64_t> starts = memory_.sections;
+    if (starts.empty() || !reads) starts = {0};
+    WEFT_CHECK(starts.front() == 0 && starts.size() <= kSectionsMax, starts.size());
+    sections_.resize(starts.size());
+    for (std::size_t number = 0; number < starts.size(); ++number) {
+        const std::uint64_t end = number + 1 < starts.size() ? starts[number + 1] : memory_.bytes;
+        WEFT_CHECK(starts[number] < end, number, starts[number], end);
+        sections_[number].offset = starts[number];
+        sections_[number].bytes = end - starts[number];
+    }
+}
+
+/// Peers may write it from here on: its key is in the table.
+base::Result<void> Port::register_section(std::size_t number) {
+    Section& section = sections_[number];
+    auto region = register_region({memory_.base + section.offset, section.bytes},
+                                  FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
+                                  kFirstSectionKey + number);
     if (!region) return region.failure();
-    region_ = std::move(region).value();
-    region_desc_ = fi_mr_desc(region_.get());
+    section.region = std::move(region).value();
+    facts_.registered_bytes += section.bytes;
+    const std::uint64_t key = fi_mr_key(section.region.get());
+    if (key == FI_KEY_NOTAVAIL)
+        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
+    if (sections_.size() == 1) return {};
+    auto* const entry =
+        reinterpret_cast<std::uint64_t*>(memory_.base + memory_.section_keys) + number;
+    std::atomic_ref(*entry).store(key + 1, std::memory_order_release);
+    return {};
+}
+
+base::Result<void> Port::register_all() {
+    if (auto done = register_section(0); !done) return done;
 
     auto landing = register_region(landing_, FI_REMOTE_WRITE, kLandingKey);
     if (!landing) return landing.failure();
@@ -259,10 +288,11 @@ base::Result<void> Port::register_all() {
     auto staged = register_region(staging_->memory(), FI_READ | FI_WRITE, kStagingKey);
     if (!staged) return staged.failure();
     staging_region_ = std::move(staged).value();
+    facts_.registered_bytes += staging_->memory().size();
     staging_desc_ = fi_mr_desc(staging_region_.get());
     if (!registers_sources_) return {};
-    sources_.resize(kSources);
-    for (std::size_t source = kSources; source-- > 0;) free_sources_.push_back(source);
+    sources_.resize(keys_.size() - kFirstSourceKey);
+    for (std::size_t source = sources_.size(); source-- > 0;) free_sources_.push_back(source);
     return {};
 }
 
@@ -279,7 +309,7 @@ base::Result<void> Port::make_card() {
     address_bytes_ = name_bytes;
     const PortCard card{provider_hash(facts_.provider),
                         notify_code(facts_.notify),
-                        remote_view({memory_.base, memory_.bytes}, *region_),
+                        remote_view({memory_.base, memory_.bytes}, *sections_.front().region),
                         remote_view(landing_, *landing_region_),
                         {name.data(), name_bytes}};
     if (card.memory.key == FI_KEY_NOTAVAIL || card.landing.key == FI_KEY_NOTAVAIL) {
@@ -312,11 +342,13 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
             fmt::format("local address {} ({} WEFT_FABRIC_ADDRESS)", found.source.text,
                         found.source.forced ? "named by" : "to name another, set"));
     }
-    auto keys =
-        draw_keys(kFirstSourceKey + kSources, found.grant.provider_keys ? 0 : found.grant.key_bytes,
-                  found.profile.small_keys);
+    const std::size_t key_bytes = found.grant.provider_keys ? 0 : found.grant.key_bytes;
+    const bool few_keys = found.profile.small_keys && !found.grant.provider_keys;
+    auto keys = draw_keys(kFirstSourceKey + (few_keys ? kSourcesWithSmallKeys : kSources),
+                          key_bytes, found.profile.small_keys);
     if (!keys) return keys.failure();
     port->keys_ = *std::move(keys);
+    port->make_sections(found.profile.reads);
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
     port->facts_.enable_us = us_since(start);

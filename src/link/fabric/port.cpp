@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace weft::link {
 namespace {
@@ -120,26 +121,83 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
         if (!resolve(peer, put.peer)) return base::Post::again;
     }
     if (put.bytes == 0) return put_empty(peer, put);
-    WEFT_CHECK(put.bytes <= facts_.message_bytes_max && put.target <= peer.memory.bytes &&
-                   put.bytes <= peer.memory.bytes - put.target,
-               put.peer, put.bytes, put.target, peer.memory.bytes, facts_.message_bytes_max);
-    if (put.flag_target != FabricPut::kNoFlag) return put_flagged(peer, put);
+    WEFT_CHECK(put.bytes <= facts_.message_bytes_max, put.bytes, facts_.message_bytes_max);
+    const auto place = place_of(peer, put.peer, put.target, put.bytes);
+    if (!place) [[unlikely]]
+        return base::Post::again;
+    if (put.flag_target != FabricPut::kNoFlag) return put_flagged(peer, *place, put);
     RdmaWrite write{.source = put.data,
                     .bytes = put.bytes,
-                    .target = peer.memory.base + put.target,
-                    .key = peer.memory.key,
+                    .target = place->address,
+                    .key = place->key,
                     .flags = flags_of(put.kind),
                     .immediate = put.immediate};
     const bool copied_at_once = put.kind == PutKind::plain || put.kind == PutKind::with_immediate;
     if (copied_at_once && put.bytes <= facts_.inject_bytes) return inject(peer, put.peer, write);
     write.pending = put.pending;
-    if (in_memory(put.data, put.bytes)) {
-        write.desc = region_desc_;
+    if (staging_ == nullptr) return post(peer, put.peer, write);
+    if (fid_mr* const region = region_of(put.data, put.bytes)) {
+        write.desc = fi_mr_desc(region);
         return post(peer, put.peer, write);
     }
-    if (staging_ == nullptr) return post(peer, put.peer, write);
     return post_unregistered(peer, put.peer, write, copied_at_once);
 }
+
+// --- sections of the memory --------------------------------------------------------------------
+
+base::Result<void> Port::use_memory(std::uint64_t offset, std::uint64_t bytes) {
+    WEFT_CHECK(offset <= memory_.bytes && bytes <= memory_.bytes - offset, offset, bytes);
+    if (endpoint_ == nullptr || bytes == 0) return {};
+    for (std::size_t number = section_of(offset); number < sections_.size(); ++number) {
+        if (sections_[number].offset >= offset + bytes) break;
+        if (sections_[number].region != nullptr) continue;
+        if (auto done = register_section(number); !done) return done;
+    }
+    return {};
+}
+
+std::size_t Port::later_section_of(std::uint64_t offset) const noexcept {
+    const auto after = std::ranges::upper_bound(sections_, offset, {}, &Section::offset);
+    return static_cast<std::size_t>(after - sections_.begin()) - 1;
+}
+
+/// Nothing: the key of that section has been asked for, or the peer has not registered it yet.
+std::optional<Port::Place> Port::place_of(Peer& peer, Rank rank, std::uint64_t offset,
+                                          std::uint64_t bytes) noexcept {
+    WEFT_CHECK(offset <= peer.memory.bytes && bytes <= peer.memory.bytes - offset, rank, bytes,
+               offset, peer.memory.bytes);
+    const std::size_t number = section_of(offset);
+    if (number == 0) {
+        WEFT_CHECK(bytes <= sections_.front().bytes - offset, rank, bytes, offset);
+        return Place{peer.memory.base + offset, peer.memory.key};
+    }
+    const Section& section = sections_[number];
+    WEFT_CHECK(bytes <= section.offset + section.bytes - offset, rank, bytes, offset);
+    const auto key = key_of(peer, rank, number);
+    if (!key) return std::nullopt;
+    const std::uint64_t first = grant_.virtual_addresses ? 0 : section.offset;
+    return Place{peer.memory.base + offset - first, *key};
+}
+
+std::optional<std::uint64_t> Port::key_of(Peer& peer, Rank rank, std::size_t section) noexcept {
+    if (peer.sections == nullptr) peer.sections = std::make_unique<PeerSections>(sections_.size());
+    PeerSections& known = *peer.sections;
+    if (known.entries[section] != 0) return known.entries[section] - 1;
+    if (known.pending != 0) return std::nullopt;
+    if (known.asked != 0) known.entries[std::exchange(known.asked, 0)] = known.answer;
+    if (known.entries[section] != 0) return known.entries[section] - 1;
+    known.answer = 0;
+    const std::uint64_t entry = memory_.section_keys + section * sizeof known.answer;
+    const base::Post asked = post_read(peer, {peer.memory.base + entry, peer.memory.key},
+                                       {.peer = rank,
+                                        .into = reinterpret_cast<std::byte*>(&known.answer),
+                                        .bytes = sizeof known.answer,
+                                        .pending = &known.pending});
+    if (asked == base::Post::posted) known.asked = section;
+    return std::nullopt;
+}
+
+// --- ways of a write ---------------------------------------------------------------------------
 
 base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                    bool copied_at_once) noexcept {
@@ -197,8 +255,10 @@ void Port::renew_receives() noexcept {
 }
 
 /// Payload and flag in one write to two places. libfabric copies small ones at once.
-base::Post Port::put_flagged(Peer& peer, const FabricPut& put) noexcept {
+base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& put) noexcept {
+    const auto flag = place_of(peer, put.peer, put.flag_target, sizeof put.flag);
     Transfer* transfer = free_;
+    if (!flag) return base::Post::again;
     if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
     std::array<iovec, kSourceParts> sources;
     std::size_t count = 0;
@@ -209,9 +269,8 @@ base::Post Port::put_flagged(Peer& peer, const FabricPut& put) noexcept {
     }
     transfer->flag = put.flag;
     sources[count++] = {&transfer->flag, sizeof transfer->flag};
-    const std::array targets{
-        fi_rma_iov{peer.memory.base + put.target, put.bytes, peer.memory.key},
-        fi_rma_iov{peer.memory.base + put.flag_target, sizeof put.flag, peer.memory.key}};
+    const std::array targets{fi_rma_iov{place.address, put.bytes, place.key},
+                             fi_rma_iov{flag->address, sizeof put.flag, flag->key}};
     const fi_msg_rma message{.msg_iov = sources.data(),
                              .iov_count = count,
                              .addr = peer.address,
@@ -328,25 +387,29 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
     if (peer.address == FI_ADDR_UNSPEC) [[unlikely]] {
         if (!resolve(peer, get.peer)) return base::Post::again;
     }
-    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max &&
-                   get.source <= peer.memory.bytes && get.bytes <= peer.memory.bytes - get.source,
-               get.peer, get.bytes, get.source, peer.memory.bytes, facts_.get_bytes_max);
+    WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max, get.bytes, facts_.get_bytes_max);
+    const auto place = place_of(peer, get.peer, get.source, get.bytes);
+    return place ? post_read(peer, *place, get) : base::Post::again;
+}
+
+base::Post Port::post_read(Peer& peer, const Place& from, const FabricGet& get) noexcept {
     Transfer* transfer = free_;
     if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
     std::byte* into = get.into;
     void* desc = nullptr;
     std::byte* staged = nullptr;
-    if (in_memory(get.into, get.bytes)) {
-        desc = region_desc_;
-    } else if (staging_ != nullptr) {
-        staged = staging_->take();
-        if (staged == nullptr) return base::Post::again;
-        into = staged;
-        desc = staging_desc_;
+    if (staging_ != nullptr) {
+        if (fid_mr* const region = region_of(get.into, get.bytes)) {
+            desc = fi_mr_desc(region);
+        } else {
+            staged = staging_->take();
+            if (staged == nullptr) return base::Post::again;
+            into = staged;
+            desc = staging_desc_;
+        }
     }
-    const ssize_t code =
-        fi_read(endpoint_.get(), into, get.bytes, desc, peer.address, peer.memory.base + get.source,
-                peer.memory.key, &transfer->context);
+    const ssize_t code = fi_read(endpoint_.get(), into, get.bytes, desc, peer.address, from.address,
+                                 from.key, &transfer->context);
     if (code != 0) {
         if (staged != nullptr) staging_->give(staged);
         if (code != -FI_EAGAIN)
@@ -373,15 +436,17 @@ void Port::cancel() noexcept {
     sources_.clear();
     staging_region_.reset();
     landing_region_.reset();
-    region_.reset();
+    for (Section& section : sections_) section.region.reset();
     endpoint_.reset();
 }
 
-bool Port::in_memory(const std::byte* data, std::size_t bytes) const noexcept {
+/// The registered section that holds this memory; nullptr: none holds all of it.
+fid_mr* Port::region_of(const std::byte* data, std::size_t bytes) const noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(data);
     const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
-    return first >= base && first - base <= memory_.bytes &&
-           bytes <= memory_.bytes - (first - base);
+    if (first < base || first - base >= memory_.bytes) return nullptr;
+    const std::uint64_t offset = first - base;
+    return bytes <= room_at(offset) ? sections_[section_of(offset)].region.get() : nullptr;
 }
 
 Port::Transfer* Port::transfer_of(void* context) noexcept {

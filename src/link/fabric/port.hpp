@@ -13,6 +13,11 @@
 //          whose peer died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst
 //          more.
 //
+//          The segment is registered in sections, when they are used. Peers know the key of the
+//          first one from the card. Those of others they read from a table in the first section,
+//          once for each peer, before their first transfer there: keys that the provider chooses
+//          are not known before, and what a team or an allocation registers need not be told.
+//
 //          Sources in the segment are registered once. Where others must be registered, too
 //          (FI_MR_LOCAL), small ones are copied into registered buffers, and larger ones registered
 //          for their put, from its post to its local completion: after that libfabric does not read
@@ -30,6 +35,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +68,11 @@ class Port final : public FabricPort {
     [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     void forget_file() noexcept override { file_.remove(); }
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
+    [[nodiscard]] std::uint64_t room_at(std::uint64_t offset) const noexcept override {
+        const Section& section = sections_[section_of(offset)];
+        return section.offset + section.bytes - offset;
+    }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
@@ -75,10 +86,33 @@ class Port final : public FabricPort {
 
   private:
     static constexpr std::size_t kNoSource = ~std::size_t{0};
-    static constexpr std::size_t kSources = 64;  // registered at a time
+    // Registered at a time.
+    static constexpr std::size_t kSources = 64;
+    static constexpr std::size_t kSourcesWithSmallKeys = 3;
     // Registration keys where we choose them, as indices of keys_.
-    enum Key : std::size_t { kMemoryKey, kLandingKey, kStagingKey, kFirstSourceKey };
-    static_assert(kFirstSourceKey + kSources < 100, "small keys have a fast path up to there");
+    enum Key : std::size_t { kLandingKey, kStagingKey, kFirstSectionKey };
+    static constexpr std::size_t kFirstSourceKey = kFirstSectionKey + kSectionsMax;
+    static_assert(kFirstSourceKey + kSourcesWithSmallKeys < 100,
+                  "small keys have a fast path up to there");
+    /// A part of the memory that is registered as one.
+    struct Section {
+        std::uint64_t offset = 0;
+        std::uint64_t bytes = 0;
+        Fid<fid_mr> region;  ///< nullptr: not registered yet
+    };
+    /// What is known of a peer's sections but the first.
+    struct PeerSections {
+        explicit PeerSections(std::size_t count) : entries(count) {}
+        std::vector<std::uint64_t> entries;  ///< of its table, as far as read: key + 1; 0: none yet
+        std::size_t asked = 0;               ///< the section whose entry is being read; 0: none
+        std::uint64_t answer = 0;
+        std::uint32_t pending = 0;
+    };
+    /// Where a transfer goes.
+    struct Place {
+        std::uint64_t address = 0;
+        std::uint64_t key = 0;
+    };
     struct Transfer {
         fi_context2 context{};  // first: its address is what libfabric gives back
         std::uint32_t* pending = nullptr;
@@ -99,7 +133,8 @@ class Port final : public FabricPort {
         std::uint32_t unsignaled = 0;  // injected since the last signaled put
         bool known = false;
         bool warm = false;
-        std::vector<std::byte> endpoint;  // until resolved
+        std::vector<std::byte> endpoint;         // until resolved
+        std::unique_ptr<PeerSections> sections;  // nullptr: none but the first was used
     };
 
     /// One write as it goes to libfabric.
@@ -132,6 +167,18 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
                                                             std::uint64_t access, std::size_t key);
     [[nodiscard]] base::Result<void> make_card();
+    void make_sections(bool reads);
+    [[nodiscard]] base::Result<void> register_section(std::size_t number);
+    [[nodiscard]] std::size_t section_of(std::uint64_t offset) const noexcept {
+        return offset < sections_.front().bytes ? 0 : later_section_of(offset);
+    }
+    [[nodiscard]] std::size_t later_section_of(std::uint64_t offset) const noexcept;
+    [[nodiscard]] std::optional<Place> place_of(Peer& peer, Rank rank, std::uint64_t offset,
+                                                std::uint64_t bytes) noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> key_of(Peer& peer, Rank rank,
+                                                      std::size_t section) noexcept;
+    [[nodiscard]] base::Post post_read(Peer& peer, const Place& from,
+                                       const FabricGet& get) noexcept;
     [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> region, fid_mr& handle) const;
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
@@ -140,7 +187,8 @@ class Port final : public FabricPort {
     }
     [[nodiscard]] bool resolve(Peer& peer, Rank rank) noexcept;
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
-    [[nodiscard]] base::Post put_flagged(Peer& peer, const FabricPut& put) noexcept;
+    [[nodiscard]] base::Post put_flagged(Peer& peer, const Place& place,
+                                         const FabricPut& put) noexcept;
     [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept;
@@ -154,7 +202,7 @@ class Port final : public FabricPort {
     void release_source(std::size_t source) noexcept;
     void renew_receive(void* context) noexcept;
     void renew_receives() noexcept;
-    [[nodiscard]] bool in_memory(const std::byte* data, std::size_t bytes) const noexcept;
+    [[nodiscard]] fid_mr* region_of(const std::byte* data, std::size_t bytes) const noexcept;
     [[nodiscard]] Transfer* transfer_of(void* context) noexcept;
     void finish(Transfer& transfer) noexcept;
     std::size_t take_entries(std::span<const fi_cq_data_entry> entries,
@@ -196,12 +244,11 @@ class Port final : public FabricPort {
     Fid<fid_cq> completions_;
     base::SharedFile file_;  ///< that the endpoint is, if it is one
     Fid<fid_ep> endpoint_;
-    Fid<fid_mr> region_;
+    std::vector<Section> sections_;
     Fid<fid_mr> landing_region_;
     Fid<fid_mr> staging_region_;
     std::vector<Fid<fid_mr>> sources_;  // of puts in flight
     std::vector<std::size_t> free_sources_;
-    void* region_desc_ = nullptr;
     void* staging_desc_ = nullptr;
 };
 

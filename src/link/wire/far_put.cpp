@@ -45,8 +45,8 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
             break;
     }
     if (small) return put_cell(put);
-    const bool one_write =
-        put.parts.size() <= flagged_parts_max_ && put.bytes <= piece_bytes_max_ && put.bytes != 0;
+    const bool one_write = put.parts.size() <= flagged_parts_max_ && put.bytes != 0 &&
+                           put.bytes <= piece_bytes_max_ && put.bytes <= port_->room_at(put.target);
     return one_write ? put_flagged(put) : put_counted(put, resume);
 }
 
@@ -173,14 +173,16 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
         put.target == base::Put::kInCell ? put.cell + base::kCellPayloadOffset : put.target;
     std::uint64_t part_start = 0;
     for (const base::PutPart& part : put.parts) {
-        for (std::size_t at = 0; at < part.bytes; at += piece_bytes_max_) {
-            const std::size_t size = std::min(piece_bytes_max_, part.bytes - at);
+        std::size_t size = 0;
+        for (std::size_t at = 0; at < part.bytes; at += size) {
+            const std::uint64_t to = target + part_start + at;
+            size = std::min({piece_bytes_max_, part.bytes - at, port_->room_at(to)});
             ++pieces.count;
             if (part_start + at < pieces.done) continue;
             const FabricPut piece{.peer = put.peer,
                                   .data = part.data + at,
                                   .bytes = size,
-                                  .target = target + part_start + at,
+                                  .target = to,
                                   .kind = pieces.kind,
                                   .immediate = pieces.immediate,
                                   .pending = pieces.pending};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.cpp - bytes without a flag, between far ranks.
 //
-// Holds    Cut at what one transfer may carry; on `again`, `resume` says how much is posted. The
+// Holds    Cut at what one transfer may carry, and at sections; on `again`, `resume` says how much is posted. The
 //          last piece carries the payload for the peer: earlier ones land before it. Counted writes
 //          carry the rank of their origin and the batch in their immediates, so the target counts
 //          without knowing their purpose. A batch is closed when a request that follows it is sent;
@@ -26,8 +26,9 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
     const bool has_payload = write.payload != 0;
     while (resume < write.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
         piece.data = write.data + resume;
-        piece.bytes = std::min<std::uint64_t>(piece_bytes_max_, write.bytes - resume);
         piece.target = write.target + resume;
+        piece.bytes = std::min<std::uint64_t>(
+            {piece_bytes_max_, write.bytes - resume, port_->room_at(piece.target)});
         if (has_payload && resume + piece.bytes == write.bytes) {
             piece.kind = PutKind::with_immediate;
             piece.immediate = write.payload | kCarriesPayload;
@@ -45,8 +46,9 @@ base::Post Wire::try_read(const base::Read& read, std::uint64_t& resume) noexcep
     FabricGet piece{.peer = read.peer, .pending = read.pending};
     while (resume < read.bytes) {
         piece.into = read.into + resume;
-        piece.bytes = std::min<std::uint64_t>(get_bytes_max_, read.bytes - resume);
         piece.source = read.source + resume;
+        piece.bytes = std::min<std::uint64_t>(
+            {get_bytes_max_, read.bytes - resume, port_->room_at(piece.source)});
         if (port_->try_get(piece) == base::Post::again) return base::Post::again;
         resume += piece.bytes;
     }

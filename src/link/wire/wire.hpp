@@ -92,6 +92,15 @@ class Wire {
     // Bytes without a flag, between far ranks only. `resume` as that of try_put().
     [[nodiscard]] base::Post try_write(const base::Write& write, std::uint64_t& resume) noexcept;
     [[nodiscard]] base::Post try_read(const base::Read& read, std::uint64_t& resume) noexcept;
+    /// Lets far ranks read and write this part of the segment from here on: a network may have to
+    /// register it. Nothing to do where there is none.
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
+        return port_ ? port_->use_memory(offset, bytes) : base::Result<void>();
+    }
+    /// From here on every call on the wire fails, for this reason.
+    void fail(base::Failure why) noexcept {
+        if (!distrust_) distrust_ = std::move(why);
+    }
     /// How try_write() is known to have landed; the same on all ranks.
     [[nodiscard]] base::RemoteCompletion completion() const noexcept { return completion_; }
     /// Transfers that try_write() has made of all writes to a peer.

@@ -4,7 +4,7 @@
 // Idea     For each pair of ranks a ring of cells in the target's segment takes the origin's
 //          requests, and one in the origin's segment the replies. Both rings are as long, so a
 //          request and its reply have the same slot. After them lies a buffer for bytes that are
-//          got by request.
+//          got by request. Rings are shorter where there are many ranks.
 // Why      Requests and replies are puts into cells, so every notify strategy carries them.
 // Holds    Offsets follow from the size of the job alone. Pages that no pair uses are not touched.
 // Next     request.hpp for what is in a cell.
@@ -18,33 +18,38 @@
 namespace weft::run {
 
 struct OneSidedArea {
-    static constexpr std::uint64_t kSlots = 32;  ///< requests of one rank to another at a time
+    static constexpr std::uint64_t kSlotsMax = 32;
+    static constexpr Rank kRanksWithLongRings = 512;
     static constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 10;
 
     std::uint64_t offset = 0;  ///< in every segment; a multiple of the cell stride's alignment
     Rank ranks = 0;            ///< of the job
 
+    /// Requests of one rank to another at a time.
+    [[nodiscard]] constexpr std::uint64_t slots() const {
+        return ranks <= kRanksWithLongRings ? kSlotsMax : kSlotsMax / 4;
+    }
     /// Where an origin's request number `sequence` goes, in the target's segment.
     [[nodiscard]] constexpr std::uint64_t request(Rank origin, std::uint64_t sequence) const {
         return offset + slot(origin, sequence) * base::kCellStride;
     }
     /// Where the target's reply to it goes, in the origin's segment.
     [[nodiscard]] constexpr std::uint64_t reply(Rank target, std::uint64_t sequence) const {
-        return offset + (slots() + slot(target, sequence)) * base::kCellStride;
+        return offset + (ring_cells() + slot(target, sequence)) * base::kCellStride;
     }
     [[nodiscard]] constexpr std::uint64_t buffer() const {
-        return offset + 2 * slots() * base::kCellStride;
+        return offset + 2 * ring_cells() * base::kCellStride;
     }
     [[nodiscard]] constexpr std::uint64_t bytes() const {
-        return 2 * slots() * base::kCellStride + kBufferBytes;
+        return 2 * ring_cells() * base::kCellStride + kBufferBytes;
     }
 
   private:
-    [[nodiscard]] constexpr std::uint64_t slots() const {
-        return static_cast<std::uint64_t>(ranks) * kSlots;
+    [[nodiscard]] constexpr std::uint64_t ring_cells() const {
+        return static_cast<std::uint64_t>(ranks) * slots();
     }
-    [[nodiscard]] static constexpr std::uint64_t slot(Rank rank, std::uint64_t sequence) {
-        return static_cast<std::uint64_t>(rank) * kSlots + sequence % kSlots;
+    [[nodiscard]] constexpr std::uint64_t slot(Rank rank, std::uint64_t sequence) const {
+        return static_cast<std::uint64_t>(rank) * slots() + sequence % slots();
     }
 };
 

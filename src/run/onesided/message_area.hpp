@@ -36,7 +36,7 @@ struct MessageArea {
     static constexpr std::uint64_t kSlots = 8;            ///< messages of one rank to another
     static constexpr std::uint64_t kStep = kSlots / 2;    ///< messages that earn a credit
     static constexpr std::uint64_t kCredits = 2;          ///< cells for them
-    static constexpr Rank kRanksWithLongMessages = 4096;  ///< larger jobs have shorter ones
+    static constexpr Rank kRanksWithLongMessages = 1024;  ///< larger jobs have shorter ones
 
     std::uint64_t offset = 0;  ///< in every segment; a multiple of a cell
     Rank ranks = 0;            ///< of the job

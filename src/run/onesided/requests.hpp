@@ -33,13 +33,13 @@ class Requests {
     /// result goes, of as many bytes as the word, when its reply is taken; it has to ask then.
     std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into = nullptr) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
-        if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(OneSidedArea::kSlots);
+        if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
         const std::uint64_t number = peer.sent + 1;
-        Slot& slot = peer.slots[number % OneSidedArea::kSlots];
+        Slot& slot = peer.slots[number % area_.slots()];
         if (!driver_.await([&] { return has_room(rank, peer, slot); },
                            [&] { return waits(rank, peer, "room for a request"); }))
             return 0;
-        request.asks = asks || number % kAskEvery == 0 ? 1 : 0;
+        request.asks = asks || number % (area_.slots() / 2) == 0 ? 1 : 0;
         slot.request = request;
         slot.into = into;
         slot.part = {reinterpret_cast<const std::byte*>(&slot.request), slot.request.bytes()};
@@ -54,8 +54,7 @@ class Requests {
                            [&] { return waits(rank, peer, "the network to take a request"); }))
             return 0;
         peer.sent = number;
-        if (request.asks != 0)
-            peer.slots[peer.asked++ % OneSidedArea::kSlots].asked_number = number;
+        if (request.asks != 0) peer.slots[peer.asked++ % area_.slots()].asked_number = number;
         return number;
     }
 
@@ -63,7 +62,7 @@ class Requests {
     [[nodiscard]] bool has_room(Rank rank) noexcept {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) return true;
-        return has_room(rank, peer, peer.slots[(peer.sent + 1) % OneSidedArea::kSlots]);
+        return has_room(rank, peer, peer.slots[(peer.sent + 1) % area_.slots()]);
     }
     /// Whether the request of that number, which asked, and all before it are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
@@ -77,7 +76,7 @@ class Requests {
     }
     /// What the reply to an awaited request brought.
     [[nodiscard]] std::uint64_t result(Rank rank, std::uint64_t number) const {
-        return peers_[static_cast<std::size_t>(rank)].slots[number % OneSidedArea::kSlots].result;
+        return peers_[static_cast<std::size_t>(rank)].slots[number % area_.slots()].result;
     }
     /// Requests to a peer that are not known to be done.
     [[nodiscard]] bool outstanding(Rank rank) {
@@ -86,8 +85,6 @@ class Requests {
     }
 
   private:
-    static constexpr std::uint64_t kAskEvery = OneSidedArea::kSlots / 2;
-
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
@@ -106,20 +103,19 @@ class Requests {
 
     bool has_room(Rank rank, Peer& peer, const Slot& slot) noexcept {
         const std::uint64_t number = peer.sent + 1;
-        if (number - peer.done > OneSidedArea::kSlots) take_replies(rank, peer);
-        return number - peer.done <= OneSidedArea::kSlots && slot.pending == 0;
+        if (number - peer.done > area_.slots()) take_replies(rank, peer);
+        return number - peer.done <= area_.slots() && slot.pending == 0;
     }
 
     std::uint64_t take_replies(Rank rank, Peer& peer) noexcept {
         while (peer.answered != peer.asked) {
-            const std::uint64_t number =
-                peer.slots[peer.answered % OneSidedArea::kSlots].asked_number;
+            const std::uint64_t number = peer.slots[peer.answered % area_.slots()].asked_number;
             const std::uint64_t at = area_.reply(rank, number);
             wire_.settle(at);
             const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
             // Acquire: pairs with the release of the flag; what was replied is visible with it.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
-            Slot& slot = peer.slots[number % OneSidedArea::kSlots];
+            Slot& slot = peer.slots[number % area_.slots()];
             std::memcpy(&slot.result, cell->payload, sizeof slot.result);
             if (slot.into != nullptr) std::memcpy(slot.into, &slot.result, slot.request.width);
             slot.into = nullptr;

@@ -243,7 +243,11 @@ class Joiner {
     /// shows only in the verdicts and is then reported.
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
-        auto port = link::load_port({job_.node_map->base(me_), segment_->bytes()},
+        const SegmentLayout layout(size_, settings_);
+        auto port = link::load_port({.base = job_.node_map->base(me_),
+                                     .bytes = segment_->bytes(),
+                                     .sections = layout.sections(),
+                                     .section_keys = SegmentLayout::kSectionKeys},
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
                                      .source = own_address(),
@@ -254,6 +258,8 @@ class Joiner {
                                      .notify = settings_.notify});
         if (!port) return port.failure();
         port_ = std::move(*port);
+        for (const auto& [offset, bytes] : layout.usual_memory(0))
+            if (auto done = port_->use_memory(offset, bytes); !done) return done;
         job_.provider = port_->facts().provider;
         job_.notify = link::to_text(port_->facts().notify);
         return {};

@@ -8,11 +8,18 @@
 // Why      A rank may get a message of every other one in a call, so a bank has cells in proportion
 //          to the ranks. What all banks of a team take stays bounded: jobs of thousands of ranks
 //          have fewer banks.
+//
+//          A network may pin what is registered with it, so a segment is registered in sections,
+//          each when it is first used: what every rank needs, then of each team the first cells of
+//          its banks and its bulk banks, its other cells if a call needs so many, and the heap as
+//          it is allocated. Sections stay registered, since regions and the heap are reused.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "base/environment.hpp"
 #include "base/region.hpp"
@@ -22,7 +29,17 @@
 
 namespace weft::run {
 
+struct MemoryRange {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
 struct SegmentLayout {
+    /// Where the keys of sections are, for peers to read: behind the header of the segment.
+    static constexpr std::uint64_t kSectionKeys = 1024;
+    static constexpr std::uint64_t kHeapSections = 28;
+    static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;
+
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
     static constexpr std::uint32_t kSmallBanks = 64;
@@ -60,6 +77,35 @@ struct SegmentLayout {
         return left + team * sizeof(std::uint64_t);
     }
 
+    /// What any call of a team may use, and the cells that only some calls of large teams do.
+    [[nodiscard]] std::array<MemoryRange, 2> usual_memory(std::uint32_t team) const {
+        const std::uint64_t at = region(team);
+        return {{{at, first_cells_bytes()}, {at + shape.bulk(0), region_bytes - shape.bulk(0)}}};
+    }
+    [[nodiscard]] MemoryRange other_cells(std::uint32_t team) const {
+        const std::uint64_t first = first_cells_bytes();
+        return {region(team) + first, shape.cell(0, shape.cells) - first};
+    }
+
+    /// What a network registers at the start: the rest follows as it is used.
+    [[nodiscard]] std::uint64_t registered_bytes() const {
+        const std::uint64_t first = first_cells_bytes();
+        return region(0) + first + region_bytes - shape.bulk(0) + first;
+    }
+    /// Where each section begins.
+    [[nodiscard]] std::vector<std::uint64_t> sections() const {
+        std::vector<std::uint64_t> starts{0};
+        for (std::uint32_t team = 0; team < kTeams; ++team) {
+            starts.push_back(region(team) + first_cells_bytes());
+            starts.push_back(region(team) + shape.bulk(0));
+        }
+        const std::uint64_t heap_bytes = bytes - heap;
+        const std::uint64_t each =
+            round_up(std::max(heap_bytes / kHeapSections + 1, kHeapSectionMin), kAlignment);
+        for (std::uint64_t at = heap; at < bytes; at += each) starts.push_back(at);
+        return starts;
+    }
+
     OneSidedArea onesided;
     MessageArea messages;
     std::uint64_t left = 0;  ///< where the words start that count members who have left
@@ -70,6 +116,9 @@ struct SegmentLayout {
     std::uint64_t bytes = 0;  ///< of the whole segment
 
   private:
+    [[nodiscard]] std::uint64_t first_cells_bytes() const {
+        return shape.cell(0, shape.first_cells());
+    }
     /// A power of two, or for many ranks hardly more than are needed.
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;

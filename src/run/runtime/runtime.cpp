@@ -97,7 +97,9 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
       external_(engine_->external()),
       onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
                                                job_.bootstrap->rank())),
-      heap_({layout_.heap, layout_.bytes - layout_.heap}, link::alignment_of(layout_.bytes)) {
+      heap_(
+          {layout_.heap, layout_.bytes - layout_.heap}, link::alignment_of(layout_.bytes),
+          [this](std::uint64_t offset, std::uint64_t bytes) { return use_memory(offset, bytes); }) {
     if (onesided_->service().has_origins())
         job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
     log_start(*this);
@@ -167,8 +169,23 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
+    for (const auto& [offset, bytes] : layout_.usual_memory(id))
+        if (auto done = use_memory(offset, bytes); !done)
+            job_.wire->fail(done.failure().within(context.name));
     return *teams_.emplace_back(
         std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick, std::move(context)));
+}
+
+base::Result<void> Runtime::use_memory(std::uint64_t offset, std::uint64_t bytes) {
+    const Turn::Hold hold = engine_->take_turn();
+    return job_.wire->use_memory(offset, bytes);
+}
+
+void Runtime::use_cells(std::uint32_t team, std::uint32_t cells) {
+    if (cells <= layout_.shape.first_cells()) return;
+    const auto [offset, bytes] = layout_.other_cells(team);
+    if (auto done = use_memory(offset, bytes); !done)
+        job_.wire->fail(done.failure().within(fmt::format("cells of team {}", team)));
 }
 
 void Runtime::remove_team(Team& team) {

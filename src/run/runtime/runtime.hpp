@@ -59,6 +59,9 @@ class Runtime {
     /// A new team of these members (ranks of the job), already agreed about; see Team::split.
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
     void remove_team(Team& team);
+    /// Before the first call of a team that needs so many cells of a bank. If that fails, every
+    /// later call does.
+    void use_cells(std::uint32_t team, std::uint32_t cells);
     /// Collective over the members of a new team alone, which need not have a team in common but
     /// the world. job_ranks: the members, this one among them, in the order of the team, the same
     /// on all. Fails on all members if no region is free on all of them.
@@ -150,6 +153,7 @@ class Runtime {
     static bool serve(void* self) noexcept;
     static void on_immediate(void* self, std::uint64_t payload) noexcept;
     void open_messages();
+    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
     void abort_job(const std::string& why);
     [[nodiscard]] base::Result<void> begin_trace();
     [[nodiscard]] base::Result<void> write_trace();

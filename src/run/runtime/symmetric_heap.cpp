@@ -48,7 +48,7 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
     std::uint64_t from = 0;
     for (std::uint64_t abandoned_from = 0;;) {
         enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
-        Ballot<kCount> ballot({heap_.find(request, from), request.bytes, request.alignment,
+        Ballot<kCount> ballot({propose(request, from), request.bytes, request.alignment,
                                first_abandoned(team, abandoned_from)});
         if (auto held = ballot.hold(team, Purpose::alloc); !held)
             return held.failure().within("alloc");
@@ -79,6 +79,17 @@ base::Result<std::uint64_t> SymmetricHeap::allocate(Team& team, link::HeapReques
     }
 }
 
+/// The lowest offset that is free and ready here; kNoOffset if there is none.
+std::uint64_t SymmetricHeap::propose(link::HeapRequest request, std::uint64_t from) {
+    unprepared_.reset();
+    const std::uint64_t offset = heap_.find(request, from);
+    if (offset == link::kNoOffset) return offset;
+    auto ready = prepare_(offset, request.bytes);
+    if (ready) return offset;
+    unprepared_ = ready.failure();
+    return link::kNoOffset;
+}
+
 base::Result<void> SymmetricHeap::free(Team& team, std::uint64_t offset) {
     const auto block = find_block(team, offset);
     if (block == blocks_.end())
@@ -97,6 +108,7 @@ base::Result<void> SymmetricHeap::free(Team& team, std::uint64_t offset) {
 }
 
 base::Failure SymmetricHeap::no_room(const Team& team, link::HeapRequest request) const {
+    if (unprepared_) return unprepared_->within(fmt::format("alloc of {} bytes", request.bytes));
     const link::HeapStatistics now = heap_.statistics();
     return base::fail(
         Status::memory,

@@ -4,7 +4,8 @@
 // Idea     Members may have different histories: each is in other teams besides. So they agree,
 //          with the team's own calls: each proposes the lowest offset that is free at home, and the
 //          search goes on at the highest proposal; when all propose the same, they take it. Members
-//          with equal histories agree at once.
+//          with equal histories agree at once. What a member proposes it has made ready for the
+//          others before, so what they agree about can be used when they know that they do.
 // Why      The same exchange shows whether all members ask for the same, so a disagreement and a
 //          full heap are reported on all of them
 //          (docs/decisions/0011-symmetric-memory-of-teams.md).
@@ -16,8 +17,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/result.hpp"
 #include "link/heap/allocator.hpp"
@@ -28,10 +31,13 @@ class Team;
 
 class SymmetricHeap {
   public:
+    /// Makes memory at an offset ready for all members of a team: a network may register it.
+    using Prepare = std::function<base::Result<void>(std::uint64_t offset, std::uint64_t bytes)>;
+
     /// alignment_max: every segment begins at a multiple of it, so offsets give addresses of that
     /// alignment.
-    SymmetricHeap(link::HeapRange range, std::uint64_t alignment_max)
-        : heap_(range), alignment_max_(alignment_max) {}
+    SymmetricHeap(link::HeapRange range, std::uint64_t alignment_max, Prepare prepare)
+        : heap_(range), alignment_max_(alignment_max), prepare_(std::move(prepare)) {}
 
     /// Collective over the team: an offset that is free on all members.
     [[nodiscard]] base::Result<std::uint64_t> allocate(Team& team, link::HeapRequest request);
@@ -63,12 +69,15 @@ class SymmetricHeap {
     [[nodiscard]] std::uint64_t first_abandoned(const Team& team, std::uint64_t from) const;
     void remove_number(const Team& team, std::uint64_t number);
     void remove(Blocks::iterator block);
+    [[nodiscard]] std::uint64_t propose(link::HeapRequest request, std::uint64_t from);
     [[nodiscard]] base::Failure no_room(const Team& team, link::HeapRequest request) const;
 
     link::HeapAllocator heap_;
     std::uint64_t alignment_max_;
-    Blocks blocks_;              ///< by offset
-    std::size_t abandoned_ = 0;  ///< blocks of which this is true
+    Prepare prepare_;
+    std::optional<base::Failure> unprepared_;  ///< why the last proposal was none
+    Blocks blocks_;                            ///< by offset
+    std::size_t abandoned_ = 0;                ///< blocks of which this is true
 };
 
 }  // namespace weft::run

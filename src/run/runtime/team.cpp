@@ -112,6 +112,8 @@ const Plan* Team::look_up(const Call& call, Purpose purpose) {
         failure_ = plan.failure();
         return nullptr;
     }
+    const plan::Program& program = (*plan)->program.program;
+    runtime_.use_cells(id(), program.slots * program.depth);
     (*plan)->used = state_->cells->next() + 1;  // a barrier may be inserted before it
     return *plan;
 }
@@ -317,6 +319,7 @@ base::Result<void> Team::meet_for_the_last_time() {
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
+    runtime_.use_cells(id(), (*barrier)->program.program.slots);
     if (!run_any(**barrier, {})) return failure_;
     return {};
 }
