@@ -11,6 +11,7 @@
 //   relies on it has failed all the same (GASNet, bug 4427), so order across places is not
 //   promised.
 // - The origin's completion of a write with an immediate is flagged FI_REMOTE_CQ_DATA, too.
+// - A counter that is bound to a region counts its remote writes when their data is stored.
 // - Writes without a byte carry their immediate. No registration is demanded.
 #include "providers/profiles.hpp"
 
@@ -29,6 +30,7 @@ const link::Profile& sockets_profile() {
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
+        .counter = {true, "it counts a write when it has stored its data"},
         .asks_fence = true,
         .target_must_progress = true,
         .writes_empty = true,
@@ -39,6 +41,7 @@ const link::Profile& sockets_profile() {
                      .immediate_bytes = 8,
                      .ordered_bytes = ~std::size_t{0},
                      .fence = true,
+                     .counters = true,
                      .delivery = true},
         .declared_by = "libfabric 1.17, recorded",
         .bugs = kBugs,

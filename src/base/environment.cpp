@@ -154,7 +154,7 @@ constexpr std::array kVariables{
                                          "network provider to use; not set: the best that fits",
                                          true}),
     variable<NotifyWord>(
-        {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence or ordered",
+        {"WEFT_NOTIFY", "auto", "auto, cells, immediate, delivery, fence, ordered or counter",
          "how data is made to arrive before its flag on a network. `auto`: what the provider's "
          "profile prefers; `cells` concerns payloads of up to 48 bytes. A way that the provider "
          "does not promise ends the start",

@@ -32,9 +32,10 @@ enum class Notify : std::uint8_t {
     delivery,   ///< the flag is put when the data is known to have landed
     fence,      ///< the flag is put at once, and fenced
     ordered,    ///< the flag is put at once, on a fabric that lands puts in order
+    counter,    ///< the flag is put at once, and the target counts what has landed
 };
-inline constexpr std::array<std::string_view, 5> kNotifyNames{"immediate", "cells", "delivery",
-                                                              "fence", "ordered"};
+inline constexpr std::array<std::string_view, 6> kNotifyNames{"immediate", "cells",   "delivery",
+                                                              "fence",     "ordered", "counter"};
 /// How node-mates get at buffers that do not lie in the heap.
 enum class DirectChoice : std::uint8_t {
     automatic,  ///< pages are adopted where a buffer comes again; the kernel copies until then

@@ -51,7 +51,7 @@ const Row kRows[] = {
     {"udp;ofi_rxd", "recorded, 1.17", 0, 8, 8, 1256, true, false, true, 0, "immediate",
      "immediate cells delivery"},
     {"sockets", "recorded, 1.17", 0, 8, 8, 255, true, true, true, 0, "immediate",
-     "immediate delivery fence"},
+     "immediate delivery fence counter"},
     {"tcp", "declared, 2.6", 0, 8, 8, 128, true, false, true, 0, "immediate",
      "immediate cells delivery ordered"},
     {"cxi", "declared, 2.6", FI_MR_ENDPOINT | FI_MR_ALLOCATED, 4, 8, 192, false, true, true, 0,
@@ -68,9 +68,15 @@ const Row kRows[] = {
      true, false, 0, "immediate", "immediate"},
 };
 
+/// Granted when it is asked for.
+bool counts(const Row& row) {
+    return std::string_view(row.provider) == "sockets";
+}
+
 void write_down(const Row& row, RecordedOffer& offer) {
     offer.name(row.provider);
-    offer.info.caps = FI_RMA | (row.fence ? FI_FENCE : 0);
+    offer.info.caps =
+        FI_RMA | (row.fence ? FI_FENCE : 0) | (counts(row) ? FI_RMA_EVENT : std::uint64_t{0});
     offer.info.mode = row.mode;
     offer.tx.inject_size = row.inject_bytes;
     offer.tx.msg_order = row.ordered ? FI_ORDER_WAW | FI_ORDER_RMA_WAW : 0;
@@ -149,6 +155,7 @@ TEST_P(Recorded, IsWhatTheProfileDeclaresAndIsDecidedAlike) {
     EXPECT_EQ(declared.ordered_bytes != 0, row.ordered);
     EXPECT_EQ(declared.fence, row.fence);
     EXPECT_EQ(declared.delivery, row.delivery);
+    EXPECT_EQ(declared.counters, counts(row));
     const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
     EXPECT_EQ(link::to_text(survey.notify), row.plan);
     std::string promised;
@@ -170,7 +177,8 @@ TEST_P(Recorded, WithoutItsGrantsThePromisesDoNotCount) {
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant) << grant.failure().text;
     const link::Profile& profile = link::profile_of(row.provider);
-    for (const Notify notify : {Notify::immediate, Notify::delivery, Notify::fence}) {
+    for (const Notify notify :
+         {Notify::immediate, Notify::delivery, Notify::fence, Notify::counter}) {
         EXPECT_FALSE(link::choose_notify(profile, *grant, notify)) << link::name_of(notify);
     }
     // What is left needs no grant; where nothing is left, start-up says so.

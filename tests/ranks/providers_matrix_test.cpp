@@ -33,7 +33,10 @@ const ProviderCase kProviders[] = {
     {"net", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
     {"shm", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(5, 5)},
     {"udp;ofi_rxd", {"cells", "immediate", "delivery"}, {"fence", "ordered"}, launch_of(3, 3)},
-    {"sockets", {"immediate", "delivery", "fence"}, {"cells", "ordered"}, launch_of(2, 2)},
+    {"sockets",
+     {"immediate", "delivery", "fence", "counter"},
+     {"cells", "ordered"},
+     launch_of(2, 2)},
 };
 
 const Launch kFullLaunches[] = {
@@ -101,6 +104,7 @@ const link::Promise& promise_of(const link::Profile& profile, const std::string&
            : notify == "immediate" ? profile.immediate
            : notify == "delivery"  ? profile.delivery
            : notify == "fence"     ? profile.fence
+           : notify == "counter"   ? profile.counter
                                    : profile.ordered;
 }
 

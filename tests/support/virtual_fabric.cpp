@@ -31,6 +31,9 @@ class VirtualPort final : public link::FabricPort {
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         return fabric_.progress(rank_, immediates);
     }
+    std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
+        return fabric_.landed(rank_, peer, counter);
+    }
     void cancel() noexcept override { fabric_.cancel(rank_); }
     std::size_t in_flight() const noexcept override { return fabric_.in_flight_of(rank_); }
     const base::Failure* failure() const noexcept override { return nullptr; }
@@ -115,6 +118,8 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.message_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.get_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.flagged_parts_max = options_.setting.conduct.flagged_parts_max;
+    constexpr std::uint32_t kCounters = 2;
+    facts.counters = options_.setting.notify.large == link::Notify::counter ? kCounters : 0;
     facts.notify = options_.setting.notify;
     facts.completion = options_.setting.completion;
     facts.whole_words = options_.setting.whole_words;
@@ -214,6 +219,8 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     if (write->put.pending != nullptr) ++*write->put.pending;
     if (put.kind == link::PutKind::with_immediate && !conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(put.peer)].push_back(put.immediate);
+    if (put.counter != link::FabricPut::kNoCounter && !conduct.keeps_counters)
+        ++counts_[{put.peer, origin, put.counter}];
     writes_[static_cast<std::size_t>(put.peer)].push_back(std::move(write));
     moved_ = true;
     return base::Post::posted;
@@ -355,6 +362,9 @@ void VirtualFabric::land(Write& write, std::size_t number) {
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.setting.conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);
+    if (write.chunks.empty() && write.put.counter != link::FabricPut::kNoCounter &&
+        options_.setting.conduct.keeps_counters)
+        ++counts_[{write.put.peer, write.origin, write.put.counter}];
 }
 
 void VirtualFabric::complete_some(Rank rank) {

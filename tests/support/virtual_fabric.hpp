@@ -15,7 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "base/random.hpp"
@@ -29,6 +31,7 @@ struct FabricConduct {
     bool keeps_fences = true;  ///< fenced puts start when earlier ones to that target are complete
     bool keeps_words = true;   ///< aligned words land whole; else their upper halves come first
     bool keeps_immediates = true;  ///< immediates arrive after their data
+    bool keeps_counters = true;    ///< writes are counted when they have landed
     std::uint32_t refuse_percent = 10;
     std::uint32_t idle_percent = 20;
     std::uint32_t delay_max = 60;  ///< progress calls of any rank before a chunk may land
@@ -46,7 +49,8 @@ inline constexpr FabricConduct kFaithless{.keeps_order = false,
                                           .keeps_delivery = false,
                                           .keeps_fences = false,
                                           .keeps_words = false,
-                                          .keeps_immediates = false};
+                                          .keeps_immediates = false,
+                                          .keeps_counters = false};
 /// The same promises, and as adversarial otherwise as is drawn.
 [[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
 /// One strategy for payloads of all sizes.
@@ -93,6 +97,9 @@ class VirtualFabric {
     base::Post try_get(Rank origin, const link::FabricGet& get);
     /// What the rank has posted touches neither its memory nor a counter again.
     void cancel(Rank origin);
+    [[nodiscard]] std::uint64_t landed(Rank target, Rank origin, std::uint32_t counter) {
+        return counts_[{target, origin, counter}];
+    }
     std::size_t progress(Rank rank, std::span<std::uint64_t> immediates);
     [[nodiscard]] std::size_t in_flight_of(Rank origin) const;
     [[nodiscard]] bool chance(std::uint32_t percent) { return random_.below(100) < percent; }
@@ -140,6 +147,8 @@ class VirtualFabric {
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
     std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of landing
     std::vector<Read> reads_;
+    /// By target, origin and counter.
+    std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
     std::uint64_t clock_ = 0;
     bool moved_ = false;
 };

@@ -130,6 +130,7 @@ constexpr auto kDelivery = &FabricConduct::keeps_delivery;
 constexpr auto kFences = &FabricConduct::keeps_fences;
 constexpr auto kWords = &FabricConduct::keeps_words;
 constexpr auto kImmediates = &FabricConduct::keeps_immediates;
+constexpr auto kCounters = &FabricConduct::keeps_counters;
 
 INSTANTIATE_TEST_SUITE_P(
     Kept, Notify,
@@ -142,6 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"CompletionsThatWait", {all(link::Notify::delivery), keeping(kDelivery)}},
         Case{"FencesAndCompletionsThatWait",
              {all(link::Notify::fence), keeping(kFences, kDelivery)}},
+        Case{"CountersAndCompletionsThatWait",
+             {all(link::Notify::counter), keeping(kCounters, kDelivery)}},
         Case{"OrderAcrossLocations", {all(link::Notify::ordered), keeping(kOrder)}},
         Case{"CellsOnAStreamThatCutsWords",
              {{link::Notify::cells, link::Notify::ordered}, keeping(kOrder)}}),
@@ -166,6 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"FencesThatHoldNothingBack", {all(link::Notify::fence), keeping(kDelivery, kWords)}},
         Case{"FencesAfterCompletionsBeforeLanding",
              {all(link::Notify::fence), keeping(kFences, kWords)}},
+        Case{"CountersOfWhatHasNotLanded",
+             {all(link::Notify::counter), keeping(kDelivery, kWords)}},
+        Case{"CountersUsedAgainTooEarly", {all(link::Notify::counter), keeping(kCounters, kWords)}},
         Case{"PutsThatOvertake", {all(link::Notify::ordered), keeping(kWords)}}),
     name_of_case);
 

@@ -176,10 +176,11 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
     const bool asks_fence = profile.asks_fence || options.notify == Notify::fence;
     if (asks_fence) hints->caps |= FI_FENCE;
+    // Only where they are forced: counting may cost a write its fast path.
+    if (options.notify == Notify::counter) hints->caps |= FI_RMA_EVENT;
     Info list = offers_for(*hints, {});
-    if (list == nullptr && asks_fence) {
-        hints->caps &=
-            ~FI_FENCE;  // a user who forces fences gets the refusal that it is not granted
+    if (list == nullptr && hints->caps != FI_RMA) {
+        hints->caps = FI_RMA;  // a user who forces them gets the refusal that they are not granted
         list = offers_for(*hints, {});
     }
     if (demands_receives(list.get())) {

@@ -73,6 +73,8 @@ struct FabricFacts {
     bool reads = true;  ///< try_get() works
     /// The endpoint is a file in shared memory: call forget_file() once all peers have set_peer().
     bool endpoint_file = false;
+    /// Counters of landed writes that a peer has here, one after the other; 0: none.
+    std::uint32_t counters = 0;
     /// Sources that a put with a flag may have; 0: puts carry no flags.
     std::size_t flagged_parts_max = 0;
     bool stages_sources = false;  ///< sources outside the registered memory are copied first
@@ -94,6 +96,7 @@ enum class PutKind : std::uint8_t {
 /// One write.
 struct FabricPut {
     static constexpr std::uint64_t kNoFlag = ~std::uint64_t{0};
+    static constexpr std::uint32_t kNoCounter = ~std::uint32_t{0};
 
     Rank peer = 0;
     const std::byte* data = nullptr;
@@ -110,6 +113,8 @@ struct FabricPut {
     std::uint64_t flag_target = kNoFlag;
     std::uint64_t flag = 0;
     std::span<const base::PutPart> parts = {};
+    /// Which of this rank's counters at the peer counts it; kNoCounter: none.
+    std::uint32_t counter = kNoCounter;
 };
 
 /// One read.
@@ -155,6 +160,13 @@ class FabricPort {
 
     /// Posts one write. Writes, and immediates of different ones, may arrive in any order.
     [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;
+
+    /// Writes of a peer that have landed here and that named this counter of it; all of their data
+    /// is seen. Only where facts().counters.
+    [[nodiscard]] virtual std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept {
+        static_cast<void>(peer), static_cast<void>(counter);
+        return 0;
+    }
 
     /// Posts one read. Not ordered with writes. Only where facts().reads.
     [[nodiscard]] virtual base::Post try_get(const FabricGet& get) noexcept = 0;

@@ -143,6 +143,7 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         .immediate_bytes = offer.domain_attr->cq_data_size,
         .ordered_bytes = ordered ? offer.ep_attr->max_order_waw_size : 0,
         .fence = (offer.caps & FI_FENCE) != 0,
+        .counters = (offer.caps & FI_RMA_EVENT) != 0,
         .delivery = (offer.tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0,
     };
 }

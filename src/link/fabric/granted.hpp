@@ -23,6 +23,7 @@ struct Grant {
     std::size_t immediate_bytes = 0;   ///< less than 4: no immediates
     std::size_t ordered_bytes = 0;     ///< writes up to this size keep their order at one location
     bool fence = false;                ///< FI_FENCE is among the capabilities
+    bool counters = false;             ///< FI_RMA_EVENT is among the capabilities
     bool delivery = false;             ///< FI_DELIVERY_COMPLETE is accepted for operations
 };
 

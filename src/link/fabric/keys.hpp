@@ -12,9 +12,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.hpp"
 #include "base/result.hpp"
 
 namespace weft::link {
+
+/// The key by which a rank's writes are counted, by one of its counters at a target whose memory
+/// has that key. Never 0 or all ones.
+[[nodiscard]] constexpr std::uint64_t counted_key(std::uint64_t key, std::uint64_t origin,
+                                                  std::uint64_t counter) {
+    return (base::mix(key ^ (origin << 8 | counter) * 0x9e37'79b9'7f4a'7c15) >> 1) | 1U;
+}
 
 /// `count` different keys of so many bytes; none is 0 or all ones. Small: 1, 2, ...
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count,

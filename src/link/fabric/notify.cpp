@@ -22,6 +22,8 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
             return profile.fence;
         case Notify::ordered:
             return profile.ordered;
+        case Notify::counter:
+            return profile.counter;
         case Notify::immediate:
             break;
     }
@@ -45,6 +47,12 @@ std::string missing_grant(Notify notify, const Grant& grant) {
             if (!grant.fence) return "it does not grant FI_FENCE";
             if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
             break;
+        case Notify::counter:
+            if (!grant.counters) return "it does not grant FI_RMA_EVENT";
+            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
+            if (grant.provider_keys || grant.key_bytes < sizeof(std::uint64_t))
+                return "a key for each peer is needed, of 8 bytes, that is chosen here";
+            break;
         case Notify::cells:
         case Notify::ordered:
             break;
@@ -58,6 +66,7 @@ std::vector<Notify> candidates(const Profile& profile) {
     for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
         if (std::ranges::find(order, rest) == order.end()) order.push_back(rest);
     std::erase(order, Notify::cells);
+    std::erase(order, Notify::counter);
     return order;
 }
 
@@ -90,8 +99,9 @@ std::string to_text(NotifyPlan plan) {
 Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
     const Promise& promise = promise_of(notify, profile);
     if (!promise.holds) return {false, std::string(promise.why)};
-    // A fence holds back the flag until earlier puts are complete, and complete has to mean landed.
-    if (notify == Notify::fence && !profile.delivery.holds)
+    // A fence holds back the flag until earlier puts are complete, and a counter is used again when
+    // they are: complete has to mean landed.
+    if ((notify == Notify::fence || notify == Notify::counter) && !profile.delivery.holds)
         return {false, std::string(profile.delivery.why)};
     if (std::string missing = missing_grant(notify, grant); !missing.empty())
         return {false, std::move(missing)};
@@ -123,7 +133,8 @@ base::RemoteCompletion choose_completion(const Profile& profile, const Grant& gr
     using base::RemoteCompletion;
     if (forced == Notify::ordered) return RemoteCompletion::ordered;
     if (forced == Notify::immediate) return RemoteCompletion::counted;
-    if (forced == Notify::delivery || forced == Notify::fence) return RemoteCompletion::delivered;
+    if (forced == Notify::delivery || forced == Notify::fence || forced == Notify::counter)
+        return RemoteCompletion::delivered;
     if (judge_notify(Notify::ordered, profile, grant).promised) return RemoteCompletion::ordered;
     if (judge_notify(Notify::immediate, profile, grant).promised) return RemoteCompletion::counted;
     return RemoteCompletion::delivered;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify.hpp - how a far rank learns that data for it has landed: five strategies, and which to
+// notify.hpp - how a far rank learns that data for it has landed: six strategies, and which to
 // use.
 //
 // Idea     Each way rests on one promise of the fabric beyond "a put lands some day". Whether a
@@ -27,8 +27,8 @@
 namespace weft::link {
 
 using base::Notify;
-inline constexpr std::array kNotifies{Notify::immediate, Notify::cells, Notify::delivery,
-                                      Notify::fence, Notify::ordered};
+inline constexpr std::array kNotifies{Notify::immediate, Notify::cells,   Notify::delivery,
+                                      Notify::fence,     Notify::ordered, Notify::counter};
 [[nodiscard]] inline std::string_view name_of(Notify notify) {
     return base::kNotifyNames.at(static_cast<std::size_t>(notify));
 }

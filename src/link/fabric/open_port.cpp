@@ -19,6 +19,11 @@ namespace {
 // in flight to a peer that does not poll.
 constexpr std::uint32_t kUnsignaledPuts = 16;
 
+// As many puts may be under way to a peer where they are counted; and how many registrations that
+// may take.
+constexpr std::uint32_t kCounters = 4;
+constexpr Rank kRanksWithCounters = 256;
+
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 65536;
 
@@ -82,6 +87,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.signals = completion == base::RemoteCompletion::ordered &&
                     found.profile.target_must_progress && found.profile.immediate.holds &&
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
+    facts.counters = notify.large == Notify::counter ? kCounters : 0;
     facts.flagged_parts_max = flagged_parts_max(found, facts);
     return facts;
 }
@@ -272,6 +278,38 @@ base::Result<void> Port::register_section(std::size_t number) {
     return {};
 }
 
+/// Each peer's writes with a counter have keys of their own, so that each is counted apart.
+base::Result<void> Port::open_counters(Rank rank) {
+    rank_ = rank;
+    if (facts_.counters == 0) return {};
+    if (peers_.size() > static_cast<std::size_t>(kRanksWithCounters))
+        return base::fail(Status::unsupported,
+                          "WEFT_NOTIFY=counter registers the memory {} times for each peer: jobs "
+                          "of up to {} ranks, this one has {}",
+                          kCounters, kRanksWithCounters, peers_.size());
+    const std::uint64_t key = fi_mr_key(sections_.front().region.get());
+    for (std::size_t number = 0; number < peers_.size() * kCounters; ++number) {
+        Counter& counter = counters_.emplace_back();
+        if (number / kCounters == static_cast<std::size_t>(rank)) continue;
+        fi_cntr_attr attributes{};
+        attributes.events = FI_CNTR_EVENTS_COMP;
+        attributes.wait_obj = FI_WAIT_NONE;
+        fid_cntr* count = nullptr;
+        int code = fi_cntr_open(domain_.get(), &attributes, &count, nullptr);
+        if (code != 0) return refused("fi_cntr_open", code);
+        counter.count.reset(count);
+        fid_mr* region = nullptr;
+        code = fi_mr_reg(domain_.get(), memory_.base, memory_.bytes, FI_REMOTE_WRITE, 0,
+                         counted_key(key, number / kCounters, number % kCounters), FI_RMA_EVENT,
+                         &region, nullptr);
+        if (code != 0) return refused("fi_mr_reg with FI_RMA_EVENT", code);
+        counter.region.reset(region);
+        code = fi_mr_bind(region, &count->fid, FI_REMOTE_WRITE);
+        if (code != 0) return refused("fi_mr_bind of a counter", code);
+    }
+    return {};
+}
+
 base::Result<void> Port::register_all() {
     if (auto done = register_section(0); !done) return done;
 
@@ -348,8 +386,9 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
                           key_bytes, found.profile.small_keys);
     if (!keys) return keys.failure();
     port->keys_ = *std::move(keys);
-    port->make_sections(found.profile.reads);
+    port->make_sections(found.profile.reads && port->facts_.counters == 0);
     if (auto done = port->register_all(); !done) return done.failure();
+    if (auto done = port->open_counters(options.rank); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
     port->facts_.enable_us = us_since(start);
     port->facts_.late_settings = late_settings(found, options);

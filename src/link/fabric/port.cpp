@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "link/fabric/keys.hpp"
+
 namespace weft::link {
 namespace {
 
@@ -122,9 +124,11 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     }
     if (put.bytes == 0) return put_empty(peer, put);
     WEFT_CHECK(put.bytes <= facts_.message_bytes_max, put.bytes, facts_.message_bytes_max);
-    const auto place = place_of(peer, put.peer, put.target, put.bytes);
+    auto place = place_of(peer, put.peer, put.target, put.bytes);
     if (!place) [[unlikely]]
         return base::Post::again;
+    if (put.counter != FabricPut::kNoCounter)
+        place->key = counted_key(peer.memory.key, static_cast<std::uint64_t>(rank_), put.counter);
     if (put.flag_target != FabricPut::kNoFlag) return put_flagged(peer, *place, put);
     RdmaWrite write{.source = put.data,
                     .bytes = put.bytes,
@@ -195,6 +199,11 @@ std::optional<std::uint64_t> Port::key_of(Peer& peer, Rank rank, std::size_t sec
                                         .pending = &known.pending});
     if (asked == base::Post::posted) known.asked = section;
     return std::nullopt;
+}
+
+std::uint64_t Port::landed(Rank peer, std::uint32_t counter) noexcept {
+    const std::size_t first = static_cast<std::size_t>(peer) * facts_.counters;
+    return counters_.empty() ? 0 : fi_cntr_read(counters_[first + counter].count.get());
 }
 
 // --- ways of a write ---------------------------------------------------------------------------
@@ -437,6 +446,7 @@ void Port::cancel() noexcept {
     staging_region_.reset();
     landing_region_.reset();
     for (Section& section : sections_) section.region.reset();
+    counters_.clear();
     endpoint_.reset();
 }
 

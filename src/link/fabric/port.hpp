@@ -75,6 +75,7 @@ class Port final : public FabricPort {
     }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
+    [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
     void cancel() noexcept override;
@@ -107,6 +108,11 @@ class Port final : public FabricPort {
         std::size_t asked = 0;               ///< the section whose entry is being read; 0: none
         std::uint64_t answer = 0;
         std::uint32_t pending = 0;
+    };
+    /// Counts the writes of one peer to the memory that name it.
+    struct Counter {
+        Fid<fid_cntr> count;
+        Fid<fid_mr> region;  ///< closed before the counter that is bound to it
     };
     /// Where a transfer goes.
     struct Place {
@@ -168,6 +174,7 @@ class Port final : public FabricPort {
                                                             std::uint64_t access, std::size_t key);
     [[nodiscard]] base::Result<void> make_card();
     void make_sections(bool reads);
+    [[nodiscard]] base::Result<void> open_counters(Rank rank);
     [[nodiscard]] base::Result<void> register_section(std::size_t number);
     [[nodiscard]] std::size_t section_of(std::uint64_t offset) const noexcept {
         return offset < sections_.front().bytes ? 0 : later_section_of(offset);
@@ -212,6 +219,7 @@ class Port final : public FabricPort {
 
     FabricMemory memory_;
     FabricFacts facts_;
+    Rank rank_ = 0;
     Grant grant_;
     bool registers_sources_;         // large ones outside the segment, for their put
     bool text_addresses_;            // endpoint addresses are text, of any length
@@ -245,6 +253,7 @@ class Port final : public FabricPort {
     base::SharedFile file_;  ///< that the endpoint is, if it is one
     Fid<fid_ep> endpoint_;
     std::vector<Section> sections_;
+    std::vector<Counter> counters_;  ///< by peer, facts_.counters for each
     Fid<fid_mr> landing_region_;
     Fid<fid_mr> staging_region_;
     std::vector<Fid<fid_mr>> sources_;  // of puts in flight

@@ -81,6 +81,10 @@ struct Profile {
     /// granted write order does not say so: it is a promise for each location alone
     /// (fi_endpoint(3)).
     Promise ordered{false, "a granted write order is a promise for each location alone"};
+    /// Do counters of remote writes (FI_RMA_EVENT) count a write only when its data is in memory?
+    Promise counter{false,
+                    "it is not known whether it counts remote writes, and when: its counters are "
+                    "not used"};
     /// Which of these are better for payloads that do not fit a cell, best first? What is promised
     /// and not in here comes after, immediates first.
     std::span<const base::Notify> preference = {};

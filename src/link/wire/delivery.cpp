@@ -93,6 +93,28 @@ void Wire::take_words(std::uint64_t offset) noexcept {
     cell->flag.store(flag, std::memory_order_release);
 }
 
+/// The header is whole when one of its words is the complement of the other: both were zero, and
+/// part of it leaves bytes of zero. The counter then counts all of the put, since its origin names
+/// it in no later put before it knows that this one has landed.
+void Wire::take_counted(std::uint64_t offset) noexcept {
+    auto* cell = reinterpret_cast<base::Cell*>(own_ + offset);
+    auto* landing = reinterpret_cast<base::Landing*>(own_ + offset + base::kLandingOffset);
+    const std::uint64_t header = SharedWord(landing->words[1]).load(std::memory_order_acquire);
+    if (SharedWord(landing->words[2]).load(std::memory_order_acquire) != ~header) return;
+    const std::size_t origin = origin_of_header(header);
+    const std::uint32_t counter = counter_of_header(header);
+    if (origin >= near_.size() || near_[origin] != nullptr || counter >= counters_)
+        return distrust(-1, "a count in the name of no far rank");
+    const auto landed =
+        static_cast<std::uint32_t>(port_->landed(static_cast<Rank>(origin), counter));
+    if (static_cast<std::int32_t>(landed - static_cast<std::uint32_t>(header)) < 0) return;
+    std::memcpy(cell->payload, &landing->words[3], sizeof cell->payload);
+    SharedWord(landing->words[1]).store(0, std::memory_order_relaxed);
+    SharedWord(landing->words[2]).store(0, std::memory_order_relaxed);
+    // Release: pairs with the acquire of the wait for this flag.
+    cell->flag.store(landing->words[0], std::memory_order_release);
+}
+
 /// The flag word came after its data, so it may be raised as soon as it is seen. It may be seen
 /// torn, half of it still that of an earlier use: that raises a flag that no wait expects, because
 /// a wait compares for equality with the word that is being written, and a mixture equal to that

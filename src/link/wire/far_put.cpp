@@ -40,6 +40,8 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
         case Notify::fence:
         case Notify::ordered:
             return put_then_flag(put, resume);
+        case Notify::counter:
+            return put_with_counter(put, resume);
         case Notify::immediate:
         case Notify::cells:
             break;
@@ -144,13 +146,68 @@ void Wire::post_deferred_flags() noexcept {
     std::erase_if(deferred_open_, [this](std::uint16_t entry) {
         const Deferred& deferred = deferred_[entry];
         if (!deferred.whole || deferred.outstanding != 0) return false;
-        if (post_flag(deferred.peer, deferred.cell, deferred.flag, PutKind::plain) ==
-            base::Post::again)
+        if (plan_.large == Notify::counter) {
+            lanes_[deferred.lane].busy = false;
+        } else if (post_flag(deferred.peer, deferred.cell, deferred.flag, PutKind::plain) ==
+                   base::Post::again) {
             return false;
+        }
         --*deferred.pending;
         deferred_free_.push_back(entry);
         return true;
     });
+}
+
+// --- a counter at the target -------------------------------------------------------------------
+
+/// All of the put names one counter, which counts no other put until all of it has landed. So once
+/// it counts as many writes as the header says, this put is there. False: none is free.
+bool Wire::take_lane(const base::Put& put, std::uint64_t& resume) noexcept {
+    if (deferred_free_.empty()) return false;
+    const auto first = static_cast<std::uint32_t>(put.peer) * counters_;
+    std::uint32_t lane = first;
+    while (lane < first + counters_ && lanes_[lane].busy) ++lane;
+    if (lane == first + counters_) return false;
+    lanes_[lane].busy = true;
+    const std::uint16_t entry = deferred_free_.back();
+    deferred_free_.pop_back();
+    deferred_open_.push_back(entry);
+    deferred_[entry] = {.pending = put.pending, .peer = put.peer, .lane = lane};
+    ++*put.pending;
+    resume = (std::uint64_t{entry} + 1) << kEntryShift;
+    return true;
+}
+
+base::Post Wire::put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept {
+    if (resume == 0 && !take_lane(put, resume)) return base::Post::again;
+    Deferred& deferred = deferred_[(resume >> kEntryShift) - 1];
+    Lane& lane = lanes_[deferred.lane];
+    const bool small = put.target == base::Put::kInCell;
+    const std::uint32_t number = deferred.lane % counters_;
+    Pieces pieces{.kind = PutKind::delivered,
+                  .pending = &deferred.outstanding,
+                  .done = resume & kBytesMask,
+                  .counter = number};
+    const base::Post posted = small ? base::Post::posted : post_pieces(put, pieces);
+    resume = (resume & ~kBytesMask) | pieces.done;
+    if (posted == base::Post::again) return posted;
+    const std::uint64_t count =
+        counted_header(static_cast<std::uint64_t>(options_.rank), number,
+                       static_cast<std::uint32_t>(lane.writes + pieces.count + 1));
+    const std::uint64_t words[] = {put.flag, count, ~count};
+    std::memcpy(deferred.header, words, sizeof words);
+    const std::size_t payload = small ? pack(put, deferred.header + sizeof words) : 0;
+    const base::Post headed = port_->try_put({.peer = put.peer,
+                                              .data = deferred.header,
+                                              .bytes = sizeof words + payload,
+                                              .target = put.cell + base::kLandingOffset,
+                                              .kind = PutKind::delivered,
+                                              .pending = &deferred.outstanding,
+                                              .counter = number});
+    if (headed == base::Post::again) return headed;
+    lane.writes += pieces.count + 1;
+    deferred.whole = true;
+    return base::Post::posted;
 }
 
 /// The flag lands after the data: by a fence, or because the fabric keeps every order.
@@ -185,7 +242,8 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
                                   .target = to,
                                   .kind = pieces.kind,
                                   .immediate = pieces.immediate,
-                                  .pending = pieces.pending};
+                                  .pending = pieces.pending,
+                                  .counter = pieces.counter};
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             pieces.done = part_start + at + size;
         }

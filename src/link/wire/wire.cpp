@@ -65,7 +65,9 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
                                     ? sizeof base::Landing::words
                                     : sizeof(base::FlagWord) + base::kCellPayload;
     if (plan_.large == Notify::fence || inject_bytes_ < longest) staging_.resize(kStagingEntries);
-    if (plan_.large == Notify::delivery) {
+    counters_ = facts.counters;
+    lanes_.resize(near_.size() * counters_);
+    if (plan_.large == Notify::delivery || plan_.large == Notify::counter) {
         deferred_.resize(kDeferredEntries);
         deferred_open_.reserve(kDeferredEntries);
         for (std::size_t entry = kDeferredEntries; entry-- > 0;)

@@ -135,6 +135,7 @@ class Wire {
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
     void settle(std::uint64_t cell) noexcept {
         if (plan_.small == Notify::cells) take_words(cell);
+        if (plan_.large == Notify::counter) return take_counted(cell);
         if (plan_.large != Notify::immediate) take_delivered(cell);
     }
     /// After so many failed polls in a row: a pause, a yield, or in long waits a short sleep. What
@@ -197,6 +198,13 @@ class Wire {
         std::uint32_t outstanding = 0;     ///< pieces that have not landed
         Rank peer = 0;
         bool whole = false;  ///< all pieces are posted
+        std::uint32_t lane = 0;
+        std::byte header[sizeof base::Landing::words] = {};  ///< of a counted put
+    };
+    /// One of this rank's counters at a peer: one put at a time, so that what it counts is known.
+    struct Lane {
+        std::uint64_t writes = 0;  ///< that have named it
+        bool busy = false;
     };
     /// What the pieces of a put have in common, and how far they are posted.
     struct Pieces {
@@ -205,6 +213,7 @@ class Wire {
         std::uint32_t* pending = nullptr;
         std::uint64_t done = 0;   ///< bytes posted
         std::uint64_t count = 0;  ///< of all pieces, once all are posted
+        std::uint32_t counter = FabricPut::kNoCounter;
     };
 
     base::Post put_near(const base::Put& put, std::byte* peer) noexcept;
@@ -214,6 +223,8 @@ class Wire {
     base::Post put_counted(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_words(const base::Put& put) noexcept;
     base::Post put_delivered(const base::Put& put, std::uint64_t& resume) noexcept;
+    base::Post put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] bool take_lane(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post post_pieces(const base::Put& put, Pieces& pieces) noexcept;
     base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
@@ -233,6 +244,7 @@ class Wire {
     void deliver_to(std::size_t line, Delivered landed) noexcept;
     void take_words(std::uint64_t cell) noexcept;
     void take_delivered(std::uint64_t cell) noexcept;
+    void take_counted(std::uint64_t cell) noexcept;
     static constexpr std::uint64_t kCarriesPayload =
         std::uint64_t{1} << 63;  ///< an immediate with a payload for on_immediate_
     static std::uint32_t immediate_for(std::uint64_t cell, Delivered landed) noexcept {
@@ -255,6 +267,8 @@ class Wire {
     std::vector<Deferred> deferred_;
     std::vector<std::uint16_t> deferred_free_;
     std::vector<std::uint16_t> deferred_open_;
+    std::vector<Lane> lanes_;  ///< by peer, counters_ for each
+    std::uint32_t counters_ = 0;
     /// By cell line: pieces of the put minus pieces that have landed; 0 when all have.
     std::unique_ptr<std::int32_t[], Free> missing_;
     std::size_t lines_ = 0;  ///< cell lines of the segment

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// word_tag.hpp - the tag that each word of a word-tagged put carries above its four bytes of data.
+// word_tag.hpp - the tag that each word of a word-tagged put carries above its four bytes of data,
+// and what the header of a counted put says.
 //
 // Idea     28 bits of the flag's tick and the number of words, so each word tells how many there
 //          must be.
@@ -28,6 +29,18 @@ static_assert(base::Landing::kWords < 16);
 }
 [[nodiscard]] constexpr std::uint32_t tag_of_word(std::uint64_t word) {
     return static_cast<std::uint32_t>(word >> 32);
+}
+
+/// Which counter counts the put, and how many writes it counts with the last one of it.
+[[nodiscard]] constexpr std::uint64_t counted_header(std::uint64_t origin, std::uint64_t counter,
+                                                     std::uint32_t writes) {
+    return origin << 40 | counter << 32 | writes;
+}
+[[nodiscard]] constexpr std::size_t origin_of_header(std::uint64_t header) {
+    return header >> 40;
+}
+[[nodiscard]] constexpr std::uint32_t counter_of_header(std::uint64_t header) {
+    return (header >> 32) & 0xFFU;
 }
 
 }  // namespace weft::link

@@ -21,8 +21,8 @@ namespace {
 /// Grants everything that a strategy may need.
 Grant generous() {
     Grant grant;
-    grant.immediate_bytes = 8;
-    grant.fence = true;
+    grant.immediate_bytes = grant.key_bytes = 8;
+    grant.fence = grant.counters = true;
     grant.delivery = true;
     return grant;
 }
@@ -30,8 +30,8 @@ Grant generous() {
 /// Promises everything.
 Profile trusted() {
     Profile profile{.provider = "recorded"};
-    for (Promise* promise :
-         {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence, &profile.ordered})
+    for (Promise* promise : {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence,
+                             &profile.ordered, &profile.counter})
         *promise = {true, "it was written down for a test"};
     return profile;
 }
@@ -51,7 +51,8 @@ std::string refusal_of(const Profile& profile, const Grant& grant, std::optional
 TEST(Notify, AnUnknownProviderGetsImmediates) {
     const Profile unknown{.provider = "recorded"};
     EXPECT_EQ(plan_of(unknown, generous(), {}), (NotifyPlan{Notify::immediate, Notify::immediate}));
-    for (const Notify notify : {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered}) {
+    for (const Notify notify :
+         {Notify::cells, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter}) {
         const std::string refusal = refusal_of(unknown, generous(), notify);
         EXPECT_NE(refusal.find(fmt::format("WEFT_NOTIFY={}", name_of(notify))), std::string::npos);
         EXPECT_NE(refusal.find("\"recorded\""), std::string::npos) << refusal;
@@ -62,7 +63,7 @@ TEST(Notify, AnUnknownProviderGetsImmediates) {
 
 TEST(Notify, WhatIsForcedIsTakenForAllPayloads) {
     for (const Notify notify :
-         {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered})
+         {Notify::immediate, Notify::delivery, Notify::fence, Notify::ordered, Notify::counter})
         EXPECT_EQ(plan_of(trusted(), generous(), notify), (NotifyPlan{notify, notify}));
 }
 
@@ -110,6 +111,7 @@ TEST(Notify, AFenceNeedsCompletionsThatMeanDelivery) {
     Profile profile = trusted();
     profile.delivery = {false, "they do not"};
     EXPECT_FALSE(judge_notify(Notify::fence, profile, generous()).promised);
+    EXPECT_FALSE(judge_notify(Notify::counter, profile, generous()).promised);
 }
 
 TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
@@ -139,6 +141,7 @@ TEST(Completion, FollowsWhatIsForced) {
           {Notify::ordered, RemoteCompletion::ordered},
           {Notify::delivery, RemoteCompletion::delivered},
           {Notify::fence, RemoteCompletion::delivered},
+          {Notify::counter, RemoteCompletion::delivered},
           {Notify::cells, RemoteCompletion::ordered}})
         EXPECT_EQ(choose_completion(trusted(), generous(), forced), completion) << name_of(forced);
 }
