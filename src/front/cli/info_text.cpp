@@ -85,10 +85,10 @@ std::string banks_text(const Json& info) {
         "  a team has {} banks of {} cells with {} bytes each, and for larger payloads {} banks of "
         "{} and {} of {}\n",
         bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), json_text(banks["teams_max"]),
-        bytes(banks["team_bytes"]), bytes(banks["registered_bytes"]), json_text(banks["banks"]), json_text(banks["cells_per_bank"]),
-        json_text(banks["cell_payload_bytes"]), json_text(banks["small_bulk_banks"]),
-        bytes(banks["small_bulk_bank_bytes"]), json_text(banks["bulk_banks"]),
-        bytes(banks["bulk_bank_bytes"]));
+        bytes(banks["team_bytes"]), bytes(banks["registered_bytes"]), json_text(banks["banks"]),
+        json_text(banks["cells_per_bank"]), json_text(banks["cell_payload_bytes"]),
+        json_text(banks["small_bulk_banks"]), bytes(banks["small_bulk_bank_bytes"]),
+        json_text(banks["bulk_banks"]), bytes(banks["bulk_bank_bytes"]));
 }
 
 std::string notify_text(const Json& notify) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 
 #include "link/fabric/keys.hpp"
@@ -18,11 +17,6 @@ namespace {
 // Where small puts may be unsignaled, one in so many is signaled all the same, which bounds what is
 // in flight to a peer that does not poll.
 constexpr std::uint32_t kUnsignaledPuts = 16;
-
-// As many puts may be under way to a peer where they are counted; and how many registrations that
-// may take.
-constexpr std::uint32_t kCounters = 4;
-constexpr Rank kRanksWithCounters = 256;
 
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 65536;
@@ -87,7 +81,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.signals = completion == base::RemoteCompletion::ordered &&
                     found.profile.target_must_progress && found.profile.immediate.holds &&
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
-    facts.counters = notify.large == Notify::counter ? kCounters : 0;
+    facts.counters = notify.large == Notify::counter ? kCountersOfPeer : 0;
     facts.flagged_parts_max = flagged_parts_max(found, facts);
     return facts;
 }
@@ -243,71 +237,6 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
         if (code != 0) return refused("fi_mr_enable", code);
     }
     return owned;
-}
-
-/// Cuts the memory at its sections; without remote reads peers could not learn their keys.
-void Port::make_sections(bool reads) {
-    std::vector<std::uint64_t> starts = memory_.sections;
-    if (starts.empty() || !reads) starts = {0};
-    WEFT_CHECK(starts.front() == 0 && starts.size() <= kSectionsMax, starts.size());
-    sections_.resize(starts.size());
-    for (std::size_t number = 0; number < starts.size(); ++number) {
-        const std::uint64_t end = number + 1 < starts.size() ? starts[number + 1] : memory_.bytes;
-        WEFT_CHECK(starts[number] < end, number, starts[number], end);
-        sections_[number].offset = starts[number];
-        sections_[number].bytes = end - starts[number];
-    }
-}
-
-/// Peers may write it from here on: its key is in the table.
-base::Result<void> Port::register_section(std::size_t number) {
-    Section& section = sections_[number];
-    auto region = register_region({memory_.base + section.offset, section.bytes},
-                                  FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
-                                  kFirstSectionKey + number);
-    if (!region) return region.failure();
-    section.region = std::move(region).value();
-    facts_.registered_bytes += section.bytes;
-    const std::uint64_t key = fi_mr_key(section.region.get());
-    if (key == FI_KEY_NOTAVAIL)
-        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
-    if (sections_.size() == 1) return {};
-    auto* const entry =
-        reinterpret_cast<std::uint64_t*>(memory_.base + memory_.section_keys) + number;
-    std::atomic_ref(*entry).store(key + 1, std::memory_order_release);
-    return {};
-}
-
-/// Each peer's writes with a counter have keys of their own, so that each is counted apart.
-base::Result<void> Port::open_counters(Rank rank) {
-    rank_ = rank;
-    if (facts_.counters == 0) return {};
-    if (peers_.size() > static_cast<std::size_t>(kRanksWithCounters))
-        return base::fail(Status::unsupported,
-                          "WEFT_NOTIFY=counter registers the memory {} times for each peer: jobs "
-                          "of up to {} ranks, this one has {}",
-                          kCounters, kRanksWithCounters, peers_.size());
-    const std::uint64_t key = fi_mr_key(sections_.front().region.get());
-    for (std::size_t number = 0; number < peers_.size() * kCounters; ++number) {
-        Counter& counter = counters_.emplace_back();
-        if (number / kCounters == static_cast<std::size_t>(rank)) continue;
-        fi_cntr_attr attributes{};
-        attributes.events = FI_CNTR_EVENTS_COMP;
-        attributes.wait_obj = FI_WAIT_NONE;
-        fid_cntr* count = nullptr;
-        int code = fi_cntr_open(domain_.get(), &attributes, &count, nullptr);
-        if (code != 0) return refused("fi_cntr_open", code);
-        counter.count.reset(count);
-        fid_mr* region = nullptr;
-        code = fi_mr_reg(domain_.get(), memory_.base, memory_.bytes, FI_REMOTE_WRITE, 0,
-                         counted_key(key, number / kCounters, number % kCounters), FI_RMA_EVENT,
-                         &region, nullptr);
-        if (code != 0) return refused("fi_mr_reg with FI_RMA_EVENT", code);
-        counter.region.reset(region);
-        code = fi_mr_bind(region, &count->fid, FI_REMOTE_WRITE);
-        if (code != 0) return refused("fi_mr_bind of a counter", code);
-    }
-    return {};
 }
 
 base::Result<void> Port::register_all() {

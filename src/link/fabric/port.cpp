@@ -147,65 +147,6 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     return post_unregistered(peer, put.peer, write, copied_at_once);
 }
 
-// --- sections of the memory --------------------------------------------------------------------
-
-base::Result<void> Port::use_memory(std::uint64_t offset, std::uint64_t bytes) {
-    WEFT_CHECK(offset <= memory_.bytes && bytes <= memory_.bytes - offset, offset, bytes);
-    if (endpoint_ == nullptr || bytes == 0) return {};
-    for (std::size_t number = section_of(offset); number < sections_.size(); ++number) {
-        if (sections_[number].offset >= offset + bytes) break;
-        if (sections_[number].region != nullptr) continue;
-        if (auto done = register_section(number); !done) return done;
-    }
-    return {};
-}
-
-std::size_t Port::later_section_of(std::uint64_t offset) const noexcept {
-    const auto after = std::ranges::upper_bound(sections_, offset, {}, &Section::offset);
-    return static_cast<std::size_t>(after - sections_.begin()) - 1;
-}
-
-/// Nothing: the key of that section has been asked for, or the peer has not registered it yet.
-std::optional<Port::Place> Port::place_of(Peer& peer, Rank rank, std::uint64_t offset,
-                                          std::uint64_t bytes) noexcept {
-    WEFT_CHECK(offset <= peer.memory.bytes && bytes <= peer.memory.bytes - offset, rank, bytes,
-               offset, peer.memory.bytes);
-    const std::size_t number = section_of(offset);
-    if (number == 0) {
-        WEFT_CHECK(bytes <= sections_.front().bytes - offset, rank, bytes, offset);
-        return Place{peer.memory.base + offset, peer.memory.key};
-    }
-    const Section& section = sections_[number];
-    WEFT_CHECK(bytes <= section.offset + section.bytes - offset, rank, bytes, offset);
-    const auto key = key_of(peer, rank, number);
-    if (!key) return std::nullopt;
-    const std::uint64_t first = grant_.virtual_addresses ? 0 : section.offset;
-    return Place{peer.memory.base + offset - first, *key};
-}
-
-std::optional<std::uint64_t> Port::key_of(Peer& peer, Rank rank, std::size_t section) noexcept {
-    if (peer.sections == nullptr) peer.sections = std::make_unique<PeerSections>(sections_.size());
-    PeerSections& known = *peer.sections;
-    if (known.entries[section] != 0) return known.entries[section] - 1;
-    if (known.pending != 0) return std::nullopt;
-    if (known.asked != 0) known.entries[std::exchange(known.asked, 0)] = known.answer;
-    if (known.entries[section] != 0) return known.entries[section] - 1;
-    known.answer = 0;
-    const std::uint64_t entry = memory_.section_keys + section * sizeof known.answer;
-    const base::Post asked = post_read(peer, {peer.memory.base + entry, peer.memory.key},
-                                       {.peer = rank,
-                                        .into = reinterpret_cast<std::byte*>(&known.answer),
-                                        .bytes = sizeof known.answer,
-                                        .pending = &known.pending});
-    if (asked == base::Post::posted) known.asked = section;
-    return std::nullopt;
-}
-
-std::uint64_t Port::landed(Rank peer, std::uint32_t counter) noexcept {
-    const std::size_t first = static_cast<std::size_t>(peer) * facts_.counters;
-    return counters_.empty() ? 0 : fi_cntr_read(counters_[first + counter].count.get());
-}
-
 // --- ways of a write ---------------------------------------------------------------------------
 
 base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
@@ -448,15 +389,6 @@ void Port::cancel() noexcept {
     for (Section& section : sections_) section.region.reset();
     counters_.clear();
     endpoint_.reset();
-}
-
-/// The registered section that holds this memory; nullptr: none holds all of it.
-fid_mr* Port::region_of(const std::byte* data, std::size_t bytes) const noexcept {
-    const auto first = reinterpret_cast<std::uintptr_t>(data);
-    const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
-    if (first < base || first - base >= memory_.bytes) return nullptr;
-    const std::uint64_t offset = first - base;
-    return bytes <= room_at(offset) ? sections_[section_of(offset)].region.get() : nullptr;
 }
 
 Port::Transfer* Port::transfer_of(void* context) noexcept {

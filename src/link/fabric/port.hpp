@@ -27,7 +27,7 @@
 // Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use and
 //          for registering a source. The pool bounds puts in flight in all, a count per peer bounds
 //          those to one.
-// Next     discover.hpp for how the provider is chosen.
+// Next     discover.hpp for how the provider is chosen; sections.cpp for what is registered.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -51,6 +51,8 @@ namespace weft::link {
 
 /// Sources of one write, its flag among them.
 inline constexpr std::size_t kSourceParts = 4;
+/// Where puts are counted, as many may be under way to a peer.
+inline constexpr std::uint32_t kCountersOfPeer = 4;
 
 class Port final : public FabricPort {
   public:

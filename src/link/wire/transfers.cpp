@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.cpp - bytes without a flag, between far ranks.
 //
-// Holds    Cut at what one transfer may carry, and at sections; on `again`, `resume` says how much is posted. The
-//          last piece carries the payload for the peer: earlier ones land before it. Counted writes
-//          carry the rank of their origin and the batch in their immediates, so the target counts
-//          without knowing their purpose. A batch is closed when a request that follows it is sent;
-//          at most kBatches may be in flight, which the user of the wire ensures.
+// Holds    Cut at what one transfer may carry, and at sections; on `again`, `resume` says how much
+//          is posted. The last piece carries the payload for the peer: earlier ones land before
+//          it. Counted writes carry the rank of their origin and the batch in their immediates, so
+//          the target counts without knowing their purpose. A batch is closed when a request that
+//          follows it is sent; at most kBatches may be in flight, which the user of the wire
+//          ensures.
 // Next     run/onesided for what is made of it.
 #include <algorithm>
 #include <utility>
