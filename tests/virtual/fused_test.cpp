@@ -110,7 +110,18 @@ void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
                          .root = 0});
         plans.push_back(
             {.collective = "alltoall", .algorithm = "direct", .elements = elements * blocks});
+        // Results on the way: what is passed on is not what this rank gets.
+        plans.push_back({.collective = "exscan",
+                         .algorithm = "linear",
+                         .elements = elements,
+                         .algebra = Algebra::affine});
+        plans.push_back({.collective = "scan",
+                         .algorithm = "recursive-doubling",
+                         .elements = elements,
+                         .algebra = Algebra::affine});
     }
+    plans.push_back(
+        {.collective = "exscan", .algorithm = "linear", .elements = 2, .algebra = Algebra::affine});
     plans.push_back(
         {.collective = "scan", .algorithm = "linear", .elements = 2, .algebra = Algebra::affine});
     plans.push_back({.collective = "allgather", .algorithm = "direct", .elements = blocks});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collectives.cpp - the collectives of the C interface: the arguments of each, and its three forms.
 //
-// Holds    A blocking call with plain arguments goes straight to its team.
+// Holds    A blocking call that is the last one of its collective again goes straight to its team.
 // Next     calls.hpp for what arguments mean; run/runtime/team.cpp for the call.
 #include "collectives/collective_traits.hpp"
 #include "front/c_api/calls.hpp"
@@ -22,7 +22,8 @@ bool is_plain(const CallArguments& arguments) {
            arguments.collective < weft::collectives::kFirstWithCounts;
 }
 
-weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
+weft_status run_any(const char* function, weft_team* handle,
+                    const CallArguments& arguments) noexcept {
     namespace c_api = weft::c_api;
     try {
         weft::run::Team* const team = c_api::usable_team(handle);
@@ -40,6 +41,27 @@ weft_status run(const char* function, weft_team* handle, const CallArguments& ar
         const auto call = c_api::read(*team, arguments);
         if (!call) return c_api::refuse(function, call.failure());
         return team->run(*call) ? WEFT_OK : c_api::refuse(function, team->failure());
+    } catch (...) {
+        return c_api::refuse_exception(function);
+    }
+}
+
+/// Compiled into each entry: a call that is the last one of its collective again, memory and all,
+/// goes straight on; nothing of it is checked anew.
+[[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
+                                              const CallArguments& arguments) noexcept {
+    namespace c_api = weft::c_api;
+    weft::run::Team* const team = c_api::usable_team(handle);
+    const auto* const last =
+        team == nullptr || arguments.collective >= weft::collectives::kFirstWithCounts
+            ? nullptr
+            : team->same(arguments.collective, arguments.in, arguments.out, arguments.count,
+                         static_cast<unsigned>(arguments.type), static_cast<unsigned>(arguments.op),
+                         arguments.root);
+    if (last == nullptr) [[unlikely]]
+        return run_any(function, handle, arguments);
+    try {
+        return team->run_again(*last) ? WEFT_OK : c_api::refuse(function, team->failure());
     } catch (...) {
         return c_api::refuse_exception(function);
     }

@@ -77,7 +77,8 @@ Rank Team::size() const {
 
 void Team::run(const Call& call) {
     run::Team& team = team_of(link_);
-    if (!team.run(call)) [[unlikely]]
+    const run::Team::Repeat* const last = team.same(call);
+    if (!(last != nullptr ? team.run_again(*last) : team.run(call))) [[unlikely]]
         detail::raise(team.failure());
 }
 

@@ -488,7 +488,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "{} {} publishes {} bytes, a published cell holds {}",
                           bound.program.collective, bound.program.algorithm, binder.published_max(),
                           base::kCellPayload);
-    if (options.fuse) bound.fused = fuse(bound);
+    if (options.fuse) bound.fused = fuse(bound, options.shape);
     return bound;
 }
 

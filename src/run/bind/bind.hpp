@@ -43,7 +43,8 @@ struct BindOptions {
 /// Refuses programs that need more put targets than the team has, naming both figures.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);
 
-/// The fused form of a bound program's steps; empty if they do not have it.
-[[nodiscard]] FusedProgram fuse(const BoundProgram& bound);
+/// The fused form of a bound program's steps, for put targets of this shape; empty if they do not
+/// have it.
+[[nodiscard]] FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape);
 
 }  // namespace weft::run

@@ -17,13 +17,15 @@ constexpr std::size_t kFusedSteps = 512;  ///< longer programs are not worth a s
 /// Reads the steps of one lane as stages; any step that does not fit ends the attempt.
 class Fuser {
   public:
-    explicit Fuser(const BoundProgram& bound) : bound_(bound) {}
+    Fuser(const BoundProgram& bound, const base::RegionShape& shape)
+        : bound_(bound), shape_(shape) {}
 
     std::optional<FusedProgram> run() {
         for (const BoundStep& step : bound_.steps) {
             if (!take(step)) return std::nullopt;
         }
         close_stage();
+        result_.scratch_bytes = bound_.scratch_bytes;
         return std::move(result_);
     }
 
@@ -58,6 +60,7 @@ class Fuser {
                          .source = {},
                          .bytes = 0};
         if (peer < 0) store.target.buffer = FusedBuffer::published;
+        store.target.cell = cell_in(store.target, peer < 0 ? bound_.program.rank : peer);
         if (step.source.count > 1) return false;
         if (step.source.count == 1) {
             store.source = place_of(step.source.start);
@@ -73,19 +76,19 @@ class Fuser {
     bool take_wait(const BoundStep& step) {
         const bool published = (step.flags & plan::kFromPublished) != 0;
         result_.stores_at_peers = result_.stores_at_peers || !published;
-        awaited_.push_back(
-            {.place = {.buffer = published ? FusedBuffer::published : FusedBuffer::cell,
-                       .peer = step.peer,
-                       .number = cell_of(step.number)},
-             .awaited = true,
-             .combines = false});
+        FusedPlace place{.buffer = published ? FusedBuffer::published : FusedBuffer::cell,
+                         .peer = step.peer,
+                         .number = cell_of(step.number)};
+        place.cell = cell_in(place, published ? step.peer : bound_.program.rank);
+        awaited_.push_back({.place = place, .awaited = true, .combines = false});
         return true;
     }
 
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
         stage_.target = place_of(step.target.start);
-        if (stage_.target.buffer != FusedBuffer::output) return false;
+        const FusedBuffer to = stage_.target.buffer;
+        if (to != FusedBuffer::output && to != FusedBuffer::scratch) return false;
         stage_.bytes = bound_.pieces[step.target.start].bytes;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
@@ -116,8 +119,25 @@ class Fuser {
         // What was awaited but not combined still orders this stage before the next.
         stage_.operands.insert(stage_.operands.begin(), awaited_.begin(), awaited_.end());
         awaited_.clear();
+        stage_.elements = stage_.bytes / bound_.element_bytes;
+        stage_.in_cells = stage_.bytes <= base::kCellPayload;
+        stage_.pair = is_pair(stage_);
         if (!stage_.stores.empty() || !stage_.operands.empty()) result_.stages.push_back(stage_);
         stage_ = {};
+    }
+
+    /// Two operands, the last two, and a result: nothing reads it or waits after they are combined.
+    [[nodiscard]] static bool is_pair(const FusedStage& stage) {
+        const std::size_t count = stage.operands.size();
+        return stage.in_cells && stage.bytes != 0 && count >= 2 &&
+               std::ranges::count_if(stage.operands, &FusedOperand::combines) == 2 &&
+               stage.operands[count - 2].combines && stage.operands[count - 1].combines;
+    }
+
+    [[nodiscard]] FusedCell cell_in(const FusedPlace& place, Rank owner) const {
+        if (place.published())
+            return {shape_.published(0, place.number), owner, sizeof(base::Cell)};
+        return {shape_.cell(0, place.number), owner, base::kCellStride};
     }
 
     [[nodiscard]] std::uint32_t cell_of(std::uint32_t number) const {
@@ -131,12 +151,18 @@ class Fuser {
         if (piece.moving) return place;
         if (piece.buffer == Buffer::input) place.buffer = FusedBuffer::input;
         if (piece.buffer == Buffer::output) place.buffer = FusedBuffer::output;
+        if (piece.buffer == Buffer::scratch) {
+            place.buffer = FusedBuffer::scratch;
+            place.offset += piece.index * (bound_.scratch_bytes / bound_.program.scratch) -
+                            bound_.touched_scratch.begin;
+        }
         if (piece.buffer == Buffer::slot)
             return place_in_cell(piece.index, piece.offset, piece.in_cell);
         if (piece.buffer != Buffer::published) return place;
         place.buffer = FusedBuffer::published;
         place.peer = piece.peer;
         place.number = cell_of(piece.index);
+        place.cell = cell_in(place, piece.peer);
         return place;
     }
 
@@ -144,12 +170,15 @@ class Fuser {
     [[nodiscard]] FusedPlace place_in_cell(std::uint32_t number, std::uint64_t offset,
                                            bool in_cell) const {
         const bool slot = bound_.bulk && !in_cell;
-        return {.buffer = slot ? FusedBuffer::slot : FusedBuffer::cell,
-                .number = cell_of(number),
-                .offset = offset + (slot ? bound_.slot_offset(number, 0) : 0)};
+        FusedPlace place{.buffer = slot ? FusedBuffer::slot : FusedBuffer::cell,
+                         .number = cell_of(number),
+                         .offset = offset + (slot ? bound_.slot_offset(number, 0) : 0)};
+        place.cell = cell_in(place, bound_.program.rank);
+        return place;
     }
 
     const BoundProgram& bound_;
+    const base::RegionShape& shape_;
     FusedProgram result_;
     FusedStage stage_;
     std::vector<FusedOperand> awaited_;
@@ -157,10 +186,10 @@ class Fuser {
 
 }  // namespace
 
-FusedProgram fuse(const BoundProgram& bound) {
+FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape) {
     if (bound.lanes.size() != 1 || bound.segments != 1) return {};
-    if (bound.steps.size() > kFusedSteps) return {};
-    return Fuser(bound).run().value_or(FusedProgram{});
+    if (bound.steps.size() > kFusedSteps || bound.scratch_bytes > kFusedScratch) return {};
+    return Fuser(bound, shape).run().value_or(FusedProgram{});
 }
 
 }  // namespace weft::run

@@ -3,7 +3,8 @@
 //
 // Idea     A program of one node and one segment is a list of stages: store some payloads with
 //          their flags, take in some in order, store the result. A stage runs as one loop without
-//          decoding steps.
+//          decoding steps. Of each cell it is known in whose region it lies, and where: only the
+//          bank differs from call to call.
 // Holds    Made from the steps alone (fuse.cpp); gives what the steps give, which the tests of the
 //          virtual wire check program by program.
 #pragma once
@@ -15,9 +16,17 @@
 
 namespace weft::run {
 
-/// Which memory a stage reads or writes: a vector of the call, a cell that a peer has written here
-/// or the slot that belongs to it in a bulk bank, or a cell that its owner has published.
-enum class FusedBuffer : std::uint8_t { none, input, output, cell, slot, published };
+/// Which memory a stage reads or writes: a vector of the call, one for results on the way, a cell
+/// that a peer has written here or the slot that belongs to it in a bulk bank, or a cell that its
+/// owner has published.
+enum class FusedBuffer : std::uint8_t { none, input, output, scratch, cell, slot, published };
+
+/// Where a cell lies.
+struct FusedCell {
+    std::uint64_t offset = 0;  ///< in bank 0, from the start of the region
+    Rank owner = 0;            ///< team rank in whose region it lies
+    std::uint32_t stride = 0;  ///< from bank to bank
+};
 
 struct FusedPlace {
     FusedBuffer buffer = FusedBuffer::none;
@@ -25,6 +34,7 @@ struct FusedPlace {
     std::uint32_t number = 0;  ///< of the cell
     std::uint64_t offset = 0;  ///< bytes from the start of the vector, of the payload or, of a
                                ///< slot, of the bank
+    FusedCell cell = {};       ///< of places that have one
 
     [[nodiscard]] bool published() const { return buffer == FusedBuffer::published; }
     [[nodiscard]] bool in_cell() const {
@@ -45,6 +55,9 @@ struct FusedStore {
     std::uint64_t bytes = 0;
 };
 
+/// Most bytes of results on the way; longer ones have an operation's memory.
+inline constexpr std::uint64_t kFusedScratch = 16384;
+
 /// Most operands of one result.
 inline constexpr std::size_t kFusedOperands = 64;
 
@@ -60,11 +73,15 @@ struct FusedStage {
     std::vector<FusedOperand> operands;  ///< awaited, then combined, in this order
     FusedPlace target;                   ///< of the result; none: the stage only waits
     std::uint64_t bytes = 0;             ///< of the result
+    std::uint64_t elements = 0;          ///< likewise
+    bool in_cells = true;                ///< the result is no larger than a cell's payload
+    bool pair = false;                   ///< in cells: of two operands, which nothing else follows
 };
 
 struct FusedProgram {
     std::vector<FusedStage> stages;
     bool stores_at_peers = false;  ///< needs a team whose ranks all share memory
+    std::uint64_t scratch_bytes = 0;
 
     [[nodiscard]] bool empty() const { return stages.empty(); }
 };

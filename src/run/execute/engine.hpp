@@ -19,7 +19,7 @@
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation_pool.hpp"
-#include "run/execute/recorded_idle.hpp"
+#include "run/execute/recorded_wait.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -125,21 +125,20 @@ class Engine {
         drive_until([&] { return op.ended(); });
     }
 
-    /// One blocking call. False: failure() says why.
-    bool run(TeamState& team, const BoundProgram& program, Registers registers,
-             const Reducer& reducer) {
-        const Turn::Hold hold = turn_.take();
-        const Driving here(*this);
-        if (!busy() && may_run_fused(team, program)) [[likely]]
+    /// One blocking call. False: failure() says why. What most calls need is compiled into the
+    /// caller.
+    [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
+                                    Registers registers, const Reducer& reducer) {
+        if (at_rest_ && may_run_fused(team, program)) [[likely]]
             return run_fused(team, program, registers, reducer);
-        return run_queued(team, program, registers, reducer);
+        return run_slowly(team, program, registers, reducer);
     }
     /// The same where there is a recorder.
     bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
                       const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        if (!busy() && may_run_fused(team, program))
+        if (!busy() && make_room_for_fused(team, program))
             return run_fused_recorded(team, program, registers, reducer);
         return run_queued(team, program, registers, reducer);
     }
@@ -188,19 +187,8 @@ class Engine {
     /// Each lane that waits: call, step, peer, and the signal expected and seen.
     [[nodiscard]] std::vector<WaitingLane> describe_running() const {
         std::vector<WaitingLane> lines;
-        for (const Operation* op : running_) {
-            const std::size_t before = lines.size();
-            for (const LaneState& lane : op->lanes) {
-                if (lane.at < lane.end) lines.push_back(stepper_.describe(*op, lane));
-            }
-            // All steps are done; what was put last is still being read.
-            if (lines.size() == before)
-                lines.push_back(
-                    describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
-        }
-        for (const Operation* op : failing_)
-            lines.push_back(
-                describe_step(*op, static_cast<std::uint32_t>(op->program->steps.size())));
+        for (const Operation* op : running_) stepper_.describe(*op, lines);
+        for (const Operation* op : failing_) lines.push_back(describe_last(*op));
         for (const auto& team : teams_)
             if (!team->queue.empty()) describe_gate(*team->queue.front(), lines);
         if (also_waits_) lines.push_back({.peer = -1, .text = also_waits_()});
@@ -255,6 +243,16 @@ class Engine {
         }
     }
 
+    [[gnu::noinline]] bool run_slowly(TeamState& team, const BoundProgram& program,
+                                      Registers registers, const Reducer& reducer) {
+        const Turn::Hold hold = turn_.take();
+        const Driving here(*this);
+        if (busy() || !make_room_for_fused(team, program))
+            return run_queued(team, program, registers, reducer);
+        at_rest_ = !turn_.shared();
+        return run_fused(team, program, registers, reducer);
+    }
+
     bool run_queued(TeamState& team, const BoundProgram& program, Registers registers,
                     const Reducer& reducer) {
         Operation& op = issue_now(team, program, registers, reducer);
@@ -290,6 +288,7 @@ class Engine {
     /// bulk: the window of bulk banks in which the call counts, too.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
+        at_rest_ = false;
         Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;
@@ -379,23 +378,22 @@ class Engine {
 
     // --- fused calls -------------------------------------------------------------------------
 
-    bool run_fused(TeamState& team, const BoundProgram& program, Registers registers,
-                   const Reducer& reducer) {
-        const FusedCall call = begin_fused(team, program, registers, reducer);
-        return run_fused(call, [&](WaitState& wait_state, const FusedWait& wait) {
-            return wait_fused(wait_state, call, wait);
-        });
+    [[gnu::always_inline]] bool run_fused(TeamState& team, const BoundProgram& program,
+                                          Registers registers, const Reducer& reducer) {
+        return run_fused(begin_fused(team, program, registers, reducer),
+                         [this](FusedCall call, FusedWait wait) { return await_flag(call, wait); });
     }
-    template <class Idle>
-    bool run_fused(const FusedCall& call, Idle idle) {
+    template <class Wait>
+    [[gnu::always_inline]] bool run_fused(const FusedCall& call, Wait wait) {
         bool done = false;
         try {
-            done = run_stages(call, idle);
+            done = run_stages(call, wait);
         } catch (...) {
             fail_team(call.team, failure_of_user(call.program));
             watchdog_.spread_failure(call.team, call.epoch, {&call.program, call.team.digest});
         }
-        if (!done) failure_ = call.team.failure;
+        if (!done) [[unlikely]]
+            failure_ = call.team.failure;
         return done;
     }
 
@@ -403,21 +401,26 @@ class Engine {
                             const Reducer& reducer) {
         const Recorder::Open open = recorder_->begin(program, true);
         const FusedCall call = begin_fused(team, program, registers, reducer);
-        const auto wait = [&](WaitState& wait_state, const FusedWait& awaited) {
-            return wait_fused(wait_state, call, awaited);
+        const auto wait = [this](const FusedCall& by, const FusedWait& at) {
+            return await_flag(by, at);
         };
-        const bool done = run_fused(call, RecordedIdle{wait, *recorder_, job_rank_, call, open});
+        const bool done = run_fused(call, RecordedWait{wait, *recorder_, job_rank_, call, open});
         recorder_->end(open, team.setup.id, call.epoch);
         return done;
     }
 
-    bool wait_fused(WaitState& wait_state, const FusedCall& call, const FusedWait& wait) {
-        if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
-        if (watchdog_.wait(wait_state, teams_,
-                           [&] { return std::vector{waiting_lane(call, wait)}; }))
-            return true;
-        give_up();
-        return !call.team.failed;
+    /// Until the flag is there, or the call has failed: false.
+    [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedWait& wait) {
+        const Driving here(*this);
+        for (WaitState wait_state; !wait.arrived(call);) {
+            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
+            if (watchdog_.wait(wait_state, teams_,
+                               [&] { return std::vector{waiting_lane(call, wait)}; }))
+                continue;
+            give_up();
+            if (call.team.failed) return false;
+        }
+        return true;
     }
 
     // --- failures ------------------------------------------------------------------------------
@@ -487,8 +490,9 @@ class Engine {
     ExternalProgress external_;
     std::function<std::string()> also_waits_;  ///< of await()
     bool gave_up_ = false;                     ///< the watchdog ended every wait
-    unsigned calls_ = 0;                       ///< blocking ones that were queued
-    bool cancelled_ = false;                   ///< the wire, too
+    bool at_rest_ = false;  ///< the turn is not shared, and nothing was in flight when last looked
+    unsigned calls_ = 0;    ///< blocking ones that were queued
+    bool cancelled_ = false;  ///< the wire, too
     OperationPool pool_;
     base::Failure failure_;
 };

@@ -79,6 +79,13 @@ class Stepper {
         op.exposures.clear();
     }
 
+    /// Adds what the lanes of an operation wait for.
+    void describe(const Operation& op, std::vector<WaitingLane>& lines) const {
+        const std::size_t before = lines.size();
+        for (const LaneState& lane : op.lanes)
+            if (lane.at < lane.end) lines.push_back(describe(op, lane));
+        if (lines.size() == before) lines.push_back(describe_last(op));
+    }
     /// What a lane waits for, with the flag that its wait tests and the expected value.
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneState& lane) const {
         WaitingLane waiting = describe_step(op, lane.at);

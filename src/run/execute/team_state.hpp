@@ -91,6 +91,7 @@ struct TeamState {
     std::byte* own_region = nullptr;
     std::vector<std::byte*> near_regions;  ///< by team rank
     bool one_node = false;                 ///< loads and stores reach the regions of all members
+    std::vector<std::byte> scratch;        ///< of calls that run at once
     std::deque<Operation*> queue;          ///< issued, not yet started, in call order
     Digest digest = 0;                     ///< of all calls issued
     std::vector<PastCall> history;  ///< by epoch, the last ones that have started: a power of two

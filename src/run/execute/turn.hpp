@@ -6,9 +6,10 @@
 //          while it uses the engine. A signal handler cannot read an engine that it has
 //          interrupted: it sets a flag; the thread that drives the engine tests it where it reads
 //          the clock anyway, and prints what it waits for.
-// Holds    A request for status costs a call two plain stores and a load. A thread inside a call
-//          answers at its next check or when it leaves; if no thread is inside, the handler itself
-//          prints the state.
+// Holds    A request for status costs a call two plain stores and a load, and a call that runs
+//          alone and finds what it awaits nothing: only while it waits it counts as inside. A
+//          thread inside a call answers at its next check or when it leaves; if no thread is
+//          inside, the handler itself prints the state.
 // Next     progress_thread.hpp for the other driver; watchdog.hpp for the check;
 //          run/runtime/sigterm_report.hpp for the handler.
 #pragma once
@@ -25,6 +26,7 @@ class Turn {
 
     /// Holds the turn until it is destroyed; holds nothing if the turn is not shared.
     using Hold = std::unique_lock<std::mutex>;
+    [[nodiscard]] bool shared() const { return shared_; }
     [[nodiscard]] Hold take() { return shared_ ? Hold(mutex_) : Hold(mutex_, std::defer_lock); }
     /// Takes the turn only if it is free; owns_lock() says whether it was. For shared turns.
     [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }

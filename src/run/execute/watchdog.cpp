@@ -22,6 +22,10 @@ WaitingLane describe_step(const Operation& op, std::uint32_t step) {
     return waiting;
 }
 
+WaitingLane describe_last(const Operation& op) {
+    return describe_step(op, static_cast<std::uint32_t>(op.program->steps.size()));
+}
+
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     TeamState& team = *op.team;
     const Credits* credits = team.cells->awaited(op.epoch);

@@ -58,6 +58,8 @@ struct WaitingLane {
 /// A lane of the operation that waits at this step, without flags; past the last step: for earlier
 /// puts.
 [[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
+/// All steps are done; what was put last is still being read.
+[[nodiscard]] WaitingLane describe_last(const Operation& op);
 /// Adds what a queued call waits for whose gate is closed for lack of a credit.
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the

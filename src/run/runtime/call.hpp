@@ -46,8 +46,18 @@ struct PlainCall {
     Op op = Op::sum;
     Rank root = -1;
 
+    /// What is plain of a call.
+    [[nodiscard]] static PlainCall of(const Call& call) {
+        return {call.collective, call.in, call.out, call.count, call.type, call.op, call.root};
+    }
     [[nodiscard]] Call whole() const { return {collective, in, out, count, type, op, root}; }
 };
+
+/// Whether a call, if it can be made at all, is one of a built-in operation, without counts.
+[[nodiscard]] inline bool is_plain(const Call& call) {
+    return call.user == nullptr && call.collective < collectives::kFirstWithCounts &&
+           call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
+}
 
 /// The call as a rank of the team sees it: without arrays that are read on the root alone.
 [[nodiscard]] Call as_seen(Call call, Rank rank);

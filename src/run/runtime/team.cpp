@@ -40,6 +40,7 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
 }
 
 bool Team::run(const Call& call) {
+    if (is_plain(call)) return run(PlainCall::of(call));
     const Plan* const plan = warm(call);
     return plan != nullptr ? run(*plan, plan->registers(call)) : run_any(call);
 }
@@ -51,18 +52,30 @@ bool Team::run_any(const Call& call) {
 
 /// Most calls are the last one of their collective again, but for their memory.
 bool Team::run(const PlainCall& call) {
-    const Plan* const plan = plain_[static_cast<std::size_t>(call.collective)];
-    if (plan == nullptr || !plan->serves(call)) [[unlikely]]
-        return run(call.whole());
-    return run(*plan, plan->registers(call));
+    Repeat& last = repeats_[static_cast<std::size_t>(call.collective)];
+    if (last.plan == nullptr || !last.plan->serves(call)) [[unlikely]]
+        return run_any(call.whole());
+    const Registers memory = last.plan->registers(call);
+    if (!last.plan->accepts(memory)) [[unlikely]] {
+        failure_ = last.plan->refusal(memory);
+        return false;
+    }
+    last.call = call;
+    last.memory = memory;
+    last.ready = last.plan;
+    return run_accepted(*last.plan, memory);
 }
 
 bool Team::run(const Plan& plan, Registers memory) {
-    if (!plan.accepts(memory)) [[unlikely]] {
-        failure_ = plan.refusal(memory);
-        return false;
-    }
-    if (engine_.run(*state_, plan.program, memory, plan.reducer)) return true;
+    if (plan.accepts(memory)) [[likely]]
+        return run_accepted(plan, memory);
+    failure_ = plan.refusal(memory);
+    return false;
+}
+
+bool Team::run_accepted(const Plan& plan, Registers memory) {
+    if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
+        return true;
     failure_ = engine_.failure();
     return false;
 }
@@ -94,9 +107,7 @@ const Plan* Team::find(const Call& call) {
     if (!plans_.traces()) {
         forget_last(call.collective);
         last_[place] = plan;
-        if (recorder_ == nullptr && call.user == nullptr &&
-            call.collective < collectives::kFirstWithCounts)
-            plain_[place] = plan;
+        if (recorder_ == nullptr && is_plain(call)) repeats_[place] = {.plan = plan};
     }
     return plan;
 }
@@ -125,7 +136,7 @@ void Team::forget_last(Collective collective) {
         if (last != nullptr) last->used = state_->cells->next() + 1;
         last = nullptr;
     }
-    plain_[static_cast<std::size_t>(collective)] = nullptr;
+    repeats_[static_cast<std::size_t>(collective)] = {};
 }
 
 /// Calls may have other counts, roots and operations each time: plans that nothing refers to any

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // team.hpp - the calls that a team of ranks makes together.
 //
-// Idea     A call is compared with the last one of its collective; if it differs in more than its
-//          memory, its plan is looked up or made. The plan goes to the engine. Blocking calls may
+// Idea     A call is compared with the last one of its collective. If it is the same, memory and
+//          all, what was checked then holds; if it differs in more than its memory, its plan is
+//          looked up or made. The plan goes to the engine. Blocking calls may
 //          take the engine's fused path; started ones return an operation that any later call
 //          drives.
 // Holds    Arguments are checked before anything is numbered, so a refused call changes nothing.
@@ -55,7 +56,36 @@ class Team {
     [[nodiscard]] int nodes() const { return nodes_; }
     [[nodiscard]] TeamState& state() const { return *state_; }
 
+    /// The last plain call of a collective, made ready to be made again.
+    struct Repeat {
+        PlainCall call;
+        Registers memory;
+        const Plan* plan = nullptr;   ///< null: there was none
+        const Plan* ready = nullptr;  ///< the plan, once `call` and `memory` are those of a call
+    };
+    /// That call, if it was just this one; run_again() makes it. Types and operations are those
+    /// of an interface whose numbers may mean nothing.
+    [[nodiscard]] const Repeat* same(Collective collective, const void* in, void* out,
+                                     std::size_t count, unsigned type, unsigned op, Rank root) {
+        const Repeat& last = repeats_[static_cast<std::size_t>(collective)];
+        if (last.ready == nullptr) [[unlikely]]
+            return nullptr;
+        if (collective == Collective::barrier) return &last;
+        const PlainCall& call = last.call;
+        const bool same = call.in == in && call.out == out && call.count == count &&
+                          static_cast<unsigned>(call.type) == type &&
+                          static_cast<unsigned>(call.op) == op && call.root == root;
+        return same ? &last : nullptr;
+    }
+    [[nodiscard]] const Repeat* same(const Call& call) {
+        if (!is_plain(call)) return nullptr;
+        return same(call.collective, call.in, call.out, call.count,
+                    static_cast<unsigned>(call.type), static_cast<unsigned>(call.op), call.root);
+    }
     /// One blocking call. False: failure() says why.
+    [[nodiscard]] bool run_again(const Repeat& last) {
+        return run_accepted(*last.ready, last.memory);
+    }
     [[nodiscard]] bool run(const Call& call);
     [[nodiscard]] bool run(const PlainCall& call);
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
@@ -138,6 +168,8 @@ class Team {
     void forget_last(Collective collective);
     void make_room();
     [[nodiscard]] bool run(const Plan& plan, Registers memory);
+    /// Of memory that the plan accepts.
+    [[nodiscard]] bool run_accepted(const Plan& plan, Registers memory);
     [[nodiscard]] bool run_any(const Call& call);
     [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
 
@@ -148,8 +180,8 @@ class Team {
     /// By collective, where calls are not recorded; then, where they are.
     std::array<const Plan*, 2 * kCollectives> last_{};
     Recorder* recorder_;  ///< the runtime's, or nullptr
-    /// Likewise, where calls are not recorded, of plain calls.
-    std::array<const Plan*, kCollectives> plain_{};
+    /// By collective, where calls are not recorded, of plain calls.
+    std::array<Repeat, kCollectives> repeats_{};
     base::Failure failure_;
     int nodes_;
     TeamState* state_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// recorded_idle.hpp - the idle hook of fused calls that are recorded: it also tells the recorder
+// recorded_wait.hpp - the hook of fused calls that are recorded: it also tells the recorder
 // what was stored and awaited.
 #pragma once
 
@@ -10,15 +10,15 @@ namespace weft::run {
 
 /// wait: the hook of calls that are not recorded.
 template <class Wait>
-struct RecordedIdle {
+struct RecordedWait {
     Wait wait;
     Recorder& recorder;
     Rank own_rank;  ///< in the job
     const FusedCall& call;
     const Recorder::Open& open;
 
-    bool operator()(WaitState& wait_state, const FusedWait& awaited) {
-        return wait(wait_state, awaited);
+    bool operator()(const FusedCall& awaiting, const FusedWait& awaited) {
+        return wait(awaiting, awaited);
     }
     [[nodiscard]] static std::uint64_t now() { return Recorder::now(); }
     void stored(const FusedStore& store, std::uint32_t stage, std::uint64_t since_ns) {
