@@ -2,13 +2,13 @@
 #include "run/runtime/placement.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace weft::run {
 
 std::optional<int> place_of(std::span<const cpu_set_t> allowed, std::size_t index) {
     const cpu_set_t& all = allowed[index];
-    if (std::cmp_greater(allowed.size(), CPU_COUNT(&all))) return std::nullopt;
+    const auto processors = static_cast<std::size_t>(CPU_COUNT(&all));
+    if (allowed.size() > processors) index = index * processors / allowed.size();
     if (!std::ranges::all_of(allowed,
                              [&](const cpu_set_t& each) { return CPU_EQUAL(&each, &all); }))
         return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// placement_test.cpp - ranks that fit a host start on different processors, and stay free to move.
+// placement_test.cpp - ranks of a host start spread over its processors, and stay free to move.
 #include "run/runtime/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -31,10 +31,11 @@ TEST(Placement, GivesEachRankAProcessorOfItsOwn) {
     EXPECT_EQ(taken.size(), allowed.size());
 }
 
-TEST(Placement, LeavesMoreRanksThanProcessorsAlone) {
-    const std::vector<cpu_set_t> allowed(3, set_of({0, 1}));
+TEST(Placement, SpreadsMoreRanksThanProcessorsEvenlyNeighboursTogether) {
+    const std::vector<cpu_set_t> allowed(5, set_of({2, 6}));
+    const int expected[] = {2, 2, 2, 6, 6};
     for (std::size_t index = 0; index < allowed.size(); ++index)
-        EXPECT_EQ(place_of(allowed, index), std::nullopt);
+        EXPECT_EQ(place_of(allowed, index), expected[index]) << index;
 }
 
 TEST(Placement, LeavesRanksAloneThatTheLauncherHasBound) {
