@@ -6,7 +6,8 @@
 //          node-mates), *bulk banks* (payloads that fit no cell) and one line of *credits* (how
 //          many calls the owner has completed, read in place by its node-mates). Cells and
 //          published cells exist once per bank, W banks in turn; bulk banks are many small ones and
-//          few large ones. Offsets are the same on all members, so a writer computes them.
+//          few large ones, for payloads that peers put and such as the owner publishes. Offsets are
+//          the same on all members, so a writer computes them.
 // Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses
 //          few cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).

@@ -87,8 +87,8 @@ void BankWatch::note(Team& team, Rank team_rank, const Call& call,
         if (step.kind != plan::StepKind::publish) continue;
         for (std::uint32_t segment = 0; segment < program.segments; ++segment)
             team.to_publish[team_rank].push_back(
-                {call.epoch, step.number * program.depth + segment % program.depth,
-                 base::flag_word((call.tick + segment) & base::kTickMask, program.call_hash)});
+                {call.epoch, call.bulk_epoch, step.number * program.depth + segment % program.depth,
+                 (call.tick + segment) & base::kTickMask, &program});
     }
 }
 
@@ -172,6 +172,27 @@ void BankWatch::check(Violation found, const run::Window& window, std::uint32_t 
     }
 }
 
+void BankWatch::check_published(const run::TeamState& owner, const Publication& publication,
+                                const run::TeamState& reader) {
+    const base::RegionShape& shape = owner.setup.shape;
+    Violation found{.team = owner.setup.id,
+                    .writer = job_rank_of(owner),
+                    .owner = job_rank_of(owner),
+                    .reader = job_rank_of(reader),
+                    .area = Area::published,
+                    .number = publication.number,
+                    .bank = owner.cell_bank(publication.epoch),
+                    .epoch = publication.epoch};
+    check(found, *reader.cells, shape.banks);
+    if (publication.program->published_start == 0) return;
+    const std::uint32_t banks = publication.program->small ? shape.small_banks : shape.bulk_banks;
+    const run::Window& window = *reader.bulk_of(*publication.program);
+    found.area = Area::bulk;
+    found.bank = window.bank(publication.bulk_epoch) & (banks - 1);
+    found.epoch = publication.bulk_epoch;
+    check(found, window, banks);
+}
+
 void BankWatch::look_at_published(Rank job_rank) {
     for (Team& team : teams_) {
         for (std::size_t rank = 0; rank < team.states.size(); ++rank) {
@@ -181,20 +202,13 @@ void BankWatch::look_at_published(Rank job_rank) {
                 const std::uint32_t bank = state.cell_bank(publication.epoch);
                 const base::Cell* cell =
                     state.published(static_cast<Rank>(rank), bank, publication.number);
-                if (cell->flag.load(std::memory_order_relaxed) != publication.flag)
+                const base::FlagWord flag = cell->flag.load(std::memory_order_relaxed);
+                // The hash of a flag is never 0: that is a cell which has never been written.
+                if (base::hash_of(flag) == 0 || base::tick_of(flag) != publication.tick)
                     return state.cells->is_complete(publication.epoch);
-                for (const run::TeamState* reader : team.states) {
-                    if (state.near(reader->setup.rank) == nullptr) continue;
-                    check({.team = state.setup.id,
-                           .writer = job_rank,
-                           .owner = job_rank,
-                           .reader = job_rank_of(*reader),
-                           .area = Area::published,
-                           .number = publication.number,
-                           .bank = bank,
-                           .epoch = publication.epoch},
-                          *reader->cells, state.setup.shape.banks);
-                }
+                for (const run::TeamState* reader : team.states)
+                    if (state.near(reader->setup.rank) != nullptr)
+                        check_published(state, publication, *reader);
                 return true;
             });
         }

@@ -74,8 +74,10 @@ class BankWatch {
     };
     struct Publication {
         run::Epoch epoch = 0;
+        run::Epoch bulk_epoch = -1;
         std::uint32_t number = 0;
-        base::FlagWord flag = 0;
+        base::Tick tick = 0;
+        const run::BoundProgram* program = nullptr;
     };
     struct Team {
         std::vector<const run::TeamState*> states;
@@ -91,6 +93,9 @@ class BankWatch {
         return const_cast<BankWatch*>(this)->team_at(offset);
     }
     [[nodiscard]] static const Call* call_of(const Team& team, base::FlagWord flag);
+    /// What a rank has published, in its cell and in its slot, against one that reads it.
+    void check_published(const run::TeamState& owner, const Publication& publication,
+                         const run::TeamState& reader);
     void check(Violation found, const run::Window& window, std::uint32_t banks);
     void fault(std::string text);
 

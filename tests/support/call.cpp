@@ -113,18 +113,19 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
         hash = base::mix(hash + static_cast<unsigned char>(letter));
     for (Rank rank = 0; rank < team.size(); ++rank) {
         plan::Program program = programs[static_cast<std::size_t>(rank)];
-        const std::uint64_t payload =
-            run::payload_bytes_max(program, call.plan.elements, element_bytes(call.plan.algebra));
-        if (call.plan.localized && payload <= base::kCellPayload)
-            program = plan::localize(program, job.near(team, rank));
+        run::BindOptions options{.elements = call.plan.elements,
+                                 .element_bytes = element_bytes(call.plan.algebra),
+                                 .call_hash = static_cast<std::uint16_t>(hash),
+                                 .description = description,
+                                 .shape = team.shape,
+                                 .fuse = call.plan.fuse};
+        const auto near = job.near(team, rank);
+        bool one_node = true;
+        for (Rank peer = 0; peer < team.size(); ++peer) one_node = one_node && near(peer);
+        options.publishes = call.plan.localized && run::may_publish(program, options, one_node);
+        if (options.publishes) program = plan::localize(program, near);
         if (call.plan.lies_synchronizing) program.synchronizing = true;
-        auto bound =
-            run::bind(std::move(program), {.elements = call.plan.elements,
-                                           .element_bytes = element_bytes(call.plan.algebra),
-                                           .call_hash = static_cast<std::uint16_t>(hash),
-                                           .description = description,
-                                           .shape = team.shape,
-                                           .fuse = call.plan.fuse});
+        auto bound = run::bind(std::move(program), options);
         WEFT_CHECK(bound.ok(), bound.ok() ? "" : bound.failure().text);
         call.programs.push_back(*std::move(bound));
     }

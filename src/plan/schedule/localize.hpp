@@ -15,7 +15,7 @@
 namespace weft::plan {
 
 /// Rewrites `program` for its rank; near(peer) says whether `peer` and this rank map each other.
-/// Only for programs whose payloads all fit a cell (the caller knows the bytes).
+/// Only where payloads fit what is published (the caller knows the bytes).
 [[nodiscard]] Program localize(const Program& program, const std::function<bool(Rank)>& near);
 
 }  // namespace weft::plan

@@ -347,6 +347,10 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
                  in_lines(times(program.slot_units, unit_bytes)));
 }
 
+[[nodiscard]] bool fits_small(const base::RegionShape& shape, std::uint64_t bank_bytes) {
+    return shape.small_banks > 0 && bank_bytes <= shape.small_bytes;
+}
+
 /// Copies of each slot in a program of several segments.
 constexpr std::uint64_t kPipelineDepth = 2;
 
@@ -375,31 +379,15 @@ std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
 
 }  // namespace
 
-void TouchedBuffer::add(std::uint64_t from, std::uint64_t to) {
-    if (from == to) return;
-    const bool first = begin == end;
-    begin = first ? from : std::min(begin, from);
-    end = first ? to : std::max(end, to);
-}
-
-TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
-    TouchedBuffer both = *this;
-    both.add(other.begin, other.end);
-    both.access = std::max(access, other.access);
-    both.gaps = gaps || other.gaps;
-    both.exposed = exposed || other.exposed;
-    both.copies.count += other.copies.count;
-    both.copies.bytes += other.copies.bytes;
-    return both;
-}
-
-std::uint32_t BoundProgram::slot_at(std::uint64_t offset) const {
-    if (slot_starts.empty()) return static_cast<std::uint32_t>(offset / slot_bytes);
-    const auto next = std::ranges::upper_bound(slot_starts, offset);
-    const auto number = static_cast<std::uint32_t>(next - slot_starts.begin()) - 1;
-    if (number + 1 >= slot_starts.size()) return number * depth;
-    const std::uint64_t copy_bytes = (slot_starts[number + 1] - slot_starts[number]) / depth;
-    return number * depth + static_cast<std::uint32_t>((offset - slot_starts[number]) / copy_bytes);
+bool may_publish(const plan::Program& program, const BindOptions& options, bool one_node) {
+    const Partition partition = program.partition(options.elements);
+    if (payload_bytes_max(program, options.elements, options.element_bytes) <= base::kCellPayload)
+        return true;
+    if (!one_node || program.pairwise || program.segments > 1) return false;
+    const std::uint64_t bytes =
+        slots_bytes(program, times(partition.unit_max(), options.element_bytes));
+    const bool small = fits_small(options.shape, bytes);
+    return plus(bytes, bytes) <= (small ? options.shape.small_bytes : options.shape.bulk_bytes);
 }
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
@@ -476,14 +464,14 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "(WEFT_BANK_BYTES sets it)",
                           program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
-    bound.small = bound.bulk && !program.pairwise && options.shape.small_banks > 0 &&
-                  bank_bytes <= options.shape.small_bytes;
+    bound.small = bound.bulk && !program.pairwise && fits_small(options.shape, bank_bytes);
+    if (options.publishes && bound.bulk) bound.published_start = bank_bytes;
     bound.program = std::move(program);
     Binder binder(bound, partition);
     binder.add_steps();
     if (bound.program.pairwise) binder.add_pairs();
     bound.scratch_bytes = bound.program.scratch * in_lines(bound.touched_scratch.bytes());
-    if (binder.published_max() > base::kCellPayload)
+    if (binder.published_max() > base::kCellPayload && bound.published_start == 0)
         return base::fail(Status::unsupported,
                           "{} {} publishes {} bytes, a published cell holds {}",
                           bound.program.collective, bound.program.algorithm, binder.published_max(),

@@ -18,6 +18,8 @@ struct BindOptions {
     std::string description;
     base::RegionShape shape;
     bool fuse = true;  ///< also make the fused form where the steps allow it
+    /// The program publishes what is shared (may_publish()); the same on all ranks.
+    bool publishes = false;
     /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind
     /// each other.
     std::vector<std::uint64_t> input_starts = {};
@@ -27,6 +29,11 @@ struct BindOptions {
 /// Bytes of the largest payload that any put of the program carries.
 [[nodiscard]] std::uint64_t payload_bytes_max(const plan::Program& program, std::uint64_t elements,
                                               std::uint32_t element_bytes);
+
+/// Whether what a program shares may be published (plan::localize()): all its payloads fit cells;
+/// or all ranks share memory, and a bulk bank has room for published slots beside the others.
+[[nodiscard]] bool may_publish(const plan::Program& program, const BindOptions& options,
+                               bool one_node);
 
 /// Bytes of each slot where so many, with their copies, share a bulk bank.
 [[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,

@@ -97,8 +97,10 @@ struct BoundProgram {
     std::uint32_t depth = 1;
     std::uint64_t slot_bytes = 0;  ///< the largest slot in a bulk bank
     std::vector<std::uint64_t>
-        slot_starts;                  ///< of slots of different sizes: where each starts, and
-                                      ///< the end; empty: slot_bytes from each to the next
+        slot_starts;  ///< of slots of different sizes: where each starts, and
+                      ///< the end; empty: slot_bytes from each to the next
+    /// Where published slots start in a bulk bank: each rank reads those of others in place.
+    std::uint64_t published_start = 0;
     std::uint64_t scratch_bytes = 0;  ///< all scratch vectors together, as far as steps touch them
     TouchedBuffer touched_scratch;    ///< what they touch of any
     /// The scratch vector that lies in the output, unless that is the input, too; none: kNone.

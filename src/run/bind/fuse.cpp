@@ -59,14 +59,15 @@ class Fuser {
                          .target = place_in_cell(step.number, 0, step.in_cell),
                          .source = {},
                          .bytes = 0};
-        if (peer < 0) store.target.buffer = FusedBuffer::published;
-        store.target.cell = cell_in(store.target, peer < 0 ? bound_.program.rank : peer);
+        if (peer < 0)
+            store.target = published_place(bound_.program.rank, step.number, 0);
+        else
+            store.target.cell = cell_in(store.target, peer);
         if (step.source.count > 1) return false;
         if (step.source.count == 1) {
             store.source = place_of(step.source.start);
             store.bytes = bound_.pieces[step.source.start].bytes;
-            const bool fits =
-                store.target.buffer == FusedBuffer::slot || store.bytes <= base::kCellPayload;
+            const bool fits = store.target.in_slot() || store.bytes <= base::kCellPayload;
             if (store.source.buffer == FusedBuffer::none || !fits) return false;
         }
         stage_.stores.push_back(store);
@@ -158,11 +159,21 @@ class Fuser {
         }
         if (piece.buffer == Buffer::slot)
             return place_in_cell(piece.index, piece.offset, piece.in_cell);
-        if (piece.buffer != Buffer::published) return place;
-        place.buffer = FusedBuffer::published;
-        place.peer = piece.peer;
-        place.number = cell_of(piece.index);
-        place.cell = cell_in(place, piece.peer);
+        if (piece.buffer == Buffer::published)
+            return published_place(piece.peer, piece.index, piece.offset);
+        return place;
+    }
+
+    /// Where a published payload lies, in its cell or in a slot beside those that peers write.
+    [[nodiscard]] FusedPlace published_place(Rank owner, std::uint32_t number,
+                                             std::uint64_t offset) const {
+        const bool slot = bound_.published_start != 0;
+        FusedPlace place{
+            .buffer = slot ? FusedBuffer::published_slot : FusedBuffer::published,
+            .peer = owner,
+            .number = cell_of(number),
+            .offset = offset + (slot ? bound_.published_start + bound_.slot_offset(number, 0) : 0)};
+        place.cell = cell_in(place, owner);
         return place;
     }
 

@@ -18,8 +18,17 @@ namespace weft::run {
 
 /// Which memory a stage reads or writes: a vector of the call, one for results on the way, a cell
 /// that a peer has written here or the slot that belongs to it in a bulk bank, or a cell that its
-/// owner has published.
-enum class FusedBuffer : std::uint8_t { none, input, output, scratch, cell, slot, published };
+/// owner has published, or a slot there.
+enum class FusedBuffer : std::uint8_t {
+    none,
+    input,
+    output,
+    scratch,
+    cell,
+    slot,
+    published,
+    published_slot
+};
 
 /// Where a cell lies.
 struct FusedCell {
@@ -36,9 +45,14 @@ struct FusedPlace {
                                ///< slot, of the bank
     FusedCell cell = {};       ///< of places that have one
 
-    [[nodiscard]] bool published() const { return buffer == FusedBuffer::published; }
+    [[nodiscard]] bool in_slot() const {
+        return buffer == FusedBuffer::slot || buffer == FusedBuffer::published_slot;
+    }
+    [[nodiscard]] bool published() const {
+        return buffer == FusedBuffer::published || buffer == FusedBuffer::published_slot;
+    }
     [[nodiscard]] bool in_cell() const {
-        return buffer == FusedBuffer::cell || buffer == FusedBuffer::slot || published();
+        return buffer == FusedBuffer::cell || in_slot() || published();
     }
     /// Whether both have the same flag.
     [[nodiscard]] bool same_cell(const FusedPlace& other) const {

@@ -99,6 +99,10 @@ struct FusedWait {
                                          std::uint64_t{call.bank} * cell.stride);
 }
 
+[[nodiscard]] inline std::byte* slot_at(const FusedCall& call, const FusedPlace& place) {
+    return call.team.near_regions[place.cell.owner] + call.bulk_offset + place.offset;
+}
+
 [[nodiscard]] inline const std::byte* data_of(const FusedCall& call, const FusedPlace& place) {
     switch (place.buffer) {
         case FusedBuffer::input:
@@ -108,7 +112,8 @@ struct FusedWait {
         case FusedBuffer::scratch:
             return call.team.scratch.data() + place.offset;
         case FusedBuffer::slot:
-            return call.team.own_region + call.bulk_offset + place.offset;
+        case FusedBuffer::published_slot:
+            return slot_at(call, place);
         default:
             return cell_at(call, place.cell)->payload + place.offset;
     }
@@ -136,10 +141,7 @@ inline void store(const FusedCall& call, const FusedStore& store) {
     const FusedPlace& target = store.target;
     base::Cell* const cell = cell_at(call, target.cell);
     if (store.bytes != 0) {
-        std::byte* const at =
-            target.buffer == FusedBuffer::slot
-                ? call.team.near_regions[target.cell.owner] + call.bulk_offset + target.offset
-                : cell->payload;
+        std::byte* const at = target.in_slot() ? slot_at(call, target) : cell->payload;
         copy_payload(at, data_of(call, store.source), store.bytes);
     }
     // Release: pairs with the acquire in FusedWait::arrived(). The payload is visible with the

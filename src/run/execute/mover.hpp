@@ -198,6 +198,12 @@ class Mover {
     }
 
     /// Where a slot lies, from the start of the region.
+    /// The slot of a bulk bank in which a rank that shares memory publishes.
+    [[nodiscard]] static std::byte* published_slot(const Operation& op, Rank owner,
+                                                   std::uint32_t number, std::uint32_t segment) {
+        return op.team->near(owner) + op.program->published_start +
+               slot_offset(op, number, segment);
+    }
     [[nodiscard]] static std::uint64_t slot_offset(const Operation& op, std::uint32_t number,
                                                    std::uint32_t segment) {
         return op.bulk_offset + op.program->slot_offset(number, segment % op.program->depth);
@@ -366,6 +372,8 @@ class Mover {
                     return op.team->own_region + slot_offset(op, piece.index, segment);
                 return op.team->cell(op.bank, cell_number(op, piece.index, segment))->payload;
             case plan::Buffer::published:
+                if (op.program->published_start != 0)
+                    return published_slot(op, piece.peer, piece.index, segment);
                 return op.team
                     ->published(piece.peer, op.bank, cell_number(op, piece.index, segment))
                     ->payload;

@@ -378,6 +378,8 @@ class Stepper {
         const bool reached = mover_.list_parts(op, step.source, lane.segment, parts, bytes);
         WEFT_CHECK(reached, number);
         std::byte* at = cell->payload;
+        if (op.program->published_start != 0 && bytes != 0)
+            at = Mover<Wire>::published_slot(op, op.team->setup.rank, step.number, lane.segment);
         for (const base::PutPart& part : parts) {
             if (part.bytes > 0) std::memcpy(at, part.data, part.bytes);
             at += part.bytes;

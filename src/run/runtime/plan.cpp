@@ -134,8 +134,10 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");
-    if (purpose != Purpose::team_free &&
-        payload_bytes_max(*program, options.elements, options.element_bytes) <= base::kCellPayload)
+    const bool one_node =
+        context.nodes == 1 && std::ranges::find(context.near, false) == context.near.end();
+    options.publishes = purpose != Purpose::team_free && may_publish(*program, options, one_node);
+    if (options.publishes)
         program = plan::localize(
             *program, [&](Rank peer) { return context.near[static_cast<std::size_t>(peer)]; });
     return bind(*std::move(program), options);
