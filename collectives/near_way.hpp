@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // near_way.hpp - how algorithms in which every rank drives the network hand blocks to node-mates.
 //
-// Idea     Short blocks are put to mates as they are put to other nodes. Long ones are exposed, one
-//          by one, where they lie: in the caller's vector, or in the slot to which another node has
-//          put them. A mate copies, reduces or puts on from there and says when it is done.
+// Idea     Short payloads are put to mates as they are put to other nodes. The blocks of long ones
+//          are exposed where they lie: in the caller's vector, or in the slot to which another node
+//          has put them. A mate copies, reduces or puts on from there and says when it is done.
 // Why      A put to a mate copies the block into a slot, and the mate copies it again. An exposed
 //          block is copied once, by the one who needs it.
 // Source   Huang et al., PiP-MColl: shared receive buffers, ports that send from others' buffers,
 //          reductions straight from the sources.
 // Holds    The same way on all ranks: it follows from the spec and from what all know of the call.
-//          Exposed blocks go alone, so their ranks may stand anywhere, and pieces follow each other
-//          like those of other blocks. The program waits for its mates at the end of each piece, so
-//          what they read there may be written in the next.
+//          What would be put as one payload counts as one, however short its blocks are. Blocks of
+//          neighbours are exposed together where they adjoin in every vector, else one by one: so
+//          ranks may stand anywhere, and pieces follow each other like those of other blocks. The
+//          program waits for its mates at the end of each piece, so what they read there may be
+//          written in the next.
 // Next     node_position.hpp for ports; mapped.hpp for collectives of one node.
 #pragma once
 
@@ -33,7 +35,8 @@ inline constexpr Parameter kNearParameter{
     "auto (mapped from 8 KiB on, where that is possible)",
     "mapped"};
 
-/// What the parameter says; of blocks of so many bytes, if it leaves the choice.
+/// What the parameter says; if it leaves the choice, by the bytes of the longest payload that one
+/// rank of a node would put to another.
 [[nodiscard]] inline base::Result<NearWay> near_way(const AlgorithmSpec& spec,
                                                     std::uint64_t bytes) {
     const SpecParameter* const given = spec.find(kNearParameter.name);
@@ -60,6 +63,18 @@ template <const Properties& kUsual>
 /// Bytes of a vector of which each rank has a block; of one block.
 [[nodiscard]] inline std::uint64_t block_bytes(const GenerateRequest& request) {
     return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
+}
+
+/// Visits the runs of ranks (first, count) on some nodes whose blocks are exposed together: all
+/// that follow each other, if their blocks do so in memory, else each rank alone.
+template <class Visit>
+void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& request,
+                          const plan::Layout& layout, NodeWindow nodes, Visit visit) {
+    const bool adjoin = !writer.pipelined() && request.counts.empty();
+    for_each_run(layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
+        if (adjoin) return visit(first, count);
+        for (std::uint32_t i = 0; i < count; ++i) visit(first + i, 1U);
+    });
 }
 
 /// The block that a mate has exposed, instead of putting it into this slot.

@@ -2,19 +2,20 @@
 // node_tree_exposed.hpp - scatter along the tree of nodes, of blocks that mates take from where
 // they lie.
 //
-// Idea     Each block goes alone down the tree of node_tree.hpp. Who holds what a node has exposes
-//          each block that a mate needs: to the mate it is for, or to the port that passes it on.
-//          Mates copy theirs, ports put theirs to the next node, out of the root's vector or out of
-//          the slot to which the block was put. Blocks for the most distant nodes go first, those
-//          for the own node last.
+// Idea     The blocks of a node go down the tree of node_tree.hpp together (one by one in pieces,
+//          or if they do not adjoin). Who holds what a node has exposes what a mate needs: its
+//          block to a rank, to a port what it passes on. Ranks copy theirs, ports put theirs to the
+//          next node, out of the root's vector or out of the slot to which it was put. Blocks for
+//          the most distant nodes go first, those for the own node last.
 // Source   Huang et al., PiP-MColl, section III-A1, with its receive buffers that ranks of a node
 //          share.
-// Rounds   As in node_tree.hpp. Messages over the network: a block each.
+// Rounds   As in node_tree.hpp. Messages over the network: one for each node that blocks are
+//          for.
 // Bytes    A block is copied once on its last node, by the rank it is for, and not at all on nodes
 //          that it passes.
-// Memory   A slot for each block; no scratch.
-// Holds    Not synchronizing: in pieces there is a credit for each port's part. The number of a
-//          block is its rank: a rank is given each block by one other.
+// Memory   A slot for the blocks of each node; no scratch.
+// Holds    Not synchronizing: in pieces there is a credit for each port's part. The number of
+//          blocks is the rank of the first one: a rank is given each block by one other.
 // Next     near_way.hpp for exposed blocks.
 #pragma once
 
@@ -27,6 +28,7 @@ class ExposedTreeBlocks {
   public:
     ExposedTreeBlocks(BlockWriter& writer, const GenerateRequest& request)
         : writer_(writer),
+          request_(request),
           here_(request),
           tree_(here_, request.root, here_.ports + 1),
           levels_(part_sizes(here_.nodes, here_.ports + 1).size()),
@@ -48,62 +50,67 @@ class ExposedTreeBlocks {
         const NodeWindow all = top ? NodeWindow{here_.node, here_.nodes} : tree_.got.nodes;
         for (const NodePart& part : tree_.given)
             if (part.port == here_.local) await_credit(part);
-        for_each_block(all, [&](Rank node, Rank rank) {
-            const auto number = static_cast<std::uint32_t>(rank);
-            const plan::Block block = top ? writer_.input(number) : writer_.slot(number, number);
-            if (!top) writer_->wait(here_.partner(tree_.from), number);
+        for_each_run_of(all, [&](Rank node, std::uint32_t first, std::uint32_t count) {
+            const plan::Block run =
+                top ? writer_.input(first, count) : writer_.slot(first, first, count);
+            if (!top) writer_->wait(here_.partner(tree_.from), first);
             if (node == here_.node) {
-                deal_here(rank, block);
+                for (std::uint32_t i = 0; i < count; ++i) deal_here(first + i, run);
                 return;
             }
             const NodePart& part = part_with(node);
             if (part.port == here_.local)
-                writer_->put(here_.partner(part.nodes.first), number, block);
+                writer_->put(here_.partner(part.nodes.first), first, run);
             else
-                writer_->expose(here_.node_rank(part.port), number, block);
+                writer_->expose(here_.node_rank(part.port), first, run);
         });
         writer_->flush();
         mates_.await_done();
         if (!top) writer_.give_credit(here_.partner(tree_.from), credit(tree_.got.level));
     }
-    void deal_here(Rank rank, plan::Block block) {
-        const auto number = static_cast<std::uint32_t>(rank);
-        if (rank == here_.rank)
+    /// One block of those that lie in `run`.
+    void deal_here(std::uint32_t rank, plan::Block run) {
+        plan::Block block = writer_.input(rank);
+        if (run.buffer == plan::Buffer::slot) {
+            block = writer_.slot(run.index, rank);
+            block.origin = run.origin;
+        }
+        if (rank == own_)
             writer_->copy(writer_.output(own_), block);
         else
-            writer_->expose(rank, number, block);
+            writer_->expose(static_cast<Rank>(rank), rank, block);
     }
 
     /// What the holder has for this rank, and what this rank passes on for it.
     void take() {
         const Rank holder = here_.node_rank(tree_.holder);
-        const auto exposed = [&](std::uint32_t number) {
-            writer_->wait(holder, number);
-            return at_mate(holder, writer_.slot(number, number));
+        const auto exposed = [&](std::uint32_t first, std::uint32_t count) {
+            writer_->wait(holder, first);
+            return at_mate(holder, writer_.slot(first, first, count));
         };
         for (const NodePart& part : tree_.given) {
             if (part.port != here_.local) continue;
             await_credit(part);
-            for_each_block(part.nodes, [&](Rank, Rank rank) {
-                const auto number = static_cast<std::uint32_t>(rank);
-                const plan::Block block = exposed(number);
-                writer_->put(here_.partner(part.nodes.first), number, block);
+            for_each_run_of(part.nodes, [&](Rank, std::uint32_t first, std::uint32_t count) {
+                const plan::Block run = exposed(first, count);
+                writer_->put(here_.partner(part.nodes.first), first, run);
             });
         }
-        const plan::Block block = exposed(own_);
+        const plan::Block block = exposed(own_, 1);
         writer_->copy(writer_.output(own_), block);
         writer_->flush();
         mates_.tell_done(holder);
     }
 
-    /// Calls visit(node, rank) for the blocks of some nodes, in the order in which all pass them
-    /// on: the last node's first.
+    /// Calls visit(node, first, count) for what goes together of the blocks of some nodes, in the
+    /// order in which all pass them on: the last node's first.
     template <class Visit>
-    void for_each_block(NodeWindow nodes, Visit visit) const {
+    void for_each_run_of(NodeWindow nodes, Visit visit) const {
         for (Rank k = nodes.count - 1; k >= 0; --k) {
             const auto node = static_cast<Rank>((nodes.first + k) % here_.nodes);
-            for (Rank local = 0; local < here_.layout.ranks_on(node); ++local)
-                visit(node, here_.layout.rank_at(node, local));
+            for_each_exposed_run(
+                writer_, request_, here_.layout, {node, 1},
+                [&](std::uint32_t first, std::uint32_t count) { visit(node, first, count); });
         }
     }
     /// The part that a node is in.
@@ -124,13 +131,17 @@ class ExposedTreeBlocks {
     void reserve() {
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
         if (size == 1) return;
-        for (std::uint32_t block = 0; block < size; ++block)
-            writer_->reserve_capacity(block, here_.nodes > 1 ? 1 : 0);
+        for (std::uint32_t block = 0; block < size; ++block) writer_->reserve_capacity(block, 0);
+        if (here_.nodes > 1)
+            for_each_run_of({0, here_.nodes}, [&](Rank, std::uint32_t first, std::uint32_t count) {
+                writer_->reserve_capacity(first, count);
+            });
         writer_->reserve_slots(credit(0));
         writer_.reserve_credits(credit(0), static_cast<std::uint32_t>(levels_));
     }
 
     BlockWriter& writer_;
+    const GenerateRequest& request_;
     NodePosition here_;
     NodeTree tree_;
     std::size_t levels_;

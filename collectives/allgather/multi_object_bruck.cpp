@@ -5,8 +5,8 @@
 // Idea     The ranks of a node exchange their blocks. Then a node has those of S nodes, itself and
 //          the next ones; port j fetches what the node j*S further on has, all ports in one round,
 //          and hands it to its mates: then there are those of B*S nodes, B = ports + 1. The last
-//          round takes what is left. Long blocks are not handed to mates but exposed, one by one:
-//          the own one in the input, those of other nodes where the port's output has them.
+//          round takes what is left. Long payloads are not handed to mates but exposed: the own
+//          block in the input, those of other nodes where the port's output has them.
 // Source   Huang et al., PiP-MColl, section III-A2, with the partner's rank and the remainder put
 //          right; Bruck et al. for one port.
 // Rounds   Over the network ceil(log_B N) for N nodes; one more on the node for each, and one
@@ -30,9 +30,13 @@ namespace {
 class Writer {
   public:
     Writer(BlockWriter& writer, const GenerateRequest& request, Rank radix)
-        : writer_(writer), here_(request), others_(here_.others()), radix_(radix) {}
+        : writer_(writer),
+          request_(request),
+          here_(request),
+          others_(here_.others()),
+          radix_(radix) {}
 
-    /// The number of an exposed block is its rank.
+    /// The number of exposed blocks is the first one's rank.
     void write_exposed() {
         const auto own = static_cast<std::uint32_t>(here_.rank);
         const auto size = static_cast<std::uint32_t>(here_.layout.size());
@@ -40,7 +44,7 @@ class Writer {
         Mates mates(writer_.builder(), here_, size);
         mates.expose(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
-        for (const Rank mate : others_) take_exposed(mate, mate);
+        for (const Rank mate : others_) take_exposed(mate, static_cast<std::uint32_t>(mate), 1);
         std::uint32_t number = size + most;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_)
             exchange_exposed(have, number++, mates);
@@ -83,15 +87,16 @@ class Writer {
         const NodeWindow mine = window(here_.node, here_.local, have);
         if (here_.local < radix_ - 1 && mine.count > 0) {
             fetch(have, number, mine);
-            for_each_rank(mine, [&](Rank rank) {
-                const auto block = static_cast<std::uint32_t>(rank);
-                mates.expose(block, writer_.output(block));
+            for_each_exposed(mine, [&](std::uint32_t first, std::uint32_t count) {
+                mates.expose(first, writer_.output(first, count));
             });
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
             if (port == here_.local) continue;
-            for_each_rank(window(here_.node, port, have),
-                          [&](Rank rank) { take_exposed(here_.node_rank(port), rank); });
+            for_each_exposed(window(here_.node, port, have),
+                             [&](std::uint32_t first, std::uint32_t count) {
+                                 take_exposed(here_.node_rank(port), first, count);
+                             });
         }
     }
     /// What the node has, to one; what another has, from it.
@@ -102,16 +107,14 @@ class Writer {
         writer_->wait(here_.partner(here_.node + distance), number);
         writer_->copy(blocks(mine), in_slot(number, mine));
     }
-    void take_exposed(Rank from, Rank rank) {
-        const auto block = static_cast<std::uint32_t>(rank);
-        writer_->wait(from, block);
-        writer_->copy(writer_.output(block), at_mate(from, writer_.slot(block, block)));
+    void take_exposed(Rank from, std::uint32_t first, std::uint32_t count) {
+        writer_->wait(from, first);
+        writer_->copy(writer_.output(first, count),
+                      at_mate(from, writer_.slot(first, first, count)));
     }
     template <class Visit>
-    void for_each_rank(NodeWindow nodes, Visit visit) const {
-        for_each_run(here_.layout, nodes, [&](std::uint32_t first, std::uint32_t count) {
-            for (std::uint32_t i = 0; i < count; ++i) visit(static_cast<Rank>(first + i));
-        });
+    void for_each_exposed(NodeWindow nodes, Visit visit) const {
+        for_each_exposed_run(writer_, request_, here_.layout, nodes, visit);
     }
 
     void exchange(std::int64_t have, std::uint32_t number) {
@@ -177,10 +180,20 @@ class Writer {
     }
 
     BlockWriter& writer_;
+    const GenerateRequest& request_;
     NodePosition here_;
     std::vector<Rank> others_;
     Rank radix_;
 };
+
+/// Of what a port hands to its mates at once. After a round with `have` nodes' blocks the first
+/// port has fetched as many, but for the last round.
+std::uint64_t bytes_handed(const GenerateRequest& request, const plan::Layout& layout, Rank radix) {
+    std::int64_t most = 0;
+    for (std::int64_t have = 1; have < layout.nodes(); have *= radix)
+        most = std::max(most, std::min<std::int64_t>(have, layout.nodes() - have));
+    return std::max(1U, ranks_at_most(layout, most)) * block_bytes(request);
+}
 
 constexpr Properties kProperties{
     .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
@@ -192,7 +205,8 @@ base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
         spec, "radix",
         {.fallback = layout.least() + 1, .least = 2, .most = std::int64_t{layout.least()} + 1});
     if (!radix) return radix.failure();
-    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
+    const base::Result<NearWay> near =
+        near_way(spec, bytes_handed(request, layout, static_cast<Rank>(*radix)));
     if (!near) return near.failure();
     return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
                              [&](BlockWriter& block_writer, const GenerateRequest&) {

@@ -25,6 +25,8 @@
 //          port's second lane copies those of other ports while its ring goes on; in place, an
 //          input is overwritten when the port that combined it has exposed the outcome.
 // Next     ../node_position.hpp for ports; ../near_way.hpp; ../blocks.hpp for blocks.
+#include <algorithm>
+
 #include "collectives/allreduce/allreduce.hpp"
 #include "collectives/near_way.hpp"
 
@@ -225,6 +227,17 @@ class Writer {
     std::uint32_t most_;
 };
 
+/// Of the largest part that a rank gives to a port.
+std::uint64_t part_bytes(const GenerateRequest& request, const plan::Layout& layout) {
+    const auto nodes = static_cast<std::uint32_t>(layout.nodes());
+    const auto ports = static_cast<std::uint32_t>(layout.least());
+    const plan::Partition blocks(request.elements, nodes * ports);
+    std::uint64_t elements = 0;
+    for (std::uint32_t port = 0; port < ports; ++port)
+        elements = std::max(elements, blocks.size(port * nodes, nodes));
+    return elements * request.element_bytes;
+}
+
 constexpr Properties kProperties{
     .ordered = true, .bit_identical = true, .synchronizing = true, .for_nodes = true};
 
@@ -235,10 +248,7 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
         return base::fail(Status::argument,
                           "allreduce multi-object-large keeps rank order where nodes hold "
                           "consecutive ranks, and the operation does not commute");
-    // Parts are what a port combines.
-    const base::Result<NearWay> near =
-        near_way(spec, request.elements * request.element_bytes /
-                           static_cast<std::uint64_t>(layout.least()));
+    const base::Result<NearWay> near = near_way(spec, part_bytes(request, layout));
     if (!near) return near.failure();
     return program_by_blocks({.collective = "allreduce",
                               .blocks = static_cast<std::uint32_t>(layout.nodes() * layout.least()),

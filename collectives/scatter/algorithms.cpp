@@ -54,11 +54,18 @@ void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
     SubtreeBlocks(writer, request).scatter();
 }
 
+/// Of what a holder hands to a port at once: the blocks of the largest part of the tree.
+std::uint64_t bytes_handed(const GenerateRequest& request) {
+    const plan::Layout layout = layout_of(request);
+    const std::vector<Rank> parts = part_sizes(layout.nodes(), layout.least() + 1);
+    return (parts.empty() ? 1 : ranks_at_most(layout, parts.front())) * block_bytes(request);
+}
+
 constexpr Properties kMultiObject{.ordered = true, .bit_identical = true, .for_nodes = true};
 
 base::Result<plan::Program> generate_multi_object(const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
-    const base::Result<NearWay> near = near_way(spec, block_bytes(request));
+    const base::Result<NearWay> near = near_way(spec, bytes_handed(request));
     if (!near) return near.failure();
     return program_by_blocks({.collective = "scatter"}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {

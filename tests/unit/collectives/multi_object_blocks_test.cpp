@@ -4,6 +4,7 @@
 // Method: counts of what crosses nodes against the paper's figures.
 #include <algorithm>
 
+#include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
 #include "plan/schedule/builder.hpp"
 #include "tests/unit/collectives/figures.hpp"
@@ -169,6 +170,75 @@ TEST(MultiObject, LongBlocksAreReadByMatesAndNotPutToThem) {
                 EXPECT_EQ(mapped_blocks(program), 0U);
         }
     }
+}
+
+/// Payloads of all puts to ranks of the own node; the largest in bytes.
+struct NearPuts {
+    std::uint64_t count = 0;
+    std::uint64_t bytes_max = 0;
+};
+NearPuts near_puts(const plan::Layout& layout, const std::vector<plan::Program>& programs,
+                   std::uint64_t elements) {
+    NearPuts puts;
+    for (const plan::Program& program : programs) {
+        const plan::Partition partition = program.partition(elements);
+        for (const plan::Step& step : program.steps) {
+            if (step.kind != plan::StepKind::put || !layout.near(step.peer, program.rank)) continue;
+            std::uint64_t bytes = 0;
+            for (const plan::Block& block :
+                 std::span(program.blocks).subspan(step.source.start, step.source.count))
+                bytes += 8 * partition.size(block.first, block.count);
+            ++puts.count;
+            puts.bytes_max = std::max(puts.bytes_max, bytes);
+        }
+    }
+    return puts;
+}
+
+/// However many short blocks a payload has: it counts as a whole.
+TEST(MultiObject, NoPayloadFromTheThresholdOnIsPutToAMate) {
+    const plan::Layout layouts[] = {
+        {6, 3}, {20, 4}, {27, 3}, layout_by({3, 1, 4}), dealt_layout(11, 3), dealt_layout(12, 2)};
+    for (const Long& call : kLong) {
+        std::uint64_t put = 0;
+        for (const plan::Layout& layout : layouts) {
+            for (const std::uint64_t each : {16, 60, 128, 342, 512, 1000, 1023, 1024, 1500}) {
+                const bool rooted = is_rooted(call.collective);
+                const std::uint64_t elements = each * static_cast<std::uint64_t>(layout.size());
+                const auto programs = programs_on(
+                    layout, call.collective, call.spec,
+                    {.root = rooted ? 1 : plan::kNoRank, .elements = elements, .element_bytes = 8});
+                const NearPuts puts = near_puts(layout, programs, elements);
+                EXPECT_LT(puts.bytes_max, kNearMappedBytes)
+                    << call.collective << ' ' << call.spec << ", " << each << " doubles, "
+                    << layout.size() << " ranks on " << layout.nodes() << " nodes";
+                put += puts.count;
+            }
+        }
+        EXPECT_GT(put, 0U) << call.spec << ": none is short enough to be put";
+    }
+}
+
+/// The blocks of a node are exposed at once, not one by one.
+TEST(MultiObject, ShortBlocksThatAdjoinAreExposedTogether) {
+    constexpr std::uint64_t kEach = 128;  // of 1 KiB, 12 of them
+    const plan::Layout layout(24, 12);
+    const auto exposes = [&](const std::string& spec, Rank rank) {
+        const auto programs = programs_on(layout, "scatter", spec,
+                                          {.root = 0, .elements = 24 * kEach, .element_bytes = 8});
+        return std::ranges::count(programs[static_cast<std::size_t>(rank)].steps,
+                                  plan::StepKind::expose, &plan::Step::kind);
+    };
+    EXPECT_EQ(exposes("multi-object", 0), 11) << "port 0 is the root";
+    EXPECT_EQ(exposes("multi-object", 12), 11);
+    const plan::Layout other(36, 12);
+    const auto root = programs_on(other, "scatter", "multi-object",
+                                  {.root = 0, .elements = 36 * kEach, .element_bytes = 8})[0];
+    EXPECT_EQ(std::ranges::count(root.steps, plan::StepKind::expose, &plan::Step::kind), 12);
+    for (const char* spec : {"multi-object", "multi-object:segments=3"})
+        proves("scatter", spec, other, {.root = 5, .elements = 36 * kEach, .element_bytes = 8});
+    for (const char* spec : {"multi-object-bruck", "multi-object-bruck:radix=2,segments=2"})
+        proves("allgather", spec, layout_by({3, 4, 5}), {.elements = 12 * 512, .element_bytes = 8});
 }
 
 TEST(MultiObject, AScatterCopiesALongBlockOnceWhereverItPasses) {
