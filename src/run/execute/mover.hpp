@@ -289,30 +289,43 @@ class Mover {
     }
 
     /// Where the kernel has to copy: block by block, with the result so far in one that stays in
-    /// the cache. Targets are written when all operands of a block have been read.
+    /// the cache; the last operand is added straight into a target. Targets are written when all
+    /// operands of a block have been read.
     bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
         const std::size_t element = op.program->element_bytes;
         const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;
         if (step > kBlockBytes && blocks_.size() < 2 * step) blocks_.resize(2 * step);
-        std::byte* const result = block_memory(0);
-        std::byte* const other = result + std::max(step, kBlockBytes);
-        const std::size_t bytes = memories_.front().bytes;
+        const auto targets = std::span(memories_).first(copies);
+        const auto operands = std::span(memories_).subspan(copies);
+        const auto here = std::ranges::find_if(targets, &Memory::reached);
+        const std::size_t bytes = targets.front().bytes;
         for (std::size_t at = 0; at < bytes; at += step) {
             const std::size_t now = std::min(step, bytes - at);
-            const Memory accumulated{.data = result, .bytes = now};
-            if (!move(accumulated, memories_[copies].at(at, now))) return false;
-            for (std::size_t k = copies + 1; k < memories_.size(); ++k) {
-                Memory operand = memories_[k].at(at, now);
-                if (!operand.reached()) {
-                    if (!copy_from(operand, other, now)) return false;
-                    operand.data = other;
-                }
-                const std::byte* const both[] = {result, operand.data};
-                reduce_many(op.reducer, result, both, now / element);
+            std::byte* const into = here != targets.end() ? here->data + at : nullptr;
+            Memory sum{.bytes = now};
+            if (!add_operands(op, operands, at, into, sum)) return false;
+            for (const Memory& target : targets)
+                if (!move(target.at(at, now), sum)) return false;
+        }
+        return true;
+    }
+    /// Of one block; `into`: where the last sum goes, or nullptr.
+    bool add_operands(const Operation& op, std::span<const Memory> operands, std::size_t at,
+                      std::byte* into, Memory& sum) {
+        const std::size_t elements = sum.bytes / op.program->element_bytes;
+        std::byte* const result = block_memory(0);
+        std::byte* const other = result + blocks_.size() / 2;
+        for (std::size_t k = 0; k < operands.size(); ++k) {
+            Memory operand = operands[k].at(at, sum.bytes);
+            if (!operand.reached()) {
+                std::byte* const copy = k == 0 ? result : other;
+                if (!copy_from(operand, copy, sum.bytes)) return false;
+                operand.data = copy;
             }
-            for (std::size_t k = 0; k < copies; ++k) {
-                if (!move(memories_[k].at(at, now), accumulated)) return false;
-            }
+            const std::byte* const both[] = {sum.data, operand.data};
+            const bool last = k + 1 == operands.size();
+            sum.data = k == 0 ? operand.data : last && into != nullptr ? into : result;
+            if (k > 0) reduce_many(op.reducer, sum.data, both, elements);
         }
         return true;
     }
@@ -412,6 +425,7 @@ class Mover {
     [[nodiscard]] bool lies_within(const base::Reach& reach, std::uint64_t bytes) const {
         switch (reach.way) {
             case base::Way::segment:
+            case base::Way::bounced:
                 return is_part(reach.offset, bytes, wire_.segment_bytes());
             case base::Way::adopted:
                 return is_part(reach.offset, bytes, reach.object_bytes);
