@@ -7,6 +7,7 @@
 // Next     link/direct for who makes them; run/execute/stepper.hpp for who uses them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -28,9 +29,17 @@ struct Copies {
 enum class Way : std::uint8_t {
     segment,  ///< it lies in the owner's segment, which mates have mapped
     adopted,  ///< its pages are those of an object that mates can map
+    bounced,  ///< its owner copies it into its segment, and back if mates write it
     copied,   ///< the kernel copies between the two processes
 };
-inline constexpr int kWays = 3;
+inline constexpr int kWays = 4;
+
+/// Of something that is counted by way, what mates reach by loads and stores.
+template <class Counts>
+[[nodiscard]] constexpr auto in_place(const Counts& by_way) noexcept {
+    const auto of = [&](Way way) { return by_way[static_cast<std::size_t>(way)]; };
+    return of(Way::segment) + of(Way::adopted) + of(Way::bounced);
+}
 
 /// Where a block of a rank's memory lies, for its node-mates. Travels as the payload of an expose.
 struct Reach {

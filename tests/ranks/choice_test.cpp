@@ -4,6 +4,8 @@
 // with the command.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <sstream>
 
 #include "lab/program/json.hpp"
@@ -27,11 +29,21 @@ std::vector<Json> reports(int ranks, int nodes, const Words& settings) {
 }
 
 std::string explained(const std::string& collective, const std::string& bytes, int ranks, int nodes,
-                      const std::string& provider) {
-    const Outcome outcome = run_command(
-        {std::string(RANK_PROGRAMS) + "/weft", "explain", collective, "--bytes", bytes, "--ranks",
-         std::to_string(ranks), "--nodes", std::to_string(nodes), "--provider", provider, "--json"},
-        {});
+                      const std::string& provider, const Words& more = {}) {
+    Words command{std::string(RANK_PROGRAMS) + "/weft",
+                  "explain",
+                  collective,
+                  "--bytes",
+                  bytes,
+                  "--ranks",
+                  std::to_string(ranks),
+                  "--nodes",
+                  std::to_string(nodes),
+                  "--provider",
+                  provider,
+                  "--json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = run_command(command, {});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     return lab::read_json(outcome.output).at("chosen");
 }
@@ -52,6 +64,26 @@ TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
                     << collective << " of " << bytes << " on " << nodes << " nodes";
         }
     }
+}
+
+/// By built-in costs long vectors are used in place; by those of a file that says that it is dear
+/// they are not, on all ranks, and the command says the same.
+TEST(Choice, CostsOfAFileCountInAJobAndInTheCommand) {
+    const std::string path = testing::TempDir() + "weft_choice_costs";
+    std::ofstream(path) << "mapped_ns 1000000\nmapped_ns_per_byte 10\n";
+    const std::vector<Json> usual = reports(3, 1, {});
+    const std::vector<Json> changed = reports(3, 1, {"WEFT_PARAMETERS=" + path});
+    ASSERT_FALSE(usual.empty() || changed.empty());
+    for (const char* collective : {"broadcast", "allreduce"}) {
+        EXPECT_EQ(usual.front().at(collective).at("1048576"), "mapped");
+        for (const Json& report : changed) {
+            const std::string algorithm = report.at(collective).at("1048576");
+            EXPECT_NE(algorithm, "mapped") << report.at("rank");
+            EXPECT_EQ(algorithm,
+                      explained(collective, "1048576", 3, 1, "none", {"--params", path}));
+        }
+    }
+    std::remove(path.c_str());
 }
 
 TEST(Choice, WhatIsForcedIsUsed) {

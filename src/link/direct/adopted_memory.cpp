@@ -72,7 +72,8 @@ AdoptedMemory::~AdoptedMemory() {
     if (enlisted_) delist();
 }
 
-bool AdoptedMemory::expose(base::Exposure& exposure, const base::Copies& copies) noexcept {
+bool AdoptedMemory::expose(base::Exposure& exposure, const base::Copies& copies,
+                           std::uint64_t use_ns) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(exposure.data);
     const Pages pages = whole_pages(address, exposure.bytes);
     if (!off_.empty() || pages.count() < kPagesMin) return false;
@@ -87,7 +88,7 @@ bool AdoptedMemory::expose(base::Exposure& exposure, const base::Copies& copies)
     }
     if (slot == nullptr) {
         look_after_another(nullptr);
-        if (mode_ == DirectMode::automatic && !is_due(buffer, pages, copies)) return false;
+        if (mode_ == DirectMode::automatic && !is_due(buffer, pages, copies, use_ns)) return false;
         slot = adopt(buffer, pages);
         if (slot == nullptr) return false;
     }
@@ -123,9 +124,10 @@ AdoptedMemory::Slot* AdoptedMemory::slot_of(const base::Exposure& exposure) noex
 }
 
 /// Does the buffer, which comes again without being adopted, owe what that costs?
-bool AdoptedMemory::is_due(SeenBuffer& buffer, Pages pages,
-                           const base::Copies& copies) const noexcept {
-    if (!buffer.owes(pages.count(), copies, limits_.mates)) return false;
+bool AdoptedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
+                           std::uint64_t use_ns) const noexcept {
+    const std::uint32_t mates = std::min(limits_.mates, copies.count);
+    if (!buffer.owes(pages.count(), use_ns, mates, limits_.prices)) return false;
     if (buffer.large_pages) return true;
     // Its debt pays for the question: large pages make adoption dearer.
     buffer.large_pages = AdoptedRange::has_large_pages(pages);

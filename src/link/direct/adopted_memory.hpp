@@ -54,6 +54,7 @@ struct AdoptionLimits {
     std::size_t ranges_max = 256;  ///< lower if the process may open few files
     std::uint64_t bytes_max = ~std::uint64_t{0};
     std::uint32_t mates = 1;  ///< that map what is adopted
+    AdoptionPrices prices = {};
     /// False only where tests show what goes wrong then.
     bool ask_before_use = true;
 };
@@ -75,8 +76,9 @@ class AdoptedMemory : public ProcessEvents {
     /// Why nothing is ever adopted; empty: it may be.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
     /// Fills in the exposure and counts it if its buffer is adopted, now or before. False: it is
-    /// not, and the kernel copies what mates need.
-    [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies) noexcept;
+    /// not, and another way has to be found, at a price of `use_ns`.
+    [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
+                              std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in.
     void conceal(const base::Exposure& exposure) noexcept;
     /// The same for a call that failed: mates may go on reading and writing, but not this memory.
@@ -96,8 +98,8 @@ class AdoptedMemory : public ProcessEvents {
 
     /// Those that have a range are among them; where nothing is adopted, there are none to look at.
     [[nodiscard]] std::span<Slot> used_slots() noexcept { return {slots_.data(), used_}; }
-    [[nodiscard]] bool is_due(SeenBuffer& buffer, Pages pages,
-                              const base::Copies& copies) const noexcept;
+    [[nodiscard]] bool is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
+                              std::uint64_t use_ns) const noexcept;
     [[nodiscard]] Slot* find(SeenBuffer& buffer) noexcept;
     [[nodiscard]] bool is_intact(const AdoptedRange& range, base::Access access) noexcept;
     [[nodiscard]] Slot* adopt(SeenBuffer& buffer, Pages pages) noexcept;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace weft::link {
@@ -45,7 +46,10 @@ AdoptionLimits limits_of(const DirectOptions& options) {
 }  // namespace
 
 DirectMemory::DirectMemory(DirectOptions options)
-    : options_(std::move(options)), adopted_(options_.mode, limits_of(options_)) {}
+    : options_(std::move(options)),
+      adopted_(options_.mode, limits_of(options_)),
+      bounce_(options_.mode == DirectMode::copy ? std::span<std::byte>() : options_.bounce),
+      windows_(options_.limits.prices) {}
 
 void DirectMemory::allow_copying() noexcept {
     // Ranks are siblings, not parents of each other. Fails without Yama, and nothing is restricted
@@ -68,24 +72,45 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     if (in_segment(data, bytes)) {
         exposure.reach.way = base::Way::segment;
         exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
-    } else {
-        // Fills the exposure in, or leaves it to be copied.
-        static_cast<void>(adopted_.expose(exposure, copies));
+        return exposure;
     }
+    const AdoptionPrices& prices = options_.limits.prices;
+    const std::uint64_t copies_ns = prices.of_copies(copies);
+    const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
+    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < copies_ns;
+    if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
+    if (bounces) bounce(exposure);
     return exposure;
+}
+
+/// Leaves the exposure as it is if there is no room.
+void DirectMemory::bounce(base::Exposure& exposure) noexcept {
+    std::byte* const piece = bounce_.take(exposure.bytes);
+    if (piece == nullptr) return;
+    // Also what mates write: what they and the owner leave alone has to come back as it was.
+    std::memcpy(piece, exposure.data, exposure.bytes);
+    exposure.alias = piece;
+    exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
+    exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
+    exposure.reach.way = base::Way::bounced;
 }
 
 void DirectMemory::conceal(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.conceal(exposure);
+    if (exposure.reach.way != base::Way::bounced) return;
+    if (exposure.access == base::Access::write)
+        std::memcpy(exposure.data, exposure.alias, exposure.bytes);
+    bounce_.give_back(exposure.alias);
 }
 
 void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
+    // A piece that was bounced is lost: mates may write it still.
     if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
 }
 
 std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
     const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
-    if (reach.way == base::Way::segment)
+    if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
     if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
     std::byte* const object = windows_.find(mate, there.pid, reach);

@@ -4,8 +4,9 @@
 // Idea     Before a call the owner exposes a buffer, and says in a few bytes (base::Reach) how
 //          mates get at it: in the segment that they have mapped, in pages of an object that they
 //          can map (the buffer is *adopted*: its pages were replaced, in place, by pages of that
-//          object), or through the kernel, which copies from process to process. Mates turn a Reach
-//          into a pointer or have the kernel copy.
+//          object), in a copy of it that the owner makes in its segment (*bounced*), or through the
+//          kernel, which copies from process to process. Mates turn a Reach into a pointer or have
+//          the kernel copy.
 // Holds    Every buffer has a way. expose() and conceal() of a buffer that is known allocate
 //          nothing and make at most one system call; map() of a block seen before makes none.
 // Why      No copy beyond the one that the call is for, on buffers that the caller allocated as it
@@ -23,6 +24,7 @@
 
 #include "base/reach.hpp"
 #include "link/direct/adopted_memory.hpp"
+#include "link/direct/bounce_area.hpp"
 #include "link/direct/mate_windows.hpp"
 #include "weft/types.hpp"
 
@@ -36,6 +38,7 @@ struct DirectMate {
 
 struct DirectOptions {
     std::span<std::byte> segment;   ///< the calling rank's own, as mapped here; may be empty
+    std::span<std::byte> bounce;    ///< the part of it for copies of buffers; may be empty
     std::vector<DirectMate> mates;  ///< by rank in the job
     DirectMode mode = DirectMode::automatic;
     /// 0 bytes: this rank's share of a quarter of the machine's memory.
@@ -99,9 +102,11 @@ class DirectMemory {
 
   private:
     [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
+    void bounce(base::Exposure& exposure) noexcept;
 
     DirectOptions options_;
     AdoptedMemory adopted_;
+    BounceArea bounce_;
     MateWindows windows_;
 };
 

@@ -14,7 +14,6 @@
 #include "link/direct/address_query.hpp"
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
-#include "link/direct/seen_buffers.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
@@ -54,7 +53,7 @@ AddressRange map_object(pid_t pid, const base::Reach& reach) noexcept {
 
 }  // namespace
 
-MateWindows::MateWindows() : windows_(kKept) {
+MateWindows::MateWindows(const AdoptionPrices& prices) : prices_(prices), windows_(kKept) {
     chains_.fill(-1);
 }
 
@@ -77,8 +76,8 @@ int MateWindows::take_window() noexcept {
 /// Has the kernel copied as much as it costs to map the object, and the one that makes room for it
 /// again? Until then what is mapped stays.
 bool MateWindows::is_due(const base::Reach& reach) noexcept {
-    debt_ns_ += copies_ns({1, reach.object_bytes});
-    if (debt_ns_ < 2 * window_ns(reach.object_bytes / kPageBytes)) {
+    debt_ns_ += prices_.of_copies({1, reach.object_bytes});
+    if (debt_ns_ < 2 * prices_.of_window(reach.object_bytes / kPageBytes)) {
         ++counters_.passed_over;
         return false;
     }

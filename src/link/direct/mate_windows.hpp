@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/reach.hpp"
+#include "link/direct/seen_buffers.hpp"
 #include "link/shared/os_handles.hpp"
 #include "weft/types.hpp"
 
@@ -38,7 +39,7 @@ class MateWindows {
         std::uint64_t passed_over = 0;  ///< uses of objects for which there was no room
     };
 
-    MateWindows();
+    explicit MateWindows(const AdoptionPrices& prices = {});
     MateWindows(const MateWindows&) = delete;
     MateWindows& operator=(const MateWindows&) = delete;
 
@@ -65,6 +66,7 @@ class MateWindows {
     [[nodiscard]] int take_window() noexcept;
     [[nodiscard]] bool is_due(const base::Reach& reach) noexcept;
 
+    AdoptionPrices prices_;
     std::vector<Window> windows_;
     std::array<int, kChains> chains_;
     int used_ = 0;

@@ -3,7 +3,8 @@
 //
 // Idea     The ski rental problem: it is not known whether a buffer will come again. Each time that
 //          mates have to copy through the kernel, the buffer runs up what all their copies cost
-//          beyond direct access. It is worth adopting when that has reached the price of adoption,
+//          beyond direct access; or each time that its owner copies it for them, what that costs.
+//          It is worth adopting when that has reached the price of adoption,
 //          of which mates pay a part: they map what was adopted.
 // Holds    Never more than twice the cost of the better choice in hindsight. A buffer that was
 //          adopted for nothing (its memory went away) has to run up twice as much for its next
@@ -21,46 +22,56 @@
 
 namespace weft::link {
 
-/// Measured on the reference machine (docs/direct-memory.md).
-inline constexpr std::uint64_t kAdoptionNs = 39'000;
-inline constexpr std::uint64_t kAdoptionPageNs = 1'800;
-inline constexpr std::uint64_t kLargePageNs =
-    3'200;  ///< beyond that, for each small page of a large one
-inline constexpr std::uint64_t kWindowNs = 11'000;   ///< to map an object of a mate,
-inline constexpr std::uint64_t kWindowPageNs = 200;  ///< and for each of its pages
-/// One copy of the kernel beyond direct access, as `weft fit` finds it in calls.
-inline constexpr std::uint64_t kCopyNs = 4'000;
-inline constexpr std::uint64_t kCopiedBytesPerNs = 10;
+/// What adopting a buffer costs, and what it saves. The figures given here were measured on the
+/// reference machine (docs/direct-memory.md).
+struct AdoptionPrices {
+    std::uint64_t adopt_ns = 39'000;  ///< to adopt a buffer, and
+    std::uint64_t adopt_page_ns = 1'800;
+    std::uint64_t large_page_ns = 3'200;  ///< beyond that, for each small page of a large one
+    std::uint64_t window_ns = 11'000;     ///< to map an object of a mate, and for each of its pages
+    std::uint64_t window_page_ns = 200;
+    std::uint64_t copy_ns = 4'000;  ///< one copy of the kernel beyond direct access, in calls,
+    std::uint64_t copied_byte_fs = 100'000;  ///< and each byte
+    std::uint64_t bounced_byte_fs = 80'000;  ///< of a copy into the segment, or out of it
 
-[[nodiscard]] constexpr std::uint64_t copies_ns(const base::Copies& copies) noexcept {
-    return copies.count * kCopyNs + copies.bytes / kCopiedBytesPerNs;
-}
-[[nodiscard]] constexpr std::uint64_t window_ns(std::uint64_t pages) noexcept {
-    return kWindowNs + pages * kWindowPageNs;
-}
-/// What a buffer costs to adopt that so many mates map.
-[[nodiscard]] constexpr std::uint64_t adoption_ns(std::uint64_t pages,
-                                                  std::uint64_t mates) noexcept {
-    return kAdoptionNs + pages * kAdoptionPageNs + mates * window_ns(pages);
-}
+    [[nodiscard]] constexpr std::uint64_t of_copies(const base::Copies& copies) const noexcept {
+        __extension__ using Wide = unsigned __int128;
+        const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
+        return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
+    }
+    /// Of a buffer that is copied into the segment, and back.
+    [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
+                                                    base::Access access) const noexcept {
+        const std::uint64_t copies = access == base::Access::write ? 2 : 1;
+        return bytes / 1000 * (copies * bounced_byte_fs) / 1000;
+    }
+    [[nodiscard]] constexpr std::uint64_t of_window(std::uint64_t pages) const noexcept {
+        return window_ns + pages * window_page_ns;
+    }
+    /// Of a buffer that so many mates map.
+    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages,
+                                                      std::uint64_t mates) const noexcept {
+        return adopt_ns + pages * adopt_page_ns + mates * of_window(pages);
+    }
+};
 
 struct SeenBuffer {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t debt_ns = 0;  ///< what copying has cost beyond direct access
+    std::uint64_t debt_ns = 0;  ///< what uses have cost beyond direct access
     std::uint32_t last_use = 0;
     std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
     std::uint8_t slot = 0;         ///< of that range
     std::uint8_t losses = 0;       ///< adoptions whose memory went away
     bool large_pages = false;      ///< found when it was due for the first time
 
-    /// Another use through the kernel. True when the debt has reached the price of adopting the
-    /// pages.
-    [[nodiscard]] bool owes(std::uint64_t pages, const base::Copies& copies,
-                            std::uint32_t mates) noexcept {
-        debt_ns += copies_ns(copies);
-        const std::uint64_t price = adoption_ns(pages, std::min(mates, copies.count));
-        return debt_ns >= (price + (large_pages ? pages * kLargePageNs : 0)) << losses;
+    /// Another use without adoption, which costs so much. True when the debt has reached the price
+    /// of adopting the pages for so many mates.
+    [[nodiscard]] bool owes(std::uint64_t pages, std::uint64_t use_ns, std::uint32_t mates,
+                            const AdoptionPrices& prices) noexcept {
+        debt_ns += use_ns;
+        const std::uint64_t price = prices.of_adoption(pages, mates);
+        return debt_ns >= (price + (large_pages ? pages * prices.large_page_ns : 0)) << losses;
     }
     void lose() noexcept {
         generation = 0;

@@ -69,14 +69,15 @@ class Wire {
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way == base::Way::adopted) direct_->conceal(exposure);
+        if (direct_ != nullptr) direct_->conceal(exposure);
     }
     void withdraw(const base::Exposure& exposure) noexcept {
-        if (exposure.reach.way == base::Way::adopted) direct_->withdraw(exposure);
+        if (direct_ != nullptr) direct_->withdraw(exposure);
     }
     /// The block's numbers come from its owner, and lie within what it has: the caller has looked.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
-        if (reach.way == base::Way::segment) return near(rank) + reach.offset;
+        if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
+            return near(rank) + reach.offset;
         const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
         return adopted ? direct_->map(rank, reach) : nullptr;
     }

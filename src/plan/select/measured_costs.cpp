@@ -61,6 +61,10 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
     if (key == "kernel_ns") return keep(parse_nanoseconds(value), kernel_copy_);
     if (key == "kernel_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), kernel_copy_byte_fs_);
+    if (key == "adopt_ns") return keep(parse_nanoseconds(value), adoption_.adopt);
+    if (key == "adopt_ns_per_page") return keep(parse_nanoseconds(value), adoption_.adopt_page);
+    if (key == "window_ns") return keep(parse_nanoseconds(value), adoption_.window);
+    if (key == "window_ns_per_page") return keep(parse_nanoseconds(value), adoption_.window_page);
     return false;
 }
 

@@ -15,6 +15,15 @@
 
 namespace weft::plan {
 
+/// What it costs to adopt buffers so that mates map them (docs/direct-memory.md), as far as a file
+/// says. A vector's page is one of 4 KiB.
+struct AdoptionCosts {
+    std::optional<Time> adopt;  ///< by its owner, and for each page
+    std::optional<Time> adopt_page;
+    std::optional<Time> window;  ///< to map what a mate has adopted, and for each page
+    std::optional<Time> window_page;
+};
+
 class MeasuredCosts {
   public:
     /// True if the key is one of a machine; a failure says why the value is none.
@@ -24,6 +33,9 @@ class MeasuredCosts {
     [[nodiscard]] bool any() const { return any_; }
     /// A machine with these costs in place of its own.
     [[nodiscard]] Machine over(Machine machine) const;
+    /// Whether the file says what it costs to have the kernel copy.
+    [[nodiscard]] bool has_kernel_copies() const { return kernel_copy_ || kernel_copy_byte_fs_; }
+    [[nodiscard]] const AdoptionCosts& adoption() const { return adoption_; }
 
   private:
     base::Result<bool> set_field(std::string_view key, std::string_view value);
@@ -38,6 +50,7 @@ class MeasuredCosts {
     std::optional<std::int64_t> mapped_byte_fs_;
     std::optional<Time> kernel_copy_;
     std::optional<std::int64_t> kernel_copy_byte_fs_;
+    AdoptionCosts adoption_;
 };
 
 }  // namespace weft::plan

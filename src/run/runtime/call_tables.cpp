@@ -58,8 +58,7 @@ RankSums sums_of(const Recorder& recorder, const MappedBytes& moved) {
         sums.worst_ns = *worst;
     }
     for (const auto& ways : {moved.read, moved.written}) {
-        sums.in_place += ways[static_cast<std::size_t>(base::Way::segment)] +
-                         ways[static_cast<std::size_t>(base::Way::adopted)];
+        sums.in_place += base::in_place(ways);
         sums.by_kernel += ways[static_cast<std::size_t>(base::Way::copied)];
     }
     return sums;

@@ -77,8 +77,9 @@ std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Ra
 /// The steps of joining, in order; each fills in a part of the job.
 class Joiner {
   public:
-    Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap)
-        : settings_(settings) {
+    Joiner(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
+           const link::AdoptionPrices& prices)
+        : settings_(settings), prices_(prices) {
         job_.bootstrap = std::move(bootstrap);
     }
 
@@ -373,9 +374,13 @@ class Joiner {
     }
 
     std::unique_ptr<link::DirectMemory> direct_memory() const {
-        link::DirectOptions options{.segment = {job_.node_map->base(me_), segment_->bytes()}};
+        const SegmentLayout layout(size_, settings_);
+        std::byte* const base = job_.node_map->base(me_);
+        link::DirectOptions options{.segment = {base, segment_->bytes()},
+                                    .bounce = {base + layout.bounce, layout.heap - layout.bounce}};
         if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
         if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
+        options.limits.prices = prices_;
         options.mates.resize(static_cast<std::size_t>(size_));
         for (const Rank mate : job_.node_ranks) {
             const auto at = static_cast<std::size_t>(mate);
@@ -393,6 +398,7 @@ class Joiner {
     static const Step kSteps[4];
 
     const base::Settings& settings_;
+    const link::AdoptionPrices& prices_;
     Job job_;
     Rank me_ = 0;
     Rank size_ = 1;
@@ -414,8 +420,9 @@ const Joiner::Step Joiner::kSteps[4] = {
 
 }  // namespace
 
-base::Result<Job> join(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap) {
-    return Joiner(settings, std::move(bootstrap)).run();
+base::Result<Job> join(const base::Settings& settings, std::unique_ptr<link::Bootstrap> bootstrap,
+                       const link::AdoptionPrices& prices) {
+    return Joiner(settings, std::move(bootstrap), prices).run();
 }
 
 }  // namespace weft::run

@@ -55,8 +55,10 @@ struct Job {
     [[nodiscard]] bool nodes_linked() const { return provider != "none"; }
 };
 
-/// bootstrap: how the ranks meet; nullptr: as the launcher of this process offers it.
+/// bootstrap: how the ranks meet; nullptr: as the launcher of this process offers it. prices: by
+/// which it adopts buffers.
 [[nodiscard]] base::Result<Job> join(const base::Settings& settings,
-                                     std::unique_ptr<link::Bootstrap> bootstrap);
+                                     std::unique_ptr<link::Bootstrap> bootstrap,
+                                     const link::AdoptionPrices& prices);
 
 }  // namespace weft::run

@@ -2,7 +2,8 @@
 // layout.hpp - what lies where in every rank's segment.
 //
 // Idea     header | mailboxes | one-sided area | a word for each team region, which counts members
-//          that have left the team | active messages | a fixed table of team regions | heap. The
+//          that have left the team | active messages | a fixed table of team regions | room for
+//          copies of buffers that node-mates cannot map | heap. The
 //          layout follows from the size of the job and the settings alone, so an offset means the
 //          same on all ranks.
 // Why      A rank may get a message of every other one in a call, so a bank has cells in proportion
@@ -65,7 +66,8 @@ struct SegmentLayout {
         messages = {.offset = round_up(left + kTeams * sizeof(std::uint64_t), sizeof(base::Cell)),
                     .ranks = job_size};
         regions = round_up(messages.offset + messages.bytes(), kAlignment);
-        heap = regions + kTeams * region_bytes;
+        bounce = regions + kTeams * region_bytes;
+        heap = bounce + bounce_bytes_for(ranks);
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
 
@@ -112,6 +114,7 @@ struct SegmentLayout {
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
     std::uint64_t regions = 0;  ///< where the table of regions starts
+    std::uint64_t bounce = 0;   ///< up to the heap
     std::uint64_t heap = 0;
     std::uint64_t bytes = 0;  ///< of the whole segment
 
@@ -123,6 +126,12 @@ struct SegmentLayout {
     static constexpr std::uint32_t cells_for(std::uint32_t ranks) {
         const std::uint32_t needed = 4 * ranks + 16;
         return std::min(std::bit_ceil(needed), static_cast<std::uint32_t>(round_up(needed, 1024)));
+    }
+    /// Two buffers of 2 MiB in small jobs, and 32 MiB of all ranks together in larger ones.
+    static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
+        constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
+        return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /
+               kAlignment * kAlignment;
     }
     static constexpr std::uint32_t banks_that_fit(std::uint32_t cells) {
         const std::uint64_t bank_bytes = cells * (base::kCellStride + sizeof(base::Cell));

@@ -219,6 +219,27 @@ base::Result<plan::MeasuredCosts> parse_costs(std::string_view text) {
     return costs;
 }
 
+link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
+    const auto nanoseconds = [](plan::Time time) {
+        return static_cast<std::uint64_t>(time / plan::kPicosecondsPerNanosecond);
+    };
+    link::AdoptionPrices prices;
+    const plan::AdoptionCosts& adoption = costs.adoption();
+    for (const auto& [cost, price] : {std::pair{&adoption.adopt, &prices.adopt_ns},
+                                      {&adoption.adopt_page, &prices.adopt_page_ns},
+                                      {&adoption.window, &prices.window_ns},
+                                      {&adoption.window_page, &prices.window_page_ns}})
+        if (*cost) *price = nanoseconds(**cost);
+    if (!costs.has_kernel_copies()) return prices;
+    // Adopting saves what the kernel's copies cost beyond those in place.
+    const plan::Machine machine =
+        costs.over({.mapped = plan::kMapped, .mapped_byte_fs = plan::kMappedByteFs});
+    prices.copy_ns = nanoseconds(std::max<plan::Time>(0, machine.kernel_copy - machine.mapped));
+    prices.copied_byte_fs = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, machine.kernel_copy_byte_fs - machine.mapped_byte_fs));
+    return prices;
+}
+
 base::Result<MeasuredFiles> read_measured_files(base::Settings& settings) {
     MeasuredFiles files;
     if (!settings.parameters.empty()) {

@@ -12,6 +12,7 @@
 
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "link/direct/seen_buffers.hpp"
 #include "plan/select/measured_costs.hpp"
 #include "plan/select/tuning.hpp"
 
@@ -27,6 +28,9 @@ struct MeasuredFiles {
 
 /// Reads the files that the settings name, and puts what all ranks must agree about into them.
 [[nodiscard]] base::Result<MeasuredFiles> read_measured_files(base::Settings& settings);
+
+/// When adopting a buffer pays, by these costs; the rest is as on the reference machine.
+[[nodiscard]] link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs);
 
 /// The text of a tuning file; `name` is said where choices are from.
 [[nodiscard]] base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name);

@@ -75,7 +75,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     // meet in the same order.
     static std::mutex joining;
     const std::lock_guard held(joining);
-    auto job = join(*settings, std::move(bootstrap));
+    auto job = join(*settings, std::move(bootstrap), prices_by(measured->costs));
     if (!job) return job.failure();
     std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(*job), *kernels));

@@ -49,18 +49,17 @@ void log_memory(const base::Log& log, const SegmentLayout& layout) {
 }
 
 std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
-    return fmt::format("{} bytes in place and {} by the kernel",
-                       bytes[static_cast<std::size_t>(base::Way::segment)] +
-                           bytes[static_cast<std::size_t>(base::Way::adopted)],
+    return fmt::format("{} bytes in place and {} by the kernel", base::in_place(bytes),
                        bytes[static_cast<std::size_t>(base::Way::copied)]);
 }
 
 /// What became of the buffers of this rank that its mates used.
 std::string exposed(const link::DirectMemory& direct, const MappedBytes& moved) {
-    std::string text =
-        fmt::format("{} in the segment, {} adopted, {} by the kernel, {} bytes in all",
-                    moved.buffers[0], moved.buffers[1], moved.buffers[2],
-                    std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
+    std::string text = fmt::format(
+        "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "
+        "{} bytes in all",
+        moved.buffers[0], moved.buffers[1], moved.buffers[2], moved.buffers[3],
+        std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
     if (!direct.adoption_off().empty())
         return fmt::format("{}; none is ever adopted: {}", text, direct.adoption_off());
     const auto& counters = direct.adoption_counters();

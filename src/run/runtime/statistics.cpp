@@ -28,6 +28,7 @@ constexpr std::array<std::array<const char*, 2>, kStatistics> kHead{{
     {"", "refused"},
     {"objects", "mapped"},
     {"objects", "not"},
+    {"buffers", "bounced"},
 }};
 
 /// As wide as the widest of its cells.
@@ -50,16 +51,14 @@ Statistics statistics_of(const MappedBytes& moved, const link::DirectMemory* dir
     const auto of = [](const auto& ways, base::Way way) {
         return ways[static_cast<std::size_t>(way)];
     };
-    const auto in_place = [&](const auto& ways) {
-        return of(ways, base::Way::segment) + of(ways, base::Way::adopted);
-    };
-    at(Statistic::read_in_place) = in_place(moved.read);
+    at(Statistic::read_in_place) = base::in_place(moved.read);
     at(Statistic::read_by_kernel) = of(moved.read, base::Way::copied);
-    at(Statistic::written_in_place) = in_place(moved.written);
+    at(Statistic::written_in_place) = base::in_place(moved.written);
     at(Statistic::written_by_kernel) = of(moved.written, base::Way::copied);
     at(Statistic::in_segment) = of(moved.buffers, base::Way::segment);
     at(Statistic::adopted) = of(moved.buffers, base::Way::adopted);
     at(Statistic::by_kernel) = of(moved.buffers, base::Way::copied);
+    at(Statistic::bounced) = of(moved.buffers, base::Way::bounced);
     if (direct == nullptr) return found;
     const auto& adoption = direct->adoption_counters();
     at(Statistic::adoptions) = adoption.adoptions;

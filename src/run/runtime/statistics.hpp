@@ -38,8 +38,9 @@ enum class Statistic : std::uint8_t {
     refused,            ///< adoptions that were due and did not take place
     mapped,             ///< objects of mates
     not_mapped,         ///< uses of objects that could not be mapped, or had no room
+    bounced,            ///< buffers of this rank that it copied into its segment for a call
 };
-inline constexpr std::size_t kStatistics = 14;
+inline constexpr std::size_t kStatistics = 15;
 using Statistics = std::array<std::uint64_t, kStatistics>;
 
 /// Of one rank. direct: nullptr where no memory of node-mates is reached.

@@ -139,8 +139,9 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
     DirectMemory direct(own_mate(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
-    const std::uint64_t price = adoption_ns(256, 1);
-    const std::uint64_t use = copies_ns({1, 256 * kPage});
+    const AdoptionPrices prices;
+    const std::uint64_t price = prices.of_adoption(256, 1);
+    const std::uint64_t use = prices.of_copies({1, 256 * kPage});
     const std::uint64_t copied = (price + use - 1) / use - 1;
     for (std::uint64_t i = 0; i <= copied; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
@@ -166,6 +167,26 @@ TEST_F(Adopted, WhatManyMatesCopyIsAdoptedSooner) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
         EXPECT_EQ(exposure.reach.way, use < 5 ? Way::copied : Way::adopted) << use;
         direct.conceal(exposure);
+    }
+}
+
+TEST_F(Adopted, PricesThatAreGivenDecide) {
+    const Pages pages(64);
+    for (const auto& [copy_ns, uses] :
+         {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {
+        DirectMemory direct(own_mate(DirectMode::automatic, {.prices = {.adopt_ns = 200'000,
+                                                                        .adopt_page_ns = 0,
+                                                                        .window_ns = 100'000,
+                                                                        .window_page_ns = 0,
+                                                                        .copy_ns = copy_ns,
+                                                                        .copied_byte_fs = 0}}));
+        if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
+        for (int use = 1; use <= 5; ++use) {
+            const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+            EXPECT_EQ(exposure.reach.way, uses == 0 || use < uses ? Way::copied : Way::adopted)
+                << copy_ns << ' ' << use;
+            direct.conceal(exposure);
+        }
     }
 }
 

@@ -152,5 +152,23 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
     EXPECT_FALSE(run::parse_costs("{}").ok());
 }
 
+TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
+    const link::AdoptionPrices usual;
+    const auto prices = [](const char* text) { return run::prices_by(*run::parse_costs(text)); };
+    EXPECT_EQ(prices("far_issue_ns 5").copy_ns, usual.copy_ns);
+    // What the kernel takes beyond a copy in place.
+    const link::AdoptionPrices copies =
+        prices("mapped_ns 300\nmapped_ns_per_byte 0.05\nkernel_ns 2300\nkernel_ns_per_byte 0.07");
+    EXPECT_EQ(copies.copy_ns, 2000U);
+    EXPECT_EQ(copies.copied_byte_fs, 20'000U);
+    EXPECT_EQ(copies.of_copies({3, 1'000'001}), 3 * 2000U + 20'000);
+    EXPECT_EQ(copies.adopt_ns, usual.adopt_ns);
+    EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U) << "quicker than in place: never adopted";
+    const link::AdoptionPrices adoption =
+        prices("adopt_ns 1000\nadopt_ns_per_page 20\nwindow_ns 300\nwindow_ns_per_page 4");
+    EXPECT_EQ(adoption.of_adoption(10, 2), 1000 + 200 + 2 * (300 + 40));
+    EXPECT_EQ(adoption.copy_ns, usual.copy_ns);
+}
+
 }  // namespace
 }  // namespace weft::plan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/direct/bounce_area.hpp"
+
+#include <algorithm>
+
+#include "link/direct/address_query.hpp"
+
+namespace weft::link {
+
+std::byte* BounceArea::take(std::uint64_t bytes) noexcept {
+    if (bytes > bytes_max() || count_ == kPieces) return nullptr;
+    const std::uint64_t wanted = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    std::uint64_t begin = 0;
+    std::size_t at = 0;
+    while (at < count_ && pieces_[at].begin - begin < wanted) begin = pieces_[at++].end;
+    if (memory_.size() - begin < wanted) return nullptr;
+    std::copy_backward(pieces_.begin() + at, pieces_.begin() + count_,
+                       pieces_.begin() + count_ + 1);
+    pieces_[at] = {begin, begin + wanted};
+    ++count_;
+    return memory_.data() + begin;
+}
+
+void BounceArea::give_back(const std::byte* piece) noexcept {
+    const auto begin = static_cast<std::uint64_t>(piece - memory_.data());
+    const auto lent = pieces_.begin() + count_;
+    const auto found =
+        std::find_if(pieces_.begin(), lent, [&](const Piece& one) { return one.begin == begin; });
+    if (found == lent) return;
+    std::copy(found + 1, lent, found);
+    --count_;
+}
+
+}  // namespace weft::link

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bounce_area.hpp - memory of the calling rank's segment that stands for buffers which mates cannot
+// map.
+//
+// Idea     A part of the segment is lent piece by piece: a buffer's bytes are copied there before a
+//          call, and back after it if mates may have written them. Mates have the segment mapped.
+// Holds    No allocation, a few pieces at a time, lowest addresses first, so that the same pages
+//          serve again and again. What was lost (a call failed, and mates may still write there) is
+//          never lent again.
+// Next     direct_memory.hpp for when that pays.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft::link {
+
+class BounceArea {
+  public:
+    static constexpr std::size_t kPieces = 8;  ///< lent at a time
+
+    explicit BounceArea(std::span<std::byte> memory) : memory_(memory) {}
+
+    /// No buffer gets more: some calls have two of them.
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
+    /// nullptr: there is no room.
+    [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept;
+    void give_back(const std::byte* piece) noexcept;
+
+  private:
+    struct Piece {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+
+    std::span<std::byte> memory_;
+    std::array<Piece, kPieces> pieces_{};  ///< lent, by address
+    std::size_t count_ = 0;
+};
+
+}  // namespace weft::link

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a buffer that mates cannot map is copied into the segment where that costs less than what
+// the kernel would have to copy; what mates write comes back, and nothing else changes. Method: a
+// process that is its own mate, with a piece of memory for its segment.
+#include "link/direct/bounce_area.hpp"
+#include "tests/unit/direct/own_mate.hpp"
+
+namespace weft::link {
+namespace {
+
+using base::Access;
+using base::Way;
+using testing::differs;
+using testing::fill;
+using testing::kPage;
+using testing::Pages;
+
+TEST(BounceArea, LendsTheLowestRoomThatIsFree) {
+    const Pages memory(8);
+    BounceArea area({memory.at(), memory.bytes()});
+    EXPECT_EQ(area.take(4 * kPage + 1), nullptr) << "half of it is the most";
+    std::byte* const first = area.take(100);
+    std::byte* const second = area.take(2 * kPage + 1);
+    std::byte* const third = area.take(4 * kPage);
+    EXPECT_EQ(first, memory.at());
+    EXPECT_EQ(second, memory.at() + kPage);
+    EXPECT_EQ(third, memory.at() + 4 * kPage);
+    EXPECT_EQ(area.take(1), nullptr);
+    area.give_back(second);
+    EXPECT_EQ(area.take(3 * kPage + 1), nullptr);
+    EXPECT_EQ(area.take(kPage), second);
+    EXPECT_EQ(area.take(2 * kPage), second + kPage);
+    area.give_back(first);
+    EXPECT_EQ(area.take(kPage), first);
+    area.give_back(memory.at() + 7 * kPage);  // never lent
+    EXPECT_EQ(area.take(1), nullptr);
+    BounceArea many({memory.at(), memory.bytes()});
+    for (std::size_t i = 0; i < BounceArea::kPieces; ++i) EXPECT_NE(many.take(1), nullptr);
+    EXPECT_EQ(many.take(1), nullptr);
+}
+
+/// A rank with a segment of 64 pages, of which the last 32 are for copies.
+class Bounced : public ::testing::Test {
+  protected:
+    [[nodiscard]] DirectOptions options(DirectMode mode = DirectMode::automatic) const {
+        return {.segment = {segment_.at(), segment_.bytes()},
+                .bounce = {segment_.at() + 32 * kPage, 32 * kPage},
+                .mates = {{::getpid(), segment_.at()}},
+                .mode = mode,
+                .limits = {.bytes_max = 1U << 30}};
+    }
+    /// What so many mates need, all of it each.
+    static base::Copies for_mates(std::uint32_t mates, std::uint64_t bytes) {
+        return {mates, mates * bytes};
+    }
+
+    Pages segment_{64};
+    Pages buffer_{16};
+};
+
+TEST_F(Bounced, MatesReadAndWriteTheCopyAndWhatTheyWriteComesBack) {
+    DirectMemory direct(options());
+    std::byte* const data = buffer_.at() + 3;
+    constexpr std::size_t kBytes = 5 * kPage;
+    fill(data, kBytes, 1);
+    const auto reads = direct.expose(data, kBytes, Access::read, for_mates(3, kBytes));
+    const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_mates(3, kBytes));
+    ASSERT_EQ(reads.reach.way, Way::bounced);
+    ASSERT_EQ(writes.reach.way, Way::bounced);
+    EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
+    EXPECT_EQ(direct.map(0, writes.reach), writes.alias) << "the owner uses the same copy";
+    fill(direct.map(0, writes.reach.at(100)), 1000, 7);
+    EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "only when the call has ended";
+    direct.conceal(reads);
+    direct.conceal(writes);
+    EXPECT_EQ(differs(data, kBytes, 1), kBytes);
+    EXPECT_EQ(differs(data + kBytes + 100, 1000, 7), 1000U);
+    for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
+        EXPECT_EQ(data[beside], std::byte{0}) << beside;
+    const auto again = direct.expose(data, kBytes, Access::read, for_mates(3, kBytes));
+    EXPECT_EQ(again.alias, reads.alias) << "the same pages serve again";
+    direct.conceal(again);
+}
+
+TEST_F(Bounced, TheKernelCopiesWhereThatIsLessOrWhereThereIsNoRoom) {
+    DirectMemory direct(options());
+    const auto way = [&](std::uint64_t bytes, Access access, const base::Copies& copies) {
+        const auto exposure = direct.expose(buffer_.at(), bytes, access, copies);
+        direct.conceal(exposure);
+        return exposure.reach.way;
+    };
+    EXPECT_EQ(way(16 * kPage, Access::read, {1, 16 * kPage}), Way::bounced);
+    EXPECT_EQ(way(16 * kPage, Access::write, {1, 1000}), Way::copied);
+    EXPECT_EQ(way(16 * kPage, Access::read, {0, 0}), Way::copied) << "no mate needs it";
+    const auto first = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
+    const auto second = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
+    const auto third = direct.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage});
+    EXPECT_EQ(second.reach.way, Way::bounced);
+    EXPECT_EQ(third.reach.way, Way::copied);
+    for (const auto& exposure : {first, second, third}) direct.conceal(exposure);
+    const Pages large(40);
+    EXPECT_EQ(direct.expose(large.at(), large.bytes(), Access::read, {1, large.bytes()}).reach.way,
+              Way::copied)
+        << "more than half of the room";
+    DirectMemory copying(options(DirectMode::copy));
+    EXPECT_EQ(copying.expose(buffer_.at(), 16 * kPage, Access::read, {7, 7 * 16 * kPage}).reach.way,
+              Way::copied);
+}
+
+/// Mates that do not know of a failure may still write to a copy: it is not used again, and what
+/// they write is not seen.
+TEST_F(Bounced, ACopyOfAFailedCallIsNeverUsedAgain) {
+    DirectMemory direct(options());
+    constexpr std::size_t kBytes = 8 * kPage;
+    fill(buffer_.at(), kBytes, 1);
+    const auto failed = direct.expose(buffer_.at(), kBytes, Access::write, for_mates(3, kBytes));
+    ASSERT_EQ(failed.reach.way, Way::bounced);
+    direct.withdraw(failed);
+    fill(direct.map(0, failed.reach), kBytes, 2);
+    EXPECT_EQ(differs(buffer_.at(), kBytes, 1), kBytes);
+    const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_mates(3, kBytes));
+    EXPECT_EQ(next.reach.way, Way::bounced);
+    EXPECT_NE(next.alias, failed.alias);
+    direct.conceal(next);
+}
+
+TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
+    DirectMemory direct(options());
+    if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
+    const AdoptionPrices prices;
+    const std::uint64_t use = prices.of_bounce(16 * kPage, Access::read);
+    const std::uint64_t price = prices.of_adoption(16, 1);
+    const std::uint64_t uses = (price + use - 1) / use;
+    for (std::uint64_t i = 1; i <= uses; ++i) {
+        const auto exposure =
+            direct.expose(buffer_.at(), 16 * kPage, Access::read, for_mates(3, 16 * kPage));
+        EXPECT_EQ(exposure.reach.way, i < uses ? Way::bounced : Way::adopted) << i;
+        direct.conceal(exposure);
+    }
+}
+
+}  // namespace
+}  // namespace weft::link
