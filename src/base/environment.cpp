@@ -168,7 +168,7 @@ constexpr std::array kVariables{
     variable<Bytes<&Settings::heap_bytes, 4096>>(
         {"WEFT_HEAP_SIZE", "256M", "bytes, a multiple of 4K",
          "symmetric heap of each rank; only pages that are touched cost memory", true}),
-    variable<Banks>({"WEFT_BANKS", "128", "a power of two from 4 to 65536",
+    variable<Banks>({"WEFT_BANKS", "512", "a power of two from 4 to 65536",
                      "banks of cells of a team, used in turn", true}),
     variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "1M", "bytes, a multiple of 64",
                                                 "one bank for bulk data of a team", true}),

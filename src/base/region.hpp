@@ -117,8 +117,9 @@ struct RegionShape {
     /// Cells of a bank that lie together at the start of the region; in a large team most calls
     /// need no more.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {
-        constexpr std::uint32_t kFirstCells = 1024;
-        return cells < kFirstCells ? cells : kFirstCells;
+        constexpr std::uint64_t kFirstBytes = std::uint64_t{4} << 20;
+        const std::uint64_t first = kFirstBytes / (std::uint64_t{banks} * kCellStride);
+        return first < cells ? static_cast<std::uint32_t>(first) : cells;
     }
     [[nodiscard]] constexpr std::uint64_t bytes() const { return credits() + sizeof(CreditLine); }
 

@@ -168,9 +168,10 @@ TEST(StrictMemory, ThatCannotGrowIsNamedWithItsLimit) {
         << refused.failure().text;
 }
 
-TEST(StrictMemory, OfTwoRanksIsAFewMebibytes) {
+TEST(StrictMemory, OfTwoRanksIsAFifteenthOfTheirSegment) {
     const SegmentLayout layout(2, {});
-    EXPECT_LE(layout.registered_bytes(), 16 * kMebibyte);
+    EXPECT_LE(layout.registered_bytes(), 32 * kMebibyte);
+    EXPECT_LE(15 * layout.registered_bytes(), layout.bytes);
 }
 
 }  // namespace

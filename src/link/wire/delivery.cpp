@@ -42,9 +42,13 @@ void Wire::deliver(std::uint64_t immediate) noexcept {
     const auto line = static_cast<std::size_t>(immediate >> 2);
     const auto landed = static_cast<Delivered>(immediate & 3U);
     if (landed == Delivered::write) {
-        if (line >= batch_landed_.size() || near(static_cast<Rank>(line / kBatches)) != nullptr)
+        const std::size_t origin = line / kBatches;
+        if (origin >= batch_landed_.size() || near_[origin] != nullptr)
             return distrust(-1, "a write in the name of no far rank");
-        ++batch_landed_[line];
+        auto& landed_of = batch_landed_[origin];
+        if (landed_of == nullptr)
+            landed_of = std::make_unique<std::array<std::uint32_t, kBatches>>();
+        ++(*landed_of)[line % kBatches];
         return;
     }
     if (line >= lines_) return distrust(-1, "a notice of a cell outside the segment");

@@ -65,9 +65,10 @@ std::uint32_t Wire::close_batch(Rank peer) noexcept {
 
 bool Wire::take_batch(Rank peer, std::uint32_t transfers) noexcept {
     Batch& batch = batches_[static_cast<std::size_t>(peer)];
-    std::uint32_t& landed = batch_landed_[static_cast<std::size_t>(peer) * kBatches + batch.oldest];
+    const auto& landed_of = batch_landed_[static_cast<std::size_t>(peer)];
+    const std::uint32_t landed = landed_of != nullptr ? (*landed_of)[batch.oldest] : 0;
     if (landed != transfers) return false;
-    landed = 0;
+    if (landed_of != nullptr) (*landed_of)[batch.oldest] = 0;
     batch.oldest = static_cast<std::uint8_t>((batch.oldest + 1) % kBatches);
     return true;
 }

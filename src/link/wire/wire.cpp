@@ -53,7 +53,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     if (completion_ == base::RemoteCompletion::counted) {
         WEFT_CHECK(near_.size() < (std::size_t{1} << 30) / kBatches, near_.size());
         batches_.resize(near_.size());
-        batch_landed_.resize(near_.size() * kBatches);
+        batch_landed_.resize(near_.size());
     }
     lines_ = options_.cells_end / sizeof(base::Cell);
     WEFT_CHECK(lines_ < (std::size_t{1} << 30), lines_);

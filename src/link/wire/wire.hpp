@@ -13,6 +13,7 @@
 //          a flag; link/fabric/fabric.hpp for the network; run/execute/transport.hpp for the user.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -285,8 +286,8 @@ class Wire {
         std::uint8_t oldest = 0;         ///< of the peer's batches, here
     };
     std::vector<Batch> batches_;  ///< by peer
-    std::vector<std::uint32_t>
-        batch_landed_;  ///< by peer and batch: transfers that have landed here
+    /// By peer: transfers of each batch that have landed here; nullptr: none yet.
+    std::vector<std::unique_ptr<std::array<std::uint32_t, kBatches>>> batch_landed_;
     bool (*serve_)(void* argument) = nullptr;
     void (*on_immediate_)(void* argument, std::uint64_t payload) = nullptr;
     void* service_ = nullptr;

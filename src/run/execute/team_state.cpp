@@ -26,9 +26,17 @@ TeamState::TeamState(TeamSetup made_from)
                                : std::make_unique<Window>(setup.shape.small_banks);
 }
 
+/// Fewer banks for a window that has the true rule and has numbered nothing.
+void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
+    if (window == nullptr || window->banks() <= banks || window->next() != 0) return;
+    window = std::make_unique<Window>(banks);
+}
+
 void TeamState::share_credits() {
     one_node = std::ranges::find(near_regions, nullptr) == near_regions.end();
     if (!one_node) return;
+    narrow(cells, kNearBanks);
+    narrow(small, kNearSmallBanks);
     const auto share = [&](Window* window, Credits::Word base::CreditLine::*word,
                            Credits::HashOf hash_of) {
         if (window == nullptr) return;

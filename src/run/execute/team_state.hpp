@@ -66,6 +66,11 @@ struct TeamState {
         return &window == small.get() ? shape.small(bank & (shape.small_banks - 1))
                                       : shape.bulk(bank & (shape.bulk_banks - 1));
     }
+    /// Banks of a team whose members share memory: these stay in the cache, and a stream does not
+    /// stop all ranks at their end.
+    static constexpr std::uint32_t kNearBanks = 128;
+    static constexpr std::uint32_t kNearSmallBanks = 64;
+    static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
     /// Once all regions are known: whether credits take the place of inserted barriers.
     void share_credits();
     /// The digest that the next call gets.

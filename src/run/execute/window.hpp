@@ -78,6 +78,7 @@ class Window {
     [[nodiscard]] bool is_complete(Epoch epoch) const {
         return epoch < first_incomplete_ || (epoch < next_ && complete_[bank(epoch)]);
     }
+    [[nodiscard]] std::uint32_t banks() const { return banks_; }
     [[nodiscard]] std::uint32_t bank(Epoch epoch) const {
         return static_cast<std::uint32_t>(epoch) & (banks_ - 1);
     }

@@ -43,8 +43,9 @@ struct SegmentLayout {
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
-    static constexpr std::uint32_t kSmallBanks = 64;
-    static constexpr std::uint64_t kSmallBytes = std::uint64_t{64} << 10;
+    static constexpr std::uint32_t kSmallBanks = 256;
+    static constexpr std::uint64_t kSmallBytes = std::uint64_t{65}
+                                                 << 10;  ///< not all at the same place in the cache
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
     static constexpr std::uint32_t kBanksMin = 4;
     /// Of all cells of a region, where more than kBanksMin banks would take more.

@@ -30,6 +30,7 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
       serial_(runtime.next_team_serial()) {
     const auto barrier = plans_.inserted_barrier();
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
+    runtime.use_cells(id, (*barrier)->program.program.slots);
     state_ = &engine_.add_team({.id = id,
                                 .rank = context.rank,
                                 .job_ranks = std::move(job_ranks),
