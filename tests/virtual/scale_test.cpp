@@ -34,7 +34,7 @@ TEST(Scale, ATeamOfVeryManyRanksStartsAndIsRight) {
     for (Rank rank = 0; rank < ranks; ++rank) nodes.push_back(rank / on_node);
     const std::uint64_t before = resident_bytes();
     const base::RegionShape shape{.cells = 128, .banks = 4, .bulk_banks = 4, .bulk_bytes = 64};
-    VirtualJob job({.segment_bytes = shape.bytes() + 4096,
+    VirtualJob job({.segment_bytes = shape.bytes() + (1 << 16),
                     .node_of_rank = nodes,
                     .seed = 1,
                     .profile = kind_profile()});

@@ -46,6 +46,9 @@ struct SegmentLayout {
     static constexpr std::uint32_t kSmallBanks = 256;
     static constexpr std::uint64_t kSmallBytes = std::uint64_t{65}
                                                  << 10;  ///< not all at the same place in the cache
+    /// On a node calls that need more than that of a bank use the large ones: fewer, and so in the
+    /// cache.
+    static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
     static constexpr std::uint32_t kBanksMin = 4;
     /// Of all cells of a region, where more than kBanksMin banks would take more.

@@ -169,9 +169,15 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
-    for (const auto& [offset, bytes] : layout_.usual_memory(id))
+    const bool far = std::ranges::find(context.near, false) != context.near.end();
+    if (!far)
+        context.region.small_bytes =
+            std::min(context.region.small_bytes, SegmentLayout::kNearSmallBytes);
+    for (const auto& [offset, bytes] : layout_.usual_memory(id)) {
+        if (!far) break;
         if (auto done = use_memory(offset, bytes); !done)
             job_.wire->fail(done.failure().within(context.name));
+    }
     return *teams_.emplace_back(
         std::make_unique<Team>(*this, id, std::move(job_ranks), first_tick, std::move(context)));
 }

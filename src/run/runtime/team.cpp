@@ -30,12 +30,12 @@ Team::Team(Runtime& runtime, std::uint32_t id, std::vector<Rank> job_ranks, base
       serial_(runtime.next_team_serial()) {
     const auto barrier = plans_.inserted_barrier();
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
-    runtime.use_cells(id, (*barrier)->program.program.slots);
+    if (nodes_ > 1) runtime.use_cells(id, (*barrier)->program.program.slots);
     state_ = &engine_.add_team({.id = id,
                                 .rank = context.rank,
                                 .job_ranks = std::move(job_ranks),
                                 .region = runtime.layout().region(id),
-                                .shape = context.region,
+                                .shape = runtime.layout().shape,
                                 .first_tick = first_tick,
                                 .barrier = &(*barrier)->program});
 }
@@ -125,7 +125,7 @@ const Plan* Team::look_up(const Call& call, Purpose purpose) {
         return nullptr;
     }
     const plan::Program& program = (*plan)->program.program;
-    runtime_.use_cells(id(), program.slots * program.depth);
+    if (nodes_ > 1) runtime_.use_cells(id(), program.slots * program.depth);
     (*plan)->used = state_->cells->next() + 1;  // a barrier may be inserted before it
     return *plan;
 }
@@ -331,7 +331,7 @@ base::Result<void> Team::meet_for_the_last_time() {
     if (auto settled = runtime_.settle_onesided(); !settled) return settled;
     const auto barrier = plans_.last_barrier();
     if (!barrier) return barrier.failure();
-    runtime_.use_cells(id(), (*barrier)->program.program.slots);
+    if (nodes_ > 1) runtime_.use_cells(id(), (*barrier)->program.program.slots);
     if (!run_any(**barrier, {})) return failure_;
     return {};
 }
