@@ -131,7 +131,7 @@ class Alone(Asking):
 
     def test_the_way_to_tell_follows_the_setting(self):
         promised = {way["way"]: way["promised"] for way in self.plain["notify"]["ways"]}
-        self.assertEqual(set(promised), {"cells", "immediate", "delivery", "fence", "ordered"})
+        self.assertEqual(set(promised), {"cells", "immediate", "delivery", "fence", "ordered", "counter"})
         few = [next((way for way in promised if promised[way] == holds), None) for holds in (True, False)]
         for way in filter(None, few):
             holds = promised[way]
