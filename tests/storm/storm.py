@@ -172,7 +172,7 @@ def command_of(launcher, build, ranks, nodes, program):
         return [weft, "run", "-n", str(ranks)] + (["--nodes", str(nodes)] if nodes > 1 else []) + ["--"] + program
     if launcher == "mpirun":
         return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] + program
-    return ["srun", "--mpi=pmix", "--overcommit", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=1",
+    return ["srun", "--mpi=pmix", "--overlap", "--overcommit", "--cpu-bind=none", "--kill-on-bad-exit=1", "--wait=1",
             "-n", str(ranks)] + program
 
 
@@ -232,6 +232,7 @@ def one_kill(options, number, figures):
             raise Trouble(f"rank {named} is not named")
         elif named is not None:
             figures[launcher, "named"].append(0)
+            print(f"not named: kill {number} (--seed {options.seed}): rank {named} by {launcher}, {fault}\n{job.text()}")
         left = job.leftovers(launcher)
         if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in left):
             figures[launcher, "files"].append(1)
