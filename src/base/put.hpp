@@ -16,8 +16,15 @@ struct PutPart {
     std::size_t bytes = 0;
 };
 
-/// Writes the parts, packed, into the peer's segment and then raises the flag of a cell there. All
-/// offsets are into the peer's segment, which has the same layout on every rank.
+/// Memory of a rank as the network addresses it.
+struct RemoteRegion {
+    std::uint64_t base = 0;  ///< added to offsets: an address, or 0 where offsets are used
+    std::uint64_t bytes = 0;
+    std::uint64_t key = 0;
+};
+
+/// Writes the parts, packed, into the peer's memory and then raises the flag of a cell there.
+/// Offsets are into the peer's segment, which has the same layout on every rank.
 struct Put {
     static constexpr std::uint64_t kInCell = ~std::uint64_t{0};
 
@@ -25,7 +32,9 @@ struct Put {
     std::span<const PutPart> parts;
     std::size_t bytes = 0;           ///< sum of the parts; 0: a signal
     std::uint64_t target = kInCell;  ///< where the payload goes; kInCell: into the cell itself
-    std::uint64_t cell = 0;          ///< the cell whose flag is raised
+    const RemoteRegion* region = nullptr;  ///< what `target` is an offset in, if not the segment:
+                                           ///< memory that a far peer has registered
+    std::uint64_t cell = 0;                ///< the cell whose flag is raised
     FlagWord flag = 0;
     std::uint32_t* pending = nullptr;  ///< raised by one for each transfer that still reads a part,
                                        ///< lowered on its local completion

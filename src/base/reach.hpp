@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reach.hpp - how node-mates get at memory of a rank where it lies.
+// reach.hpp - how other ranks get at memory of a rank where it lies.
 //
-// Idea     Before mates touch a buffer its owner makes it reachable: an *exposure*, of which each
-//          part has a Reach, small enough for a cell, that tells a mate where the part lies and by
-//          which way. The rank that runs a step resolves it to a pointer, or has the kernel copy.
+// Idea     Before others touch a buffer its owner makes it reachable: an *exposure*, of which each
+//          part has a Reach, small enough for a cell, that tells them where the part lies and by
+//          which way. The rank that runs a step resolves it to a pointer, or has the kernel copy;
+//          ranks of other nodes put there.
 // Next     link/direct for who makes them; run/execute/stepper.hpp for who uses them.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/put.hpp"
 #include "base/region.hpp"
 
 namespace weft::base {
@@ -25,14 +27,15 @@ struct Copies {
     std::uint64_t bytes = 0;
 };
 
-/// Ways to a mate's memory, the best one first.
+/// Ways to a mate's memory, the best one first; and the one over the network.
 enum class Way : std::uint8_t {
-    segment,  ///< it lies in the owner's segment, which mates have mapped
-    adopted,  ///< its pages are those of an object that mates can map
-    bounced,  ///< its owner copies it into its segment, and back if mates write it
-    copied,   ///< the kernel copies between the two processes
+    segment,     ///< it lies in the owner's segment, which all ranks reach
+    adopted,     ///< its pages are those of an object that mates can map
+    bounced,     ///< its owner copies it into its segment, and back if mates write it
+    copied,      ///< the kernel copies between the two processes
+    registered,  ///< far ranks can put there
 };
-inline constexpr int kWays = 4;
+inline constexpr int kWays = 5;
 
 /// Of something that is counted by way, what mates reach by loads and stores.
 template <class Counts>
@@ -41,11 +44,14 @@ template <class Counts>
     return of(Way::segment) + of(Way::adopted) + of(Way::bounced);
 }
 
-/// Where a block of a rank's memory lies, for its node-mates. Travels as the payload of an expose.
+/// Where a block of a rank's memory lies, for others. Travels as the payload of an expose.
 struct Reach {
-    std::uint64_t address = 0;  ///< of the block in the owner's process; valid while it is exposed
-    std::uint64_t offset = 0;   ///< of the block in the owner's segment or in the object
-    std::uint64_t object_bytes = 0;  ///< adopted: how much of the object there is to map
+    /// Of the block in the owner's process; valid while it is exposed. Registered: as the network
+    /// counts.
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;  ///< of the block in the owner's segment, in the object or the region
+    std::uint64_t object_bytes = 0;  ///< adopted, registered: of the object, or of the region
+    std::uint64_t key = 0;           ///< registered: of the region
     std::uint32_t object = 0;        ///< adopted: which one; its file descriptor at the owner
     std::uint32_t generation = 0;    ///< adopted: tells which of those that had this number
     Way way = Way::copied;
@@ -57,6 +63,15 @@ struct Reach {
         part.offset += bytes;
         return part;
     }
+
+    [[nodiscard]] static Reach of(const RemoteRegion& region) {
+        return {.address = region.base,
+                .object_bytes = region.bytes,
+                .key = region.key,
+                .way = Way::registered};
+    }
+    /// Registered: what it lies in.
+    [[nodiscard]] RemoteRegion region() const { return {address - offset, object_bytes, key}; }
 };
 static_assert(sizeof(Reach) <= kCellPayload && std::is_trivially_copyable_v<Reach>);
 

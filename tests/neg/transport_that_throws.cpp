@@ -15,6 +15,8 @@ struct Bare {
     std::uint64_t segment_bytes() noexcept;
     weft::base::Exposure expose(std::byte* data, std::uint64_t bytes, weft::base::Access access,
                                 const weft::base::Copies& copies) noexcept;
+    weft::base::Result<weft::base::Exposure> expose_far(std::byte* data,
+                                                        std::uint64_t bytes) noexcept;
     void conceal(const weft::base::Exposure& exposure) noexcept;
     void withdraw(const weft::base::Exposure& exposure) noexcept;
     std::byte* reach(weft::Rank rank, const weft::base::Reach& reach) noexcept;

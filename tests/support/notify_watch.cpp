@@ -23,7 +23,11 @@ void NotifyWatch::posted(Rank origin, const base::Put& put) {
                       .target = put.target == base::Put::kInCell
                                     ? put.cell + base::kCellPayloadOffset
                                     : put.target,
+                      .elsewhere = nullptr,
                       .payload = {}};
+    if (put.region != nullptr)
+        expected.elsewhere = reinterpret_cast<const std::byte*>(
+            static_cast<std::uintptr_t>(put.region->base) + put.target);
     for (const base::PutPart& part : put.parts)
         expected.payload.insert(expected.payload.end(), part.data, part.data + part.bytes);
     expected_[static_cast<std::size_t>(put.peer)].push_back(std::move(expected));
@@ -35,8 +39,10 @@ void NotifyWatch::look(Rank target) {
         const auto* cell = reinterpret_cast<const base::Cell*>(segment + expected.cell);
         if (cell->flag.load(std::memory_order_acquire) != expected.flag) return false;
         ++seen_;
-        const auto [want, have] = std::ranges::mismatch(
-            expected.payload, std::span(segment + expected.target, expected.payload.size()));
+        const std::byte* const there =
+            expected.elsewhere != nullptr ? expected.elsewhere : segment + expected.target;
+        const auto [want, have] =
+            std::ranges::mismatch(expected.payload, std::span(there, expected.payload.size()));
         if (want != expected.payload.end())
             early_.push_back({.origin = expected.origin,
                               .target = target,

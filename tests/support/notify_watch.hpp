@@ -47,6 +47,7 @@ class NotifyWatch {
         std::uint64_t cell = 0;
         base::FlagWord flag = 0;
         std::uint64_t target = 0;
+        const std::byte* elsewhere = nullptr;  ///< where it goes, if not to the segment
         std::vector<std::byte> payload;
     };
 

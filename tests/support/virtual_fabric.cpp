@@ -22,6 +22,12 @@ class VirtualPort final : public link::FabricPort {
     std::span<const std::byte> address() const override { return {}; }
     void set_peer(Rank, std::span<const std::byte>) override {}
     bool warm(Rank) noexcept override { return fabric_.chance(50); }
+    base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) override {
+        return fabric_.expose(memory);
+    }
+    void conceal(const base::RemoteRegion& region) noexcept override {
+        fabric_.conceal(region.key);
+    }
     base::Post try_put(const link::FabricPut& put) noexcept override {
         return fabric_.try_put(rank_, put);
     }
@@ -196,11 +202,17 @@ void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const link::FabricPut& 
     }
 }
 
+base::RemoteRegion VirtualFabric::expose(std::span<std::byte> memory) {
+    registered_.insert(++registrations_);
+    return {reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), registrations_};
+}
+
 base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(put.bytes <= conduct.message_bytes_max, put.bytes, options_.seed);
     WEFT_CHECK(put.bytes > 0 || put.kind == link::PutKind::with_immediate, options_.seed);
-    WEFT_CHECK(put.target + put.bytes <= options_.segment_bytes, put.target, options_.seed);
+    const std::uint64_t room = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(put.target + put.bytes <= room, put.target, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
     const bool flagged = put.flag_target != link::FabricPut::kNoFlag;
@@ -208,6 +220,7 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
                put.parts.size(), options_.seed);
     auto write = std::make_unique<Write>();
     write->put = put;
+    if (put.region != nullptr) write->region = *put.region;
     write->parts.assign(put.parts.begin(), put.parts.end());
     if (put.parts.empty()) write->parts.push_back({put.data, put.bytes});
     write->origin = origin;
@@ -352,12 +365,8 @@ void VirtualFabric::land_some(Rank rank) {
 void VirtualFabric::land(Write& write, std::size_t number) {
     const Chunk chunk = write.chunks[number];
     const std::vector<std::byte> source = write.read ? write.copy : source_of(write);
-    const std::uint64_t target = chunk.offset < write.put.bytes
-                                     ? write.put.target + chunk.offset
-                                     : write.put.flag_target + chunk.offset - write.put.bytes;
     if (chunk.bytes != 0)
-        std::memcpy(options_.segments[static_cast<std::size_t>(write.put.peer)] + target,
-                    source.data() + chunk.offset, chunk.bytes);
+        std::memcpy(target_of(write, chunk.offset), source.data() + chunk.offset, chunk.bytes);
     write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.setting.conduct.keeps_immediates)
@@ -365,6 +374,16 @@ void VirtualFabric::land(Write& write, std::size_t number) {
     if (write.chunks.empty() && write.put.counter != link::FabricPut::kNoCounter &&
         options_.setting.conduct.keeps_counters)
         ++counts_[{write.put.peer, write.origin, write.put.counter}];
+}
+
+std::byte* VirtualFabric::target_of(const Write& write, std::size_t offset) const {
+    std::byte* const segment = options_.segments[static_cast<std::size_t>(write.put.peer)];
+    if (offset >= write.put.bytes)
+        return segment + write.put.flag_target + offset - write.put.bytes;
+    if (write.region.key == 0) return segment + write.put.target + offset;
+    WEFT_CHECK(registered_.contains(write.region.key), write.put.peer, options_.seed);
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(write.region.base)) +
+           write.put.target + offset;
 }
 
 void VirtualFabric::complete_some(Rank rank) {

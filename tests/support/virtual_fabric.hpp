@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "base/random.hpp"
@@ -93,6 +94,8 @@ class VirtualFabric {
     [[nodiscard]] std::size_t in_flight() const;
     [[nodiscard]] bool take_moved();
 
+    [[nodiscard]] base::RemoteRegion expose(std::span<std::byte> memory);
+    void conceal(std::uint64_t key) { registered_.erase(key); }
     base::Post try_put(Rank origin, const link::FabricPut& put);
     base::Post try_get(Rank origin, const link::FabricGet& get);
     /// What the rank has posted touches neither its memory nor a counter again.
@@ -112,6 +115,7 @@ class VirtualFabric {
     };
     struct Write {
         link::FabricPut put;
+        base::RemoteRegion region;         ///< that its target is in; key 0: the segment
         std::vector<base::PutPart> parts;  ///< its sources
         Rank origin = 0;
         std::vector<std::byte> copy;  ///< of the source, once it is read
@@ -139,6 +143,7 @@ class VirtualFabric {
     void land(Write& write, std::size_t chunk);
     void complete_some(Rank rank);
     void read_some(Rank rank);
+    [[nodiscard]] std::byte* target_of(const Write& write, std::size_t offset) const;
     static void read_source(Write& write);
     [[nodiscard]] static std::vector<std::byte> source_of(const Write& write);
 
@@ -149,6 +154,8 @@ class VirtualFabric {
     std::vector<Read> reads_;
     /// By target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
+    std::unordered_set<std::uint64_t> registered_;  ///< keys
+    std::uint64_t registrations_ = 0;
     std::uint64_t clock_ = 0;
     bool moved_ = false;
 };

@@ -100,6 +100,23 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
     return exposure;
 }
 
+base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) {
+    const auto held = lock();
+    const base::RemoteRegion region{reinterpret_cast<std::uintptr_t>(data), bytes,
+                                    ++registrations_};
+    registered_[region.key] = region;
+    return {.reach = base::Reach::of(region),
+            .alias = data,
+            .data = data,
+            .bytes = bytes,
+            .access = base::Access::write};
+}
+
+void VirtualNetwork::conceal_far(std::uint64_t key) {
+    const auto held = lock();
+    registered_.erase(key);
+}
+
 void VirtualNetwork::break_wire(Rank rank, base::Failure failure) {
     const auto held = lock();
     failures_[rank] = std::move(failure);
@@ -144,7 +161,9 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
     for (const base::PutPart& part : put.parts) bytes += part.bytes;
     WEFT_CHECK(bytes == put.bytes, bytes, put.bytes, options_.seed);
     WEFT_CHECK(put.cell + sizeof(base::Cell) <= options_.segment_bytes, put.cell, options_.seed);
-    WEFT_CHECK(payload_offset(put) + bytes <= options_.segment_bytes, bytes, options_.seed);
+    const std::uint64_t room = put.region != nullptr ? put.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(payload_offset(put) + bytes <= room, bytes, options_.seed);
+    WEFT_CHECK(put.region == nullptr || !is_near(origin, put.peer), put.peer, options_.seed);
     WEFT_CHECK(put.target != base::Put::kInCell || bytes <= base::kCellPayload, bytes,
                options_.seed);
     if (chance(options_.profile.refuse_percent)) return base::Post::again;
@@ -207,19 +226,20 @@ void VirtualNetwork::send(std::size_t flight, const base::Put& put, std::size_t 
         const std::uint64_t pieces = 1 + draw(options_.profile.pieces_max);
         const std::size_t end = pieces == 1 ? to : from + 1 + draw(to - from);
         walk_payload(put, from, end, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
-            send_piece(flight, payload_offset(put) + at, data, bytes);
+            send_piece(flight, put.region, payload_offset(put) + at, data, bytes);
         });
         from = end;
     }
 }
 
-void VirtualNetwork::send_piece(std::size_t flight, std::uint64_t offset, const std::byte* data,
-                                std::size_t bytes) {
+void VirtualNetwork::send_piece(std::size_t flight, const base::RemoteRegion* region,
+                                std::uint64_t offset, const std::byte* data, std::size_t bytes) {
     const VirtualProfile& profile = options_.profile;
     Event event{.what = What::land,
                 .flight = flight,
                 .due = due(),
                 .offset = offset,
+                .region = region != nullptr ? *region : base::RemoteRegion{},
                 .source = data,
                 .bytes = bytes,
                 .copy = {}};
@@ -304,15 +324,27 @@ void VirtualNetwork::fetch(Event event) {
 
 void VirtualNetwork::land(const Event& event) {
     Flight& flight = flights_[event.flight];
+    const std::uint64_t offset = event.region.key != 0 ? Landing::kElsewhere : event.offset;
     if (observer_)
-        observer_(
-            {flight.origin, flight.target, event.offset, event.bytes, flight.cell, flight.flag});
+        observer_({flight.origin, flight.target, offset, event.bytes, flight.cell, flight.flag});
     const bool copied = event.source == nullptr;
-    std::memcpy(segment(flight.target) + event.offset, copied ? event.copy.data() : event.source,
-                event.bytes);
+    if (std::byte* const target = target_of(event))
+        std::memcpy(target, copied ? event.copy.data() : event.source, event.bytes);
     if (!copied) schedule({.what = What::complete, .flight = event.flight, .due = due()});
     --flight.data_left;
     raise_when_landed(event.flight);
+}
+
+/// Where a piece lands; nullptr: its memory is not registered any more, which breaks the target.
+std::byte* VirtualNetwork::target_of(const Event& event) {
+    const Rank target = flights_[event.flight].target;
+    if (event.region.key == 0) return segment(target) + event.offset;
+    if (registered_.contains(event.region.key))
+        return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(event.region.base)) +
+               event.offset;
+    failures_[target] =
+        base::fail(Status::peer, "a put came to memory that is not registered any more");
+    return nullptr;
 }
 
 void VirtualNetwork::raise_when_landed(std::size_t number) {

@@ -25,6 +25,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/put.hpp"
@@ -81,10 +82,12 @@ struct VirtualOptions {
 struct Landing {
     Rank origin = 0;
     Rank target = 0;
-    std::uint64_t offset = 0;  ///< in the target's segment
+    std::uint64_t offset = 0;  ///< in the target's segment; of what goes elsewhere: kElsewhere
     std::uint64_t bytes = 0;   ///< 0: the flag
     std::uint64_t cell = 0;
     base::FlagWord flag = 0;
+
+    static constexpr std::uint64_t kElsewhere = ~std::uint64_t{0};  ///< in registered memory
 };
 
 class VirtualNetwork {
@@ -125,6 +128,9 @@ class VirtualNetwork {
     [[nodiscard]] const base::Failure* failure(Rank rank) const;
     [[nodiscard]] base::Exposure expose(Rank rank, std::byte* data, std::uint64_t bytes,
                                         base::Access access);
+    /// Registers memory of a rank for puts of far ranks; keys are never used again.
+    [[nodiscard]] base::Exposure expose_far(std::byte* data, std::uint64_t bytes);
+    void conceal_far(std::uint64_t key);
     [[nodiscard]] bool refuses_copies(Rank reader, Rank owner) const {
         return reader == options_.profile.copies_refused_by && owner != reader;
     }
@@ -153,6 +159,7 @@ class VirtualNetwork {
         std::size_t flight = 0;
         std::uint64_t due = 0;
         std::uint64_t offset = 0;
+        base::RemoteRegion region;          ///< that the offset is in; key 0: the segment
         const std::byte* source = nullptr;  ///< nullptr: the piece was copied into `copy`
         std::size_t bytes = 0;
         std::vector<std::byte> copy;
@@ -165,8 +172,9 @@ class VirtualNetwork {
     base::Post put_near(Rank origin, const base::Put& put);
     base::Post put_far(Rank origin, const base::Put& put, std::uint64_t& resume);
     void send(std::size_t flight, const base::Put& put, std::size_t from, std::size_t to);
-    void send_piece(std::size_t flight, std::uint64_t offset, const std::byte* data,
-                    std::size_t bytes);
+    void send_piece(std::size_t flight, const base::RemoteRegion* region, std::uint64_t offset,
+                    const std::byte* data, std::size_t bytes);
+    [[nodiscard]] std::byte* target_of(const Event& event);
     void schedule(Event event);
     void handle(Event event);
     void fetch(Event event);
@@ -188,6 +196,8 @@ class VirtualNetwork {
     std::vector<std::optional<base::Failure>> failures_;
     std::function<void(const Landing&)> observer_;
     std::function<void(Rank)> pause_;
+    std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
+    std::uint64_t registrations_ = 0;
     std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< stands for the counters of those
     std::uint64_t clock_ = 0;
     std::size_t in_flight_ = 0;
@@ -220,7 +230,15 @@ class VirtualWire {
                           const base::Copies& /*copies*/) noexcept {
         return network_.expose(rank_, data, bytes, access);
     }
-    void conceal(const base::Exposure& /*exposure*/) noexcept {}
+    base::Result<base::Exposure> expose_far(std::byte* data, std::uint64_t bytes) noexcept {
+        if (real_) return real_->expose_far(data, bytes);
+        return network_.expose_far(data, bytes);
+    }
+    void conceal(const base::Exposure& exposure) noexcept {
+        if (exposure.reach.way != base::Way::registered) return;
+        if (real_) return real_->conceal(exposure);
+        network_.conceal_far(exposure.reach.key);
+    }
     void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }
     std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
         if (reach.way == base::Way::segment) return network_.segment(rank) + reach.offset;

@@ -28,6 +28,10 @@ class StrangePort final : public link::FabricPort {
     std::span<const std::byte> address() const override { return {}; }
     void set_peer(Rank, std::span<const std::byte>) override {}
     bool warm(Rank) noexcept override { return true; }
+    base::Result<base::RemoteRegion> expose(std::span<std::byte>) override {
+        return base::RemoteRegion{};
+    }
+    void conceal(const base::RemoteRegion&) noexcept override {}
     base::Post try_put(const link::FabricPut&) noexcept override { return base::Post::posted; }
     base::Post try_get(const link::FabricGet&) noexcept override { return base::Post::posted; }
     std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {

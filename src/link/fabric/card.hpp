@@ -8,17 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/put.hpp"
 #include "base/result.hpp"
 #include "link/fabric/notify.hpp"
 
 namespace weft::link {
 
-/// A region as peers address it.
-struct RemoteRegion {
-    std::uint64_t base = 0;  ///< added to offsets: an address, or 0 where offsets are used
-    std::uint64_t bytes = 0;
-    std::uint64_t key = 0;
-};
+using base::RemoteRegion;
 
 struct PortCard {
     std::uint32_t provider = 0;  ///< provider_hash(): both ends must use the same provider

@@ -101,7 +101,8 @@ struct FabricPut {
     Rank peer = 0;
     const std::byte* data = nullptr;
     std::size_t bytes = 0;     ///< up to message_bytes_max; 0 only with an immediate
-    std::uint64_t target = 0;  ///< offset in the peer's memory
+    std::uint64_t target = 0;  ///< offset in the peer's memory, or in `region`
+    const base::RemoteRegion* region = nullptr;  ///< memory that the peer has exposed
     PutKind kind = PutKind::with_immediate;
     std::uint64_t immediate = 0;  ///< over 32 bits only as seal.hpp has it
     /// See base::Put. Not touched by puts of up to inject_bytes that are plain or with immediate,
@@ -157,6 +158,12 @@ class FabricPort {
     /// sides must poll() meanwhile. Optional: the first try_put() does the same and says `again`
     /// until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
+
+    /// Registers memory of this rank, so that peers may put into it until conceal(). Fails where
+    /// the provider does: pinned memory is limited.
+    [[nodiscard]] virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
+    /// Of what expose() returned: no put to it is under way.
+    virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
 
     /// Posts one write. Writes, and immediates of different ones, may arrive in any order.
     [[nodiscard]] virtual base::Post try_put(const FabricPut& put) noexcept = 0;

@@ -28,4 +28,8 @@ namespace weft::link {
 [[nodiscard]] base::Result<std::vector<std::uint64_t>> draw_keys(std::size_t count,
                                                                  std::size_t key_bytes, bool small);
 
+/// The same, after those that are there already: until there are `count`.
+[[nodiscard]] base::Result<void> add_keys(std::vector<std::uint64_t>& keys, std::size_t count,
+                                          std::size_t key_bytes, bool small);
+
 }  // namespace weft::link

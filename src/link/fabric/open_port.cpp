@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// open_port.cpp - start-up of a port: discover, open, register, write the card.
+// open_port.cpp - start-up of a port: discover, open, register, write the card; and what else is
+// registered.
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <sys/resource.h>
@@ -120,6 +121,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       grant_(found.grant),
       registers_sources_(registers_sources(found)),
       text_addresses_(found.info->addr_format == FI_ADDR_STR),
+      small_keys_(found.profile.small_keys),
       seals_(has_secret_keys(found) && found.grant.immediate_bytes >= sizeof(std::uint64_t)),
       writes_empty_(found.profile.writes_empty),
       endpoint_file_(found.profile.endpoint_file),
@@ -239,6 +241,10 @@ base::Result<Fid<fid_mr>> Port::register_region(std::span<std::byte> region, std
     return owned;
 }
 
+base::Result<void> Port::draw_keys(std::size_t count) {
+    return add_keys(keys_, count, grant_.provider_keys ? 0 : grant_.key_bytes, small_keys_);
+}
+
 base::Result<void> Port::register_all() {
     if (auto done = register_section(0); !done) return done;
 
@@ -266,6 +272,32 @@ base::Result<void> Port::register_all() {
 RemoteRegion Port::remote_view(std::span<const std::byte> region, fid_mr& handle) const {
     const auto base = reinterpret_cast<std::uintptr_t>(region.data());
     return {grant_.virtual_addresses ? base : 0, region.size(), fi_mr_key(&handle)};
+}
+
+base::Result<RemoteRegion> Port::expose(std::span<std::byte> memory) {
+    if (endpoint_ == nullptr)
+        return base::fail(Status::peer, "the endpoint was closed after a failure");
+    if (free_keys_.empty()) {
+        if (auto drawn = draw_keys(keys_.size() + 1); !drawn) return drawn.failure();
+        free_keys_.push_back(keys_.size() - 1);
+    }
+    auto handle = register_region(memory, FI_REMOTE_WRITE, free_keys_.back());
+    if (!handle) return handle.failure();
+    const RemoteRegion region = remote_view(memory, **handle);
+    if (region.key == FI_KEY_NOTAVAIL)
+        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
+    exposed_.push_back({std::move(handle).value(), free_keys_.back()});
+    free_keys_.pop_back();
+    return region;
+}
+
+void Port::conceal(const RemoteRegion& region) noexcept {
+    const auto found = std::ranges::find_if(exposed_, [&](const Exposed& exposed) {
+        return fi_mr_key(exposed.handle.get()) == region.key;
+    });
+    if (found == exposed_.end()) return;  // closed after a failure
+    free_keys_.push_back(found->key);
+    exposed_.erase(found);
 }
 
 base::Result<void> Port::make_card() {
@@ -309,12 +341,11 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
             fmt::format("local address {} ({} WEFT_FABRIC_ADDRESS)", found.source.text,
                         found.source.forced ? "named by" : "to name another, set"));
     }
-    const std::size_t key_bytes = found.grant.provider_keys ? 0 : found.grant.key_bytes;
     const bool few_keys = found.profile.small_keys && !found.grant.provider_keys;
-    auto keys = draw_keys(kFirstSourceKey + (few_keys ? kSourcesWithSmallKeys : kSources),
-                          key_bytes, found.profile.small_keys);
-    if (!keys) return keys.failure();
-    port->keys_ = *std::move(keys);
+    if (auto drawn =
+            port->draw_keys(kFirstSourceKey + (few_keys ? kSourcesWithSmallKeys : kSources));
+        !drawn)
+        return drawn.failure();
     port->make_sections(found.profile.reads && port->facts_.counters == 0);
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->open_counters(options.rank); !done) return done.failure();

@@ -124,7 +124,8 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     }
     if (put.bytes == 0) return put_empty(peer, put);
     WEFT_CHECK(put.bytes <= facts_.message_bytes_max, put.bytes, facts_.message_bytes_max);
-    auto place = place_of(peer, put.peer, put.target, put.bytes);
+    auto place = put.region != nullptr ? place_in(*put.region, put)
+                                       : place_of(peer, put.peer, put.target, put.bytes);
     if (!place) [[unlikely]]
         return base::Post::again;
     if (put.counter != FabricPut::kNoCounter)
@@ -148,6 +149,14 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
 }
 
 // --- ways of a write ---------------------------------------------------------------------------
+
+/// In memory that the peer has exposed.
+std::optional<Port::Place> Port::place_in(const RemoteRegion& region,
+                                          const FabricPut& put) noexcept {
+    WEFT_CHECK(put.target <= region.bytes && put.bytes <= region.bytes - put.target, put.peer,
+               put.bytes, put.target, region.bytes);
+    return Place{region.base + put.target, region.key};
+}
 
 base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                    bool copied_at_once) noexcept {
@@ -384,6 +393,7 @@ void Port::cancel() noexcept {
     }
     in_flight_ = 0;
     sources_.clear();
+    exposed_.clear();
     staging_region_.reset();
     landing_region_.reset();
     for (Section& section : sections_) section.region.reset();

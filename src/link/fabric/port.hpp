@@ -22,8 +22,8 @@
 //          (FI_MR_LOCAL), small ones are copied into registered buffers, and larger ones registered
 //          for their put, from its post to its local completion: after that libfabric does not read
 //          a source again (fi_cq(3)). What has or has not arrived does not matter for a source, and
-//          targets always lie in the segment. There is no cache here; a provider that has one makes
-//          the second registration cheap.
+//          targets lie in the segment, or in memory that its rank has registered for a call. There
+//          is no cache here; a provider that has one makes the second registration cheap.
 // Holds    No allocation, lock or wait after open(), but for resolving a peer at its first use and
 //          for registering a source. The pool bounds puts in flight in all, a count per peer bounds
 //          those to one.
@@ -76,6 +76,8 @@ class Port final : public FabricPort {
         return section.offset + section.bytes - offset;
     }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
+    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
+    void conceal(const RemoteRegion& region) noexcept override;
     [[nodiscard]] base::Post try_put(const FabricPut& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override;
     [[nodiscard]] base::Post try_get(const FabricGet& get) noexcept override;
@@ -158,6 +160,11 @@ class Port final : public FabricPort {
         std::size_t registered = kNoSource;
         std::uint32_t* pending = nullptr;
     };
+    /// Memory outside the segment that peers may write.
+    struct Exposed {
+        Fid<fid_mr> handle;
+        std::size_t key = 0;  // in keys_
+    };
     /// A receive without a buffer, which an immediate consumes.
     struct Receive {
         fi_context2 context{};  // first: its address is what libfabric gives back
@@ -170,6 +177,7 @@ class Port final : public FabricPort {
                                                    const FabricOptions& options);
     base::Result<void> enable();
     base::Result<void> enable_with_file();
+    [[nodiscard]] base::Result<void> draw_keys(std::size_t count);
     [[nodiscard]] base::Result<void> register_all();
     [[nodiscard]] base::Result<void> post_receives(std::size_t count);
     [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> region,
@@ -182,6 +190,8 @@ class Port final : public FabricPort {
         return offset < sections_.front().bytes ? 0 : later_section_of(offset);
     }
     [[nodiscard]] std::size_t later_section_of(std::uint64_t offset) const noexcept;
+    [[nodiscard]] static std::optional<Place> place_in(const RemoteRegion& region,
+                                                       const FabricPut& put) noexcept;
     [[nodiscard]] std::optional<Place> place_of(Peer& peer, Rank rank, std::uint64_t offset,
                                                 std::uint64_t bytes) noexcept;
     [[nodiscard]] std::optional<std::uint64_t> key_of(Peer& peer, Rank rank,
@@ -226,6 +236,7 @@ class Port final : public FabricPort {
     bool registers_sources_;         // large ones outside the segment, for their put
     bool text_addresses_;            // endpoint addresses are text, of any length
     std::size_t address_bytes_ = 0;  // of the own endpoint
+    bool small_keys_;                // of the profile
     bool seals_;                     // immediates have room for a seal, and keys are secret
     std::uint64_t own_seal_ = 0;
     bool writes_empty_;             // a put may carry its immediate and no byte
@@ -260,6 +271,8 @@ class Port final : public FabricPort {
     Fid<fid_mr> staging_region_;
     std::vector<Fid<fid_mr>> sources_;  // of puts in flight
     std::vector<std::size_t> free_sources_;
+    std::vector<Exposed> exposed_;
+    std::vector<std::size_t> free_keys_;  // of exposed memory
     void* staging_desc_ = nullptr;
 };
 

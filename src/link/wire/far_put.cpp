@@ -48,7 +48,7 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
     }
     if (small) return put_cell(put);
     const bool one_write = put.parts.size() <= flagged_parts_max_ && put.bytes != 0 &&
-                           put.bytes <= piece_bytes_max_ && put.bytes <= port_->room_at(put.target);
+                           put.bytes <= piece_bytes_max_ && put.bytes <= room_at(put, put.target);
     return one_write ? put_flagged(put) : put_counted(put, resume);
 }
 
@@ -71,6 +71,7 @@ base::Post Wire::put_flagged(const base::Put& put) noexcept {
     return port_->try_put({.peer = put.peer,
                            .bytes = put.bytes,
                            .target = put.target,
+                           .region = put.region,
                            .kind = PutKind::with_immediate,
                            .immediate = immediate_for(put.cell, Delivered::all),
                            .pending = put.pending,
@@ -225,6 +226,11 @@ base::Post Wire::put_then_flag(const base::Put& put, std::uint64_t& resume) noex
 
 // --- parts of all ------------------------------------------------------------------------------
 
+/// Bytes that one write may take to that place: what a peer has exposed is one piece of memory.
+std::uint64_t Wire::room_at(const base::Put& put, std::uint64_t target) const noexcept {
+    return put.region != nullptr ? ~std::uint64_t{0} : port_->room_at(target);
+}
+
 base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
     const std::uint64_t target =
         put.target == base::Put::kInCell ? put.cell + base::kCellPayloadOffset : put.target;
@@ -233,13 +239,14 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
         std::size_t size = 0;
         for (std::size_t at = 0; at < part.bytes; at += size) {
             const std::uint64_t to = target + part_start + at;
-            size = std::min({piece_bytes_max_, part.bytes - at, port_->room_at(to)});
+            size = std::min({piece_bytes_max_, part.bytes - at, room_at(put, to)});
             ++pieces.count;
             if (part_start + at < pieces.done) continue;
             const FabricPut piece{.peer = put.peer,
                                   .data = part.data + at,
                                   .bytes = size,
                                   .target = to,
+                                  .region = put.region,
                                   .kind = pieces.kind,
                                   .immediate = pieces.immediate,
                                   .pending = pieces.pending,

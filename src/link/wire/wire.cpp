@@ -104,6 +104,19 @@ base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access a
     return direct_->expose(data, bytes, access, copies);
 }
 
+base::Result<base::Exposure> Wire::expose_far(std::byte* data, std::uint64_t bytes) noexcept {
+    if (plan_.large == Notify::counter)
+        return base::fail(Status::unsupported,
+                          "puts are counted in the segment only (WEFT_NOTIFY=counter)");
+    const auto region = port_->expose({data, bytes});
+    if (!region) return region.failure();
+    return base::Exposure{.reach = base::Reach::of(*region),
+                          .alias = data,
+                          .data = data,
+                          .bytes = bytes,
+                          .access = base::Access::write};
+}
+
 void Wire::poll_port() noexcept {
     std::array<std::uint64_t, 32> immediates;
     std::size_t count = 0;

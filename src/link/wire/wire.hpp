@@ -69,11 +69,19 @@ class Wire {
     /// copies: what mates need of it.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
+    /// So that far ranks can put there, until conceal(); the wire has a port.
+    [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
+                                                          std::uint64_t bytes) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {
-        if (direct_ != nullptr) direct_->conceal(exposure);
+        if (exposure.reach.way == base::Way::registered)
+            port_->conceal(exposure.reach.region());
+        else if (direct_ != nullptr)
+            direct_->conceal(exposure);
     }
+    /// What is registered stays so: a put to memory that is not would break the peer's connection.
     void withdraw(const base::Exposure& exposure) noexcept {
-        if (direct_ != nullptr) direct_->withdraw(exposure);
+        if (exposure.reach.way != base::Way::registered && direct_ != nullptr)
+            direct_->withdraw(exposure);
     }
     /// The block's numbers come from its owner, and lie within what it has: the caller has looked.
     [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
@@ -228,6 +236,7 @@ class Wire {
     base::Post put_with_counter(const base::Put& put, std::uint64_t& resume) noexcept;
     [[nodiscard]] bool take_lane(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post put_then_flag(const base::Put& put, std::uint64_t& resume) noexcept;
+    [[nodiscard]] std::uint64_t room_at(const base::Put& put, std::uint64_t target) const noexcept;
     base::Post post_pieces(const base::Put& put, Pieces& pieces) noexcept;
     base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
     base::Post post_small(FabricPut put) noexcept;

@@ -38,8 +38,9 @@ bool is_payload(Buffer buffer) {
 /// Cuts lists of blocks into pieces of consecutive units.
 class Binder {
   public:
-    Binder(BoundProgram& bound, const Partition& partition)
-        : bound_(bound), partition_(partition) {}
+    /// near: as in BindOptions.
+    Binder(BoundProgram& bound, const Partition& partition, const std::vector<bool>* near)
+        : bound_(bound), partition_(partition), near_(near) {}
 
     void add_steps() {
         for (const plan::Step& step : bound_.program.steps) {
@@ -231,7 +232,8 @@ class Binder {
     void mark_exposed(const plan::Step& step, std::uint64_t bytes) {
         const Buffer buffer = bound_.program.blocks[step.source.start].buffer;
         TouchedBuffer* const exposed = touched(buffer);
-        if (exposed == nullptr) return;
+        const bool is_near = near_ == nullptr || (*near_)[static_cast<std::size_t>(step.peer)];
+        if (exposed == nullptr || !is_near) return;
         exposed->exposed = true;
         exposed->copies.count += bound_.segments;
         exposed->copies.bytes += bound_.segments * bytes;
@@ -312,6 +314,7 @@ class Binder {
 
     BoundProgram& bound_;
     const Partition& partition_;
+    const std::vector<bool>* near_;
     std::uint64_t published_max_ = 0;
 };
 
@@ -467,7 +470,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.small = bound.bulk && !program.pairwise && fits_small(options.shape, bank_bytes);
     if (options.publishes && bound.bulk) bound.published_start = bank_bytes;
     bound.program = std::move(program);
-    Binder binder(bound, partition);
+    Binder binder(bound, partition, options.near);
     binder.add_steps();
     if (bound.program.pairwise) binder.add_pairs();
     bound.scratch_bytes = bound.program.scratch * in_lines(bound.touched_scratch.bytes());

@@ -17,7 +17,8 @@ struct BindOptions {
     std::uint16_t call_hash = 0;
     std::string description;
     base::RegionShape shape;
-    bool fuse = true;  ///< also make the fused form where the steps allow it
+    const std::vector<bool>* near = nullptr;  ///< by rank: is on this node; nullptr: all are
+    bool fuse = true;                         ///< also make the fused form where the steps allow it
     /// The program publishes what is shared (may_publish()); the same on all ranks.
     bool publishes = false;
     /// Of uneven vectors: where blocks start in the caller's memory, in elements; empty: behind

@@ -125,6 +125,18 @@ class Mover {
         return piece_of(op, list, 0, segment);
     }
 
+    /// What the program touches of the caller's vector that a block lies in; the block, if it
+    /// lies elsewhere, or blocks may lie apart.
+    [[nodiscard]] Memory touched(Operation& op, PieceList list, const Memory& block) const {
+        const Piece& piece = op.program->pieces[list.start];
+        const bool is_output = piece.buffer == plan::Buffer::output;
+        if (!is_output && piece.buffer != plan::Buffer::input) return block;
+        const TouchedBuffer& all =
+            is_output ? op.program->touched_output : op.program->touched_input;
+        if (op.program->has_displacements(piece.buffer)) return block;
+        return {.data = own_base(op, piece, 0) + all.begin, .bytes = all.bytes()};
+    }
+
     /// Copies list to list; the two may be cut differently. Of two pieces the first may go to where
     /// the second comes from. False: the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
@@ -428,6 +440,7 @@ class Mover {
             case base::Way::bounced:
                 return is_part(reach.offset, bytes, wire_.segment_bytes());
             case base::Way::adopted:
+            case base::Way::registered:
                 return is_part(reach.offset, bytes, reach.object_bytes);
             case base::Way::copied:
                 return true;

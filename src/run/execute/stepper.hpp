@@ -318,11 +318,13 @@ class Stepper {
     Progress put_in_place(Operation& op, LaneState& lane, const BoundStep& step, base::Put put) {
         const Memory target = mover_.only(op, step.target, lane.segment);
         if (op.team->near(step.peer) == nullptr) {
-            if (target.outside) return outside(op, lane, target.peer);
+            if (put.bytes == 0) return post(lane, put);
+            const bool there =
+                target.reach.way == base::Way::segment || target.reach.way == base::Way::registered;
+            if (target.outside || !there) return outside(op, lane, target.peer);
+            const base::RemoteRegion region = target.reach.region();
             put.target = target.reach.offset;
-            const std::uint64_t segment = wire_.segment_bytes();
-            if (put.target > segment || put.bytes > segment - put.target)
-                return exposed_outside(op, put.peer);
+            if (target.reach.way == base::Way::registered) put.region = &region;
             return post(lane, put);
         }
         if (!mover_.copy(op, step.target, step.source, lane.segment)) return unreachable(op, lane);
@@ -336,20 +338,20 @@ class Stepper {
         return post(lane, start_put(op, lane, step));
     }
 
-    /// Tells the peer where a block lies. A far peer reaches this rank's segment only.
+    /// Tells the peer where a block lies.
     Progress expose(Operation& op, LaneState& lane, const BoundStep& step) {
-        const base::Reach reach = reach_of(op, step, lane.segment);
-        if (op.team->near(step.peer) == nullptr && reach.way != base::Way::segment) {
-            op.failure =
-                base::fail(Status::unsupported,
-                           "{}: step {} exposes memory to rank {} that does not lie in the "
-                           "heap; allocate the buffer there",
-                           op.program->description, lane.at, step.peer);
-            return Progress::failed;
-        }
         base::Reach& payload =
             op.exposed[std::size_t{step.operands} * op.program->segments + lane.segment];
-        payload = reach;
+        if (op.team->near(step.peer) != nullptr) {
+            payload = reach_of(op, step, lane.segment);
+        } else if (lane.resume == 0) {  // else it is half posted
+            auto reach = far_reach_of(op, step, lane.segment);
+            if (!reach) {
+                op.failure = reach.failure().within(op.program->description);
+                return Progress::failed;
+            }
+            payload = *reach;
+        }
         base::Put put = start_put(op, lane, step);
         const base::PutPart part{reinterpret_cast<const std::byte*>(&payload), sizeof payload};
         put.parts = {&part, 1};
@@ -357,10 +359,30 @@ class Stepper {
         return post(lane, put);
     }
 
+    /// A vector is registered as a whole, once for all far peers.
+    [[nodiscard]] base::Result<base::Reach> far_reach_of(Operation& op, const BoundStep& step,
+                                                         std::uint32_t segment) {
+        const Memory block = mover_.only(op, step.source, segment);
+        const base::Reach here = wire_.expose(block.data, 0, base::Access::read, {}).reach;
+        if (here.way == base::Way::segment || block.bytes == 0) return here;
+        for (const base::Exposure& exposure : op.exposures) {
+            if (exposure.reach.way == base::Way::registered && block.data >= exposure.data &&
+                block.data + block.bytes <= exposure.data + exposure.bytes)
+                return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
+        }
+        const Memory all = mover_.touched(op, step.source, block);
+        auto exposure = wire_.expose_far(all.data, all.bytes);
+        if (!exposure) return exposure.failure();
+        op.exposures.push_back(*exposure);
+        mover_.count_exposed(*exposure);
+        return exposure->reach.at(static_cast<std::uint64_t>(block.data - all.data));
+    }
+
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,
                                        std::uint32_t segment) {
         const Memory block = mover_.only(op, step.source, segment);
         for (const base::Exposure& exposure : op.exposures) {
+            if (exposure.reach.way == base::Way::registered) continue;
             for (const std::byte* const start : {exposure.data, exposure.alias}) {
                 if (block.data >= start && block.data < start + exposure.bytes)
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
@@ -386,12 +408,6 @@ class Stepper {
         }
         // Release: pairs with the acquire in arrived().
         cell->flag.store(flag(op, lane.segment, step.salt), std::memory_order_release);
-    }
-
-    Progress exposed_outside(Operation& op, Rank rank) {
-        op.failure = base::fail(Status::peer, "{}: rank {} exposed memory outside its segment",
-                                op.program->description, rank);
-        return Progress::failed;
     }
 
     /// The kernel refused to copy between this rank and a node-mate.

@@ -34,6 +34,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// a part, whose pages must stay as they are.
     { wire.expose(memory, offset, base::Access::read, copies) } noexcept
         -> std::same_as<base::Exposure>;
+    /// The same for puts of far ranks. Fails if the network cannot register it.
+    { wire.expose_far(memory, offset) } noexcept -> std::same_as<base::Result<base::Exposure>>;
     { wire.conceal(exposure) } noexcept;
     /// The same after a failure, when mates may still be at it: what can be taken from them is.
     { wire.withdraw(exposure) } noexcept;

@@ -25,6 +25,10 @@ class ToldPort final : public FabricPort {
     [[nodiscard]] std::span<const std::byte> address() const override { return {}; }
     void set_peer(Rank, std::span<const std::byte>) override {}
     [[nodiscard]] bool warm(Rank) noexcept override { return true; }
+    [[nodiscard]] base::Result<base::RemoteRegion> expose(std::span<std::byte>) override {
+        return base::RemoteRegion{};
+    }
+    void conceal(const base::RemoteRegion&) noexcept override {}
     [[nodiscard]] base::Post try_put(const FabricPut&) noexcept override {
         return base::Post::posted;
     }
