@@ -90,6 +90,7 @@ struct CandidateRequest {
     std::int64_t vector = 0;  ///< of sending and reducing the bytes of a vector: picoseconds
     plan::Layout layout;      ///< which node each rank is on; none given: all are on one
     bool direct = false;      ///< ranks of a node reach each other's vectors
+    bool lands = false;       ///< payloads that cross the network may land in vectors
 
     /// Several nodes, of which some hold several ranks.
     [[nodiscard]] bool mixed() const { return layout.nodes() > 1 && layout.most() > 1; }

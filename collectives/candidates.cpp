@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.hpp"
+#include "collectives/landing.hpp"
 #include "collectives/registry.hpp"
 
 namespace weft::collectives {
@@ -14,6 +15,11 @@ namespace {
 bool is_pipeline(const Algorithm& algorithm) {
     const auto segments = std::ranges::find(algorithm.parameters, "segments", &Parameter::name);
     return segments != algorithm.parameters.end() && segments->fallback == "by size";
+}
+
+bool may_land(const Algorithm& algorithm) {
+    return std::ranges::find(algorithm.parameters, kIntoParameter.name, &Parameter::name) !=
+           algorithm.parameters.end();
 }
 
 /// The number of pieces after which a pipeline over so many further ranks takes least: pieces are
@@ -57,6 +63,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
+        if (request.lands && may_land(algorithm)) add(std::string(algorithm.name) + ":into=vector");
         if (algorithm.variants == nullptr) continue;
         for (const std::string& spec : algorithm.variants(request)) add(spec);
     }

@@ -11,7 +11,7 @@
 // Next     blocks.hpp; ring.cpp of allreduce, allgather, reduce and reduce_scatter.
 #pragma once
 
-#include "collectives/blocks.hpp"
+#include "collectives/landing.hpp"
 #include "collectives/patterns/relative_rank.hpp"
 
 namespace weft::collectives {
@@ -33,24 +33,47 @@ void reduce_around(BlockWriter& writer, Rank rank, Rank size, Kept kept) {
 }
 
 /// Passes finished blocks on, where block v is that of the rank with number v, from `first_number`
-/// on. `has(block)`: it is there already, no copy is needed.
+/// on; where they land in vectors, one number more. `has(number, block)`: that rank has it already,
+/// and gets a bare signal.
 template <class Has>
 void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_t first_number,
-                 Has has) {
+                 Landing into, Has has) {
     const Rank own = place.number();
+    const Rank next = (own + 1) % place.size;
+    const Rank right = place.rank_of(next);
+    const Rank left = place.rank_of(own + place.size - 1);
+    const std::uint32_t exposed = first_number + static_cast<std::uint32_t>(place.size) - 1;
     const auto block = [&](Rank back) {
         return static_cast<std::uint32_t>((own + place.size - back) % place.size);
     };
+    const auto vector = into == Landing::vector && place.size > 1;
+    if (vector) {
+        const auto blocks = static_cast<std::uint32_t>(place.size);
+        writer->expose(left, exposed, writer.output(0, blocks), plan::kWritten);
+        writer->wait(right, exposed);
+    }
     for (Rank step = 0; step < place.size - 1; ++step) {
         const std::uint32_t number = first_number + static_cast<std::uint32_t>(step);
-        const std::uint32_t next = block(step + 1);
-        writer->put(place.rank_of(own + 1), number, writer.output(block(step)));
-        writer->wait(place.rank_of(own + place.size - 1), number);
-        if (!has(next)) writer->copy(writer.output(next), writer.slot(number, next));
+        const std::uint32_t sent = block(step);
+        const std::uint32_t received = block(step + 1);
+        if (has(next, sent)) {
+            writer->signal(right, number);
+        } else if (vector) {
+            plan::Block there = plan::mapped(right, exposed, sent);
+            there.origin = 0;
+            writer->put_mapped(right, number, there, writer.output(sent));
+        } else {
+            writer->put(right, number, writer.output(sent));
+        }
+        writer->wait(left, number);
+        if (!has(own, received) && !vector)
+            writer->copy(writer.output(received), writer.slot(number, received));
     }
 }
-inline void pass_around(BlockWriter& writer, Rank rank, Rank size, std::uint32_t first_number) {
-    pass_around(writer, {rank, size, 0}, first_number, [](std::uint32_t) { return false; });
+inline void pass_around(BlockWriter& writer, Rank rank, Rank size, std::uint32_t first_number,
+                        Landing into) {
+    pass_around(writer, {rank, size, 0}, first_number, into,
+                [](Rank, std::uint32_t) { return false; });
 }
 
 }  // namespace weft::collectives

@@ -6,7 +6,7 @@
 //          MPICH, section 4.1.
 // Rounds   n - 1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks, each to the same neighbour.
-// Memory   n - 1 slots of one block; no scratch.
+// Memory   n - 1 slots of one block, none where blocks land in vectors; no scratch.
 // Good for Long blocks: the least bytes, and neighbours only.
 // Holds    Synchronizing: what has gone around has passed all ranks.
 #include "collectives/ring.hpp"
@@ -17,17 +17,19 @@ namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, const GenerateRequest& request) {
+void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const auto own = static_cast<std::uint32_t>(request.rank);
     writer->copy(writer.output(own), writer.input(own));
-    pass_around(writer, request.rank, request.size, 0);
+    pass_around(writer, request.rank, request.size, 0, into);
 }
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             write);
+    return program_that_lands({.collective = "allgather", .synchronizing = true}, spec, request,
+                              write);
 }
+
+constexpr Properties kProperties{.ordered = true, .bit_identical = true, .synchronizing = true};
 
 }  // namespace
 
@@ -39,9 +41,10 @@ Algorithm allgather_ring() {
         .source =
             "Thakur, Rabenseifner and Gropp, Optimization of collective communication operations "
             "in MPICH, section 4.1",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kProperties,
         .generate = &generate_ring,
+        .refine = &with_landing<kProperties>,
     };
 }
 

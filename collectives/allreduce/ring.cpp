@@ -9,7 +9,7 @@
 // Rounds   2 (n - 1).
 // Bytes    Of m: a rank sends 2m (1 - 1/n) and reduces m (1 - 1/n), in messages of m/n to one
 //          neighbour.
-// Memory   2 (n - 1) slots of one block; no scratch.
+// Memory   2 (n - 1) slots of one block, n - 1 where results land in vectors; no scratch.
 // Good for Long vectors, any n: the least bytes, and neighbours only. Short ones suffer 2 (n - 1)
 //          latencies.
 // Holds    Each block is reduced once, so results are bit-identical, but block b starts with rank b
@@ -22,19 +22,21 @@ namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, const GenerateRequest& request) {
+void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const auto [rank, size] = std::pair{request.rank, request.size};
     if (size == 1) return writer->copy(writer.output(0), writer.input(0));
     reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
     writer->flush();  // results arrive where parts were sent from
-    pass_around(writer, rank, size, static_cast<std::uint32_t>(size - 1));
+    pass_around(writer, rank, size, static_cast<std::uint32_t>(size - 1), into);
 }
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    return program_by_blocks({.collective = "allreduce", .synchronizing = true}, spec, request,
-                             write);
+    return program_that_lands({.collective = "allreduce", .synchronizing = true}, spec, request,
+                              write);
 }
+
+constexpr Properties kProperties{.bit_identical = true, .synchronizing = true};
 
 }  // namespace
 
@@ -44,9 +46,10 @@ Algorithm allreduce_ring() {
         .name = "ring",
         .summary = "blocks are reduced around a ring, then passed around it",
         .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.bit_identical = true, .synchronizing = true},
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kProperties,
         .generate = &generate_ring,
+        .refine = &with_landing<kProperties>,
     };
 }
 

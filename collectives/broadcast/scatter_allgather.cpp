@@ -7,10 +7,13 @@
 // Source   Barnett et al. and van de Geijn, as in Thakur, Rabenseifner and Gropp, Optimization of
 //          collective communication operations in MPICH, section 4.3.
 // Rounds   n - 1, and as many as any number below n has bits: ceil(log2 n) at most. Messages: n - 1
-//          to scatter, n (n - 1) around the ring.
-// Bytes    Of m: each rank sends m (1 - 1/n) around the ring; the scatter moves m/n times the bits
-//          of all numbers below n, most of it from the root.
-// Memory   n - 1 slots of one block, one for a subtree's; no scratch.
+//          to scatter, n (n - 1) around the ring but for those whose block is there already: who
+//          has a subtree's blocks gets bare signals instead.
+// Bytes    Of m: each rank sends at most m (1 - 1/n) around the ring; the scatter moves m/n times
+//          the bits of all numbers below n, most of it from the root, and the ring moves as much
+//          less: (n - 1) m in all.
+// Memory   n - 1 slots of one block, one for a subtree's; no scratch. None where payloads land in
+//          vectors.
 // Good for Long vectors on few ranks: about 2m for each rank, whatever n.
 // Holds    Synchronizing: what has gone around the ring has passed all ranks.
 #include "collectives/broadcast/broadcast.hpp"
@@ -24,44 +27,72 @@ namespace {
 constexpr std::uint32_t kScatter = 0;
 constexpr std::uint32_t kFirstStep = 1;
 
-/// Down the tree. Ranks are counted from the root; block v belongs to number v.
-void scatter(BlockWriter& writer, const patterns::RelativeRank& own,
-             const patterns::TreeNode& node) {
+/// Blocks of a rank's subtree, by numbers.
+bool is_in(const patterns::TreeNode& node, Rank number, std::uint32_t block) {
+    const auto first = static_cast<std::uint32_t>(number);
+    return block >= first && block < first + static_cast<std::uint32_t>(node.size);
+}
+
+/// Down the tree. Ranks are counted from the root; block v belongs to number v. Where blocks land
+/// in vectors, children expose these by the numbers from `first_exposed` on.
+void scatter(BlockWriter& writer, const patterns::RelativeRank& own, const patterns::TreeNode& node,
+             Landing into, std::uint32_t first_exposed) {
     const auto first = static_cast<std::uint32_t>(own.number());
     const auto count = static_cast<std::uint32_t>(node.size);
+    const plan::Block kept = writer.output(first, count);
     if (own.number() == 0) {
-        writer->copy(writer.output(0, count), writer.input(0, count));
+        writer->copy(kept, writer.input(0, count));
+    } else if (into == Landing::vector) {
+        const Rank parent = own.rank_of(node.parent);
+        writer->expose(parent, first_exposed + node.child_index, kept, plan::kWritten);
+        writer->wait(parent, kScatter);
     } else {
         writer->wait(own.rank_of(node.parent), kScatter);
-        writer->copy(writer.output(first, count), writer.slot(kScatter, first, count));
+        writer->copy(kept, writer.slot(kScatter, first, count));
     }
+    std::uint32_t exposed = first_exposed;
     for (const patterns::Branch& branch : node.branches) {
         const auto child = first + static_cast<std::uint32_t>(branch.distance);
-        writer->put(own.rank_of(static_cast<Rank>(child)), kScatter,
-                    writer.output(child, static_cast<std::uint32_t>(branch.size)));
+        const Rank to = own.rank_of(static_cast<Rank>(child));
+        const plan::Block sent = writer.output(child, static_cast<std::uint32_t>(branch.size));
+        if (into == Landing::vector) {
+            writer->wait(to, exposed);
+            put_into_place(writer, to, kScatter, exposed++, sent);
+        } else {
+            writer->put(to, kScatter, sent);
+        }
     }
 }
 
-void write(BlockWriter& writer, const GenerateRequest& request) {
+void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const patterns::RelativeRank own{request.rank, request.size, request.root};
     const patterns::RangeTree tree = patterns::knomial_tree(own.size, 2);
     const patterns::TreeNode node = patterns::find_node(tree, own.size, own.number());
-    scatter(writer, own, node);
-    const auto first = static_cast<std::uint32_t>(own.number());
-    pass_around(writer, own, kFirstStep, [&](std::uint32_t block) {
-        return block >= first && block < first + static_cast<std::uint32_t>(node.size);
+    const auto right_number = static_cast<Rank>((own.number() + 1) % own.size);
+    const patterns::TreeNode right = patterns::find_node(tree, own.size, right_number);
+    const auto steps = static_cast<std::uint32_t>(own.size) - 1;
+    const std::uint32_t first_exposed = kFirstStep + steps + 1;  // after the ring's own
+    scatter(writer, own, node, into, first_exposed);
+    pass_around(writer, own, kFirstStep, into, [&](Rank number, std::uint32_t block) {
+        return is_in(number == own.number() ? node : right, number, block);
     });
+    if (into == Landing::vector) {
+        if (own.size > 1) writer->reserve_slots(first_exposed + tree.children_max);
+        return;
+    }
     for (const patterns::Branch& branch : tree.branches(own.size))
         writer->reserve_capacity(kScatter, static_cast<std::uint32_t>(branch.size));
-    for (std::uint32_t step = 0; step + 1 < static_cast<std::uint32_t>(own.size); ++step)
+    for (std::uint32_t step = 0; step < steps; ++step)
         writer->reserve_capacity(kFirstStep + step, 1);
 }
 
 base::Result<plan::Program> generate_scatter_allgather(const AlgorithmSpec& spec,
                                                        const GenerateRequest& request) {
-    return program_by_blocks({.collective = "broadcast", .synchronizing = true}, spec, request,
-                             write);
+    return program_that_lands({.collective = "broadcast", .synchronizing = true}, spec, request,
+                              write);
 }
+
+constexpr Properties kProperties{.ordered = true, .bit_identical = true, .synchronizing = true};
 
 }  // namespace
 
@@ -71,9 +102,10 @@ Algorithm broadcast_scatter_allgather() {
         .name = "scatter-allgather",
         .summary = "blocks are scattered along a binomial tree, then passed around a ring",
         .source = "van de Geijn; Thakur, Rabenseifner and Gropp, section 4.3",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kProperties,
         .generate = &generate_scatter_allgather,
+        .refine = &with_landing<kProperties>,
     };
 }
 

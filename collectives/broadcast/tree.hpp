@@ -7,10 +7,11 @@
 //          (kShared). In a loop each slot has two copies, and a rank returns a credit when it has
 //          emptied one; the parent waits for the credit of segment s - 2 before it puts segment s.
 //          Credits have the numbers after that, by the index among the parent's children, so each
-//          has one writer.
+//          has one writer. Where the data lands in vectors, children expose these by such numbers,
+//          once: it is no pipeline then.
 #pragma once
 
-#include "collectives/blocks.hpp"
+#include "collectives/landing.hpp"
 #include "collectives/patterns/range_tree.hpp"
 
 namespace weft::collectives {
@@ -35,6 +36,25 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
     std::uint32_t credit = first_credit;
     for (const Rank child : place.children) writer.await_credit(child, credit++);
     for (const Rank child : place.children) writer->put(child, data.number, output, plan::kShared);
+}
+
+/// The same of one block, from vector to vector.
+inline void write_tree_of_vectors(BlockWriter& writer, const patterns::TreePlace& place) {
+    constexpr std::uint32_t kData = 0;
+    constexpr std::uint32_t kFirstExposed = 1;
+    const plan::Block output = writer.output(0);
+    if (place.parent == plan::kNoRank) {
+        writer->copy(output, writer.input(0));
+    } else {
+        writer->expose(place.parent, kFirstExposed + place.child_index, output, plan::kWritten);
+        writer->wait(place.parent, kData);
+    }
+    std::uint32_t exposed = kFirstExposed;
+    for (const Rank child : place.children) {
+        writer->wait(child, exposed);
+        put_into_place(writer, child, kData, exposed++, output);
+    }
+    if (place.children_max > 0) writer->reserve_slots(kFirstExposed + place.children_max);
 }
 
 }  // namespace weft::collectives

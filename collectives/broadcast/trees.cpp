@@ -38,8 +38,10 @@ namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, const patterns::RangeTree& tree, const GenerateRequest& request) {
+void write(BlockWriter& writer, const patterns::RangeTree& tree, const GenerateRequest& request,
+           Landing into) {
     const auto place = patterns::place_in(tree, {request.rank, request.size, request.root});
+    if (into == Landing::vector) return write_tree_of_vectors(writer, place);
     write_tree(writer, place, {});
     if (request.size == 1) return;
     writer->reserve_slots(1);
@@ -53,9 +55,10 @@ base::Result<plan::Program> generate_along(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const Tree tree = kTree(spec, request.size);
     if (!tree) return tree.failure();
-    return program_by_blocks(
-        {.collective = "broadcast", .blocks = 1}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) { write(writer, *tree, request); });
+    return program_that_lands({.collective = "broadcast", .blocks = 1}, spec, request,
+                              [&](BlockWriter& writer, const GenerateRequest&, Landing into) {
+                                  write(writer, *tree, request, into);
+                              });
 }
 
 template <TreeOf kTree>
@@ -64,6 +67,8 @@ base::Result<plan::Program> generate_in_pieces(const AlgorithmSpec& spec,
     return generate_along<kTree>(spec, in_pieces(spec, request));
 }
 
+constexpr Properties kProperties{.ordered = true, .bit_identical = true};
+
 Algorithm entry(std::string_view name, std::string_view summary, std::string_view source,
                 std::vector<Parameter> parameters, decltype(Algorithm::generate) generate) {
     return {.collective = "broadcast",
@@ -71,16 +76,23 @@ Algorithm entry(std::string_view name, std::string_view summary, std::string_vie
             .summary = summary,
             .source = source,
             .parameters = std::move(parameters),
-            .properties = {.ordered = true, .bit_identical = true},
+            .properties = kProperties,
             .generate = generate};
+}
+
+/// Long vectors may land in vectors.
+Algorithm landing_entry(Algorithm algorithm) {
+    algorithm.parameters.push_back(kIntoParameter);
+    algorithm.refine = &with_landing<kProperties>;
+    return algorithm;
 }
 
 }  // namespace
 
 Algorithm broadcast_flat() {
-    return entry("flat", "the root puts the vector to every other rank",
-                 "Hoefler and Moor, section 3.1", {{"segments", "1", kSegmentsHelp}},
-                 &generate_along<flat_tree>);
+    return landing_entry(entry("flat", "the root puts the vector to every other rank",
+                               "Hoefler and Moor, section 3.1", {{"segments", "1", kSegmentsHelp}},
+                               &generate_along<flat_tree>));
 }
 
 Algorithm broadcast_kary() {
@@ -91,9 +103,10 @@ Algorithm broadcast_kary() {
 }
 
 Algorithm broadcast_binomial() {
-    return entry("binomial", "the number of ranks that have the vector doubles each round",
-                 "Hoefler and Moor, section 3.1", {{"segments", "1", kSegmentsHelp}},
-                 &generate_along<binomial_tree>);
+    return landing_entry(entry("binomial",
+                               "the number of ranks that have the vector doubles each round",
+                               "Hoefler and Moor, section 3.1", {{"segments", "1", kSegmentsHelp}},
+                               &generate_along<binomial_tree>));
 }
 
 Algorithm broadcast_knomial() {

@@ -12,14 +12,39 @@
 // Good for flat: long blocks, since nothing is forwarded; few ranks, or ranks that share a node.
 // Holds    Not synchronizing. flat: a rank's number is its rank.
 #include "collectives/gather/gather.hpp"
+#include "collectives/landing.hpp"
 #include "collectives/node_tree.hpp"
+#include "collectives/patterns/relative_rank.hpp"
 #include "collectives/subtree_blocks.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-void write_flat(BlockWriter& writer, const GenerateRequest& request) {
+/// The root exposes to each rank the place of its block.
+void write_flat_into_vector(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto exposed = static_cast<std::uint32_t>(request.size);
+    writer->reserve_slots(request.size == 1 ? 0 : exposed + 1);
+    if (request.rank != request.root) {
+        writer->wait(request.root, exposed);
+        return put_into_place(writer, request.root, own, exposed, writer.input(own));
+    }
+    const patterns::RelativeRank place{request.rank, request.size, request.root};
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank from = place.rank_of(number);
+        writer->expose(from, exposed, writer.output(static_cast<std::uint32_t>(from)),
+                       plan::kWritten);
+    }
+    writer->copy(writer.output(own), writer.input(own));
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank from = place.rank_of(number);
+        writer->wait(from, static_cast<std::uint32_t>(from));
+    }
+}
+
+void write_flat(BlockWriter& writer, const GenerateRequest& request, Landing into) {
+    if (into == Landing::vector) return write_flat_into_vector(writer, request);
     const auto own = static_cast<std::uint32_t>(request.rank);
     const auto credit = static_cast<std::uint32_t>(request.size);
     if (request.rank != request.root) {
@@ -44,6 +69,13 @@ base::Result<plan::Program> generate_by(const AlgorithmSpec& spec, const Generat
     return program_by_blocks({.collective = "gather"}, spec, request, kWrite);
 }
 
+base::Result<plan::Program> generate_flat(const AlgorithmSpec& spec,
+                                          const GenerateRequest& request) {
+    return program_that_lands({.collective = "gather"}, spec, request, write_flat);
+}
+
+constexpr Properties kFlat{.ordered = true, .bit_identical = true};
+
 void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
     SubtreeBlocks(writer, request).gather();
 }
@@ -60,9 +92,10 @@ Algorithm gather_flat() {
         .name = "flat",
         .summary = "every rank puts its block to the root",
         .source = "Hoefler and Moor, section 3.1.1",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true},
-        .generate = &generate_by<write_flat>,
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kFlat,
+        .generate = &generate_flat,
+        .refine = &with_landing<kFlat>,
     };
 }
 

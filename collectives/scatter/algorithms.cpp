@@ -13,6 +13,7 @@
 // Good for flat: long blocks, since nothing is forwarded; few ranks.
 // Holds    Not synchronizing. flat: the number of a credit is that of the rank, counted from the
 //          root.
+#include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
 #include "collectives/node_tree_exposed.hpp"
@@ -23,8 +24,30 @@ namespace weft::collectives {
 
 namespace {
 
-void write_flat(BlockWriter& writer, const GenerateRequest& request) {
-    constexpr std::uint32_t kData = 0;
+constexpr std::uint32_t kData = 0;
+
+/// Each rank exposes its block to the root.
+void write_flat_into_vector(BlockWriter& writer, const GenerateRequest& request) {
+    const patterns::RelativeRank relative{request.rank, request.size, request.root};
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto exposed = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
+    writer->reserve_slots(request.size == 1 ? 0 : exposed(request.size));
+    if (request.rank != request.root) {
+        writer->expose(request.root, exposed(relative.number()), writer.output(own),
+                       plan::kWritten);
+        return writer->wait(request.root, kData);
+    }
+    writer->copy(writer.output(own), writer.input(own));
+    for (Rank number = 1; number < request.size; ++number) {
+        const Rank to = relative.rank_of(number);
+        writer->wait(to, exposed(number));
+        put_into_place(writer, to, kData, exposed(number),
+                       writer.input(static_cast<std::uint32_t>(to)));
+    }
+}
+
+void write_flat(BlockWriter& writer, const GenerateRequest& request, Landing into) {
+    if (into == Landing::vector) return write_flat_into_vector(writer, request);
     const patterns::RelativeRank relative{request.rank, request.size, request.root};
     const auto own = static_cast<std::uint32_t>(request.rank);
     const auto credit = [](Rank number) { return kData + static_cast<std::uint32_t>(number); };
@@ -49,6 +72,13 @@ template <void (*kWrite)(BlockWriter&, const GenerateRequest&)>
 base::Result<plan::Program> generate_by(const AlgorithmSpec& spec, const GenerateRequest& request) {
     return program_by_blocks({.collective = "scatter"}, spec, request, kWrite);
 }
+
+base::Result<plan::Program> generate_flat(const AlgorithmSpec& spec,
+                                          const GenerateRequest& request) {
+    return program_that_lands({.collective = "scatter"}, spec, request, write_flat);
+}
+
+constexpr Properties kFlat{.ordered = true, .bit_identical = true};
 
 void write_binomial(BlockWriter& writer, const GenerateRequest& request) {
     SubtreeBlocks(writer, request).scatter();
@@ -84,9 +114,10 @@ Algorithm scatter_flat() {
         .name = "flat",
         .summary = "the root puts each rank's block to it",
         .source = "Hoefler and Moor, section 3.1.1",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true},
-        .generate = &generate_by<write_flat>,
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kFlat,
+        .generate = &generate_flat,
+        .refine = &with_landing<kFlat>,
     };
 }
 

@@ -150,14 +150,6 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
 
 // --- ways of a write ---------------------------------------------------------------------------
 
-/// In memory that the peer has exposed.
-std::optional<Port::Place> Port::place_in(const RemoteRegion& region,
-                                          const FabricPut& put) noexcept {
-    WEFT_CHECK(put.target <= region.bytes && put.bytes <= region.bytes - put.target, put.peer,
-               put.bytes, put.target, region.bytes);
-    return Place{region.base + put.target, region.key};
-}
-
 base::Post Port::post_unregistered(Peer& peer, Rank rank, const RdmaWrite& write,
                                    bool copied_at_once) noexcept {
     if (write.bytes > staged_bytes_max_) return post_registered(peer, rank, write);

@@ -34,6 +34,12 @@ plan::Layout of_size(const plan::Layout& layout, Rank size) {
     return {size, layout.nodes() == 1 ? size : 1};
 }
 
+/// Whether ranks can use each other's vectors as the algorithm does. Those on other nodes always
+/// can.
+bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
+    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1);
+}
+
 /// Whether there are programs for this very team. Predictions may be continued from those of
 /// smaller ones.
 bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
@@ -98,6 +104,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const std::uint64_t bytes = call.elements * call.element_bytes;
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);
+    const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
     return {.size = size,
             .ranks_per_node = each,
@@ -110,7 +117,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
                                     (put.byte_fs + machine.reduce_byte_fs)),
             .layout = layout_of(machine, size),
-            .direct = machine.direct && elements * call.element_bytes > kInPlaceBytesMin};
+            .direct = machine.direct && is_long,
+            .lands = far && is_long && reaches(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
@@ -161,7 +169,7 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
-    if (!serves(properties, size, call, layout) || (properties.direct && !machine.direct))
+    if (!serves(properties, size, call, layout) || (properties.direct && !reaches(machine, layout)))
         return {};
     const auto candidate = candidate_of(**algorithm, *spec, call, layout, machine.direct);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||

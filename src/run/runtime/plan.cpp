@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
@@ -99,19 +100,30 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
     auto program = collectives::generate(collective, spec, request);
     if (!program) return program;
+    if (collectives::lands_in_vectors(spec)) {
+        // They go as a whole, unless part of the payloads needs slots and has too few.
+        if (segments_needed(*program, 1, options) == 1) return program;
+        return program_of(context, call, collectives::into_slots(spec), options);
+    }
     const std::uint32_t segments = segments_needed(*program, request.segments, options);
     if (segments == request.segments) return program;
     request.segments = segments;
     return collectives::generate(collective, spec, request);
 }
 
-/// Whether ranks read and write each other's buffers: said of the algorithm, so that all ranks
-/// refuse it, also those whose own programs expose nothing.
+/// Whether node-mates read and write each other's buffers: said of the algorithm, so that all
+/// ranks refuse it, also those whose own programs expose nothing.
 bool needs_direct(const PlanContext& context, const Call& call,
                   const collectives::AlgorithmSpec& spec) {
     const std::string_view collective = traits_of(traits_of(call.collective).even).name;
     const auto algorithm = collectives::find_algorithm(collective, spec);
-    return context.size > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
+    return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
+}
+
+/// The spec for this call: blocks with counts may lie apart, and only their rank knows where.
+collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
+    return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
+                                                   : spec;
 }
 
 base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& call,
@@ -123,14 +135,15 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     options.output_starts = scattered_starts(call.out_blocks);
     const bool direct = context.machine.direct;
     const std::string_view even = traits_of(traits_of(call.collective).even).name;
-    const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, algorithm.spec);
-    auto program = program_of(context, call, direct ? algorithm.spec : puts, options);
+    const collectives::AlgorithmSpec spec = spec_for(call, algorithm.spec);
+    const collectives::AlgorithmSpec puts = collectives::with_near_puts(even, spec);
+    auto program = program_of(context, call, direct ? spec : puts, options);
     if (!program) return program.failure();
     // Exposed blocks need more flags; where these do not fit, mates put as other nodes do.
     if (direct && std::uint64_t{program->slots} * program->depth > options.shape.cells)
         program = program_of(context, call, puts, options);
     if (!program) return program.failure();
-    if (needs_direct(context, call, algorithm.spec) && !direct)
+    if (needs_direct(context, call, spec) && !direct)
         return base::fail(Status::unsupported,
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");
@@ -168,7 +181,8 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
     BindOptions options{.elements = vector_elements(call, context.size),
                         .element_bytes = element_bytes(call),
                         .description = describe(call, algorithm.text),
-                        .shape = context.region};
+                        .shape = context.region,
+                        .near = &context.near};
     if (plan.purpose != Purpose::itself) options.description = name_of(plan.purpose);
     options.call_hash = call_hash(options.description, options.element_bytes);
     auto bound = bind_call(context, call, algorithm, std::move(options), plan.purpose);

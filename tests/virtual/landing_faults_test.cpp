@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: payloads that land in vectors of ranks on other nodes are right however the network
+// delivers, and what the verifier refuses about such programs does go wrong.
+// Method: many calls on virtual nodes, on the virtual network and on the real wire over a virtual
+// fabric with each way to notify; then programs from which one wait was taken, or whose rank
+// exposes its memory before it is done with it. A put to memory that is not registered (any more)
+// breaks the wire of its target.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "collectives/collective_traits.hpp"
+#include "collectives/landing.hpp"
+#include "collectives/registry.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/draw_calls.hpp"
+#include "tests/support/full_mode.hpp"
+#include "tests/support/generate_all.hpp"
+#include "tests/support/script.hpp"
+#include "tests/support/survives.hpp"
+
+namespace weft::test {
+namespace {
+
+using plan::Program;
+using plan::Step;
+using plan::StepKind;
+using Programs = std::vector<Program>;
+
+constexpr std::uint64_t kElements = 240;
+
+struct Spec {
+    std::string_view collective;
+    std::string text;
+};
+
+std::vector<Spec> landing_specs() {
+    std::vector<Spec> list;
+    for (const std::string_view collective : collectives::collectives())
+        for (const std::string& text : collectives::specs_to_try(collective))
+            if (text.ends_with(":into=vector")) list.push_back({collective, text});
+    return list;
+}
+
+/// One random script on `job`, with vectors in the segment and elsewhere.
+void run_true_ones(VirtualJob& job, base::Random& random, std::size_t made) {
+    const auto ranks = job.network().size();
+    const VirtualTeam& team =
+        job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
+    std::deque<TeamCall> palette;
+    for (const Spec& spec : landing_specs()) {
+        const bool rooted = collectives::is_rooted(spec.collective);
+        palette.push_back(bind_call(
+            job, team,
+            {.collective = std::string(spec.collective),
+             .algorithm = spec.text,
+             .elements = static_cast<std::uint64_t>(ranks) * (1 + random.below(40)),
+             .root = rooted ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)))
+                            : plan::kNoRank}));
+    }
+    const auto calls = draw_script(random, palette, made);
+    const std::uint64_t seed = job.network().seed();
+    const ScriptOutcome outcome =
+        Script(job, calls,
+               {.seed = seed, .in_place_percent = 40, .in_segment = random.chance(1, 4)})
+            .run();
+    for (const std::string& error : outcome.errors)
+        ADD_FAILURE() << "seed " << seed << ": " << error;
+}
+
+VirtualOptions draw_options(base::Random& random, std::uint64_t seed) {
+    const auto ranks = static_cast<Rank>(2 + random.below(5));
+    std::vector<int> nodes(static_cast<std::size_t>(ranks));
+    for (Rank rank = 0; rank < ranks; ++rank) nodes[static_cast<std::size_t>(rank)] = rank;
+    if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
+    return {.segment_bytes = 8 << 20, .node_of_rank = nodes, .seed = seed};
+}
+
+TEST(LandingFaults, TheTrueOnesAreRight) {
+    const std::uint64_t wanted = kSanitized ? 1'000 : full_mode() ? 1'000'000 : 20'000;
+    std::uint64_t made = 0;
+    for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed) {
+        constexpr std::size_t kCalls = 200;
+        base::Random random = base::Random(seed).stream(12);
+        VirtualOptions options = draw_options(random, seed);
+        options.profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
+        VirtualJob job(options);
+        run_true_ones(job, random, kCalls);
+        made += kCalls;
+    }
+    RecordProperty("operations", static_cast<int>(made));
+}
+
+TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
+    const FabricSetting settings[] = {counted_setting(), delivered_setting(), ordered_setting(),
+                                      ordered_cells_setting()};
+    const std::uint64_t seeds = kSanitized ? 1 : full_mode() ? 200 : 6;
+    for (const FabricSetting& setting : settings) {
+        for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+            base::Random random = base::Random(seed).stream(13);
+            FabricSetting hard = setting;
+            hard.conduct = harden(setting.conduct, random);
+            hard.conduct.flagged_parts_max =
+                setting.notify.large == link::Notify::immediate ? seed % 4 : 0;
+            VirtualJob job(draw_options(random, seed), hard);
+            run_true_ones(job, random, 60);
+            EXPECT_GT(job.notify_watch()->seen(), 0U);
+            for (const EarlyFlag& early : job.notify_watch()->early())
+                ADD_FAILURE() << "seed " << seed << ": " << to_text(early);
+        }
+    }
+}
+
+// --- what goes wrong ---------------------------------------------------------------------------
+
+void erase(Program& program, std::size_t at) {
+    program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(at));
+    --program.lanes.front().count;
+}
+
+/// The first wait for what a step of that kind raises.
+bool drop_wait_for(Programs& programs, StepKind kind) {
+    for (const Program& sender : programs) {
+        for (const Step& step : sender.steps) {
+            if (step.kind != kind) continue;
+            Program& waiter = programs[static_cast<std::size_t>(step.peer)];
+            const auto wait = std::ranges::find_if(waiter.steps, [&](const Step& one) {
+                return one.kind == StepKind::wait && one.signal == step.signal &&
+                       one.peer == sender.rank;
+            });
+            if (wait == waiter.steps.end()) continue;
+            erase(waiter, static_cast<std::size_t>(wait - waiter.steps.begin()));
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A put to where the peer has exposed something the last time, if at all.
+bool put_before_told(Programs& programs) {
+    return drop_wait_for(programs, StepKind::expose);
+}
+/// A rank that returns, or goes on, before its payload is there.
+bool go_on_early(Programs& programs) {
+    return drop_wait_for(programs, StepKind::put);
+}
+/// Of those that reduce first: memory that partial results are still read from.
+bool expose_early(Programs& programs) {
+    bool planted = false;
+    for (Program& program : programs) {
+        const auto expose =
+            std::ranges::find(program.steps, StepKind::expose, &Step::kind) - program.steps.begin();
+        const auto reduce =
+            std::ranges::find(program.steps, StepKind::reduce, &Step::kind) - program.steps.begin();
+        if (reduce >= expose || expose >= std::ssize(program.steps)) continue;
+        const Step step = program.steps[static_cast<std::size_t>(expose)];
+        program.steps.erase(program.steps.begin() + expose);
+        program.steps.insert(program.steps.begin(), step);
+        planted = true;
+    }
+    return planted;
+}
+
+struct Fault {
+    const char* name;
+    bool (*plant)(Programs& programs);
+    int least;  ///< specs that have it
+};
+constexpr Fault kFaults[] = {
+    {"a put before its place is told", &put_before_told, 7},
+    {"a rank that does not wait for its payload", &go_on_early, 7},
+    {"memory exposed before its rank is done with it", &expose_early, 1},
+};
+
+TEST(LandingFaults, WhatTheVerifierRefusesGoesWrong) {
+    for (const Fault& fault : kFaults) {
+        int planted = 0;
+        for (const Spec& spec : landing_specs()) {
+            const Rank root = collectives::is_rooted(spec.collective) ? 3 : plan::kNoRank;
+            Programs programs = generate_all(spec.collective, spec.text,
+                                             {.size = 4, .root = root, .elements = kElements});
+            if (!fault.plant(programs)) continue;
+            ++planted;
+            const plan::Contract& contract = collectives::contract(spec.collective);
+            const auto verdict =
+                plan::verify({.programs = programs, .contract = &contract, .elements = kElements});
+            EXPECT_FALSE(verdict.valid)
+                << spec.collective << " " << spec.text << ": " << fault.name;
+            EXPECT_FALSE(survives(programs, contract, {.seeds = 100, .elements = kElements}))
+                << spec.collective << " " << spec.text << ": " << fault.name;
+        }
+        EXPECT_GE(planted, fault.least) << fault.name;
+    }
+}
+
+}  // namespace
+}  // namespace weft::test

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: where payloads land in vectors no rank copies them out of a slot, none puts before it has
+// been told where to, and none returns or uses its memory before the payload is there.
+// Method: teams of many sizes are proven; slots are counted; every wait is taken out in turn, and
+// every mark for writing.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "collectives/collective_traits.hpp"
+#include "collectives/landing.hpp"
+#include "collectives/registry.hpp"
+#include "plan/schedule/canonical.hpp"
+#include "plan/verify/verify.hpp"
+#include "tests/support/generate_all.hpp"
+
+namespace weft::collectives {
+namespace {
+
+using test::generate_all;
+
+using plan::Buffer;
+using plan::Program;
+using plan::Step;
+using plan::StepKind;
+
+constexpr std::uint64_t kElements = 240;
+
+struct LandingSpec {
+    std::string_view collective;
+    std::string text;
+};
+
+/// All that have the parameter.
+std::vector<LandingSpec> landing_specs() {
+    std::vector<LandingSpec> list;
+    for (const Algorithm& algorithm : algorithms()) {
+        const auto& known = algorithm.parameters;
+        if (std::ranges::find(known, kIntoParameter.name, &Parameter::name) != known.end())
+            list.push_back({algorithm.collective, std::string(algorithm.name) + ":into=vector"});
+    }
+    return list;
+}
+
+std::vector<Program> programs_of(const LandingSpec& spec, Rank size) {
+    const Rank root = is_rooted(spec.collective) ? size / 2 : plan::kNoRank;
+    return generate_all(spec.collective, *parse_spec(spec.text),
+                        {.size = size, .root = root, .elements = kElements});
+}
+
+std::string error_of(const LandingSpec& spec, const std::vector<Program>& programs) {
+    return plan::verify({.programs = programs,
+                         .contract = &contract(spec.collective),
+                         .elements = kElements})
+        .error;
+}
+
+bool reads_slots(const Program& program, const Step& step) {
+    return std::ranges::any_of(plan::blocks_of(program, step.source), [](const plan::Block& block) {
+        return block.buffer == Buffer::slot;
+    });
+}
+
+TEST(LandingProof, TheProgramsAreRight) {
+    for (const LandingSpec& spec : landing_specs()) {
+        const AlgorithmSpec parsed = *parse_spec(spec.text);
+        for (Rank size = 1; size <= 9; ++size) {
+            for (Rank root = 0; root < (is_rooted(spec.collective) ? size : 1); ++root) {
+                const auto n = static_cast<std::uint64_t>(size);
+                for (const std::uint64_t elements : {std::uint64_t{0}, n, 6 * n}) {
+                    const auto programs =
+                        generate_all(spec.collective, parsed,
+                                     {.size = size,
+                                      .root = is_rooted(spec.collective) ? root : plan::kNoRank,
+                                      .elements = elements});
+                    const auto verdict = plan::verify({.programs = programs,
+                                                       .contract = &contract(spec.collective),
+                                                       .elements = elements,
+                                                       .mixed = true});
+                    EXPECT_TRUE(verdict.valid)
+                        << spec.collective << " " << spec.text << " of " << size << ", root "
+                        << root << ", " << elements << " elements: " << verdict.error;
+                }
+            }
+        }
+    }
+}
+
+TEST(LandingProof, NothingIsCopiedOutOfSlots) {
+    EXPECT_GE(landing_specs().size(), 7U);
+    for (const LandingSpec& spec : landing_specs()) {
+        for (const Rank size : {2, 3, 4, 8}) {
+            for (const Program& program : programs_of(spec, size)) {
+                SCOPED_TRACE(fmt::format("{} {} of {}", spec.collective, spec.text, size));
+                EXPECT_EQ(program.segments, 1U);
+                for (const Step& step : program.steps) {
+                    if (step.kind == StepKind::copy) {
+                        EXPECT_FALSE(reads_slots(program, step));
+                    }
+                }
+                const bool reduces = find_collective(spec.collective)->reduces();
+                EXPECT_EQ(program.slot_units > 0, reduces);
+            }
+        }
+    }
+}
+
+/// Who waits for less puts too early, or returns too early.
+TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
+    int refused = 0;
+    for (const LandingSpec& spec : landing_specs()) {
+        for (const Rank size : {2, 4, 5}) {
+            const auto programs = programs_of(spec, size);
+            ASSERT_EQ(error_of(spec, programs), "") << spec.text;
+            for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+                for (std::size_t at = 0; at < programs[rank].steps.size(); ++at) {
+                    if (programs[rank].steps[at].kind != StepKind::wait) continue;
+                    auto changed = programs;
+                    auto& steps = changed[rank].steps;
+                    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(at));
+                    --changed[rank].lanes.front().count;
+                    EXPECT_NE(error_of(spec, changed), "") << spec.text << " step " << at;
+                    ++refused;
+                }
+            }
+        }
+    }
+    EXPECT_GT(refused, 200);
+}
+
+TEST(LandingProof, APutIntoWhatIsOnlyToBeReadIsRefused) {
+    for (const LandingSpec& spec : landing_specs()) {
+        auto programs = programs_of(spec, 4);
+        for (Program& program : programs)
+            for (Step& step : program.steps)
+                if (step.kind == StepKind::expose) step.flags = 0;
+        EXPECT_NE(error_of(spec, programs).find("exposed for reading only"), std::string::npos)
+            << spec.text;
+    }
+}
+
+TEST(LandingProof, VectorsGoAsAWhole) {
+    const auto refused = parse_spec("ring:into=vector,segments=3");
+    ASSERT_TRUE(refused.ok());
+    const GenerateRequest request{.size = 4, .elements = 64};
+    EXPECT_FALSE(generate("allgather", *refused, request).ok());
+    EXPECT_FALSE(generate("allgather", *parse_spec("ring:into=lap"), request).ok());
+    EXPECT_EQ(print(into_slots(*parse_spec("ring:into=vector"))), "ring");
+}
+
+}  // namespace
+}  // namespace weft::collectives
