@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "plan/schedule/canonical.hpp"
 #include "tests/support/draw_calls.hpp"
@@ -36,6 +37,7 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     const std::uint64_t node_count = 1 + random.below(programs.size());
     const bool together = share_a_node(programs);
     for (int& node : nodes) node = together ? 0 : static_cast<int>(random.below(node_count));
+    if (options.apart) std::iota(nodes.begin(), nodes.end(), 0);
     VirtualProfile profile;
     profile.lands_at_target = random.chance(1, 2);
     profile.refuse_half_percent = 15;
@@ -65,7 +67,7 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
     }
     const auto order = draw_script(random, calls, kCalls);
     const ScriptOutcome outcome =
-        Script(job, order, {.seed = seed, .in_place_percent = 50, .in_segment = seed % 2 == 0})
+        Script(job, order, {.seed = seed, .in_place_percent = 50, .in_segment = !options.apart})
             .run();
     return outcome.errors.empty() ? "" : outcome.errors.front();
 }

@@ -21,6 +21,7 @@ struct SurvivalOptions {
     std::uint64_t seeds = 1000;
     std::uint64_t first_seed = 1;
     std::uint64_t elements = 0;  ///< of each vector; 0: a few, from small to bulk
+    bool apart = false;          ///< each rank on a node of its own, vectors not in its segment
     bool commutes = false;       ///< the programs may combine in any order
     std::string* why = nullptr;  ///< what went wrong first, if anything
 };
