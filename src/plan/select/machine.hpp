@@ -45,6 +45,7 @@ struct Machine {
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
+    bool lands = true;       ///< ranks can put to memory of those on other nodes, wherever it is
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
     Time mapped = 0;         ///< for each step that does, and

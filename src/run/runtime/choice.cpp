@@ -34,10 +34,9 @@ plan::Layout of_size(const plan::Layout& layout, Rank size) {
     return {size, layout.nodes() == 1 ? size : 1};
 }
 
-/// Whether ranks can use each other's vectors as the algorithm does. Those on other nodes always
-/// can.
+/// Whether ranks can use each other's vectors as algorithms do, also those on different nodes.
 bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
-    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1);
+    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.lands);
 }
 
 /// Whether there are programs for this very team. Predictions may be continued from those of
@@ -118,7 +117,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                                     (put.byte_fs + machine.reduce_byte_fs)),
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
-            .lands = far && is_long && reaches(machine, layout_of(machine, size))};
+            .lands = far && is_long && machine.lands && reaches(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,

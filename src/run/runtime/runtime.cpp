@@ -144,6 +144,8 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     machine.host_ranks = job_.crowd_ranks;
     machine.host_processors = job_.crowd_processors;
     const bool direct = nodes_of(job_ranks) == 1 ? job_.direct : job_.direct_everywhere;
+    const link::FabricPort* const port = job_.wire->port();
+    machine.lands = port != nullptr && port->facts().notify.large != link::Notify::counter;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
     if (settings_.direct == base::DirectChoice::copy)
         machine = plan::with_kernel_copies(std::move(machine));
