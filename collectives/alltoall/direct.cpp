@@ -6,17 +6,45 @@
 //          personalised).
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks: the least.
-// Memory   n - 1 slots of one block; no scratch.
+// Memory   n - 1 slots of one block; no scratch. Where blocks land in vectors no slots, and a
+//          scratch vector in place.
 // Good for Middle and long blocks.
 // Holds    Synchronizing.
 #include "collectives/alltoall/alltoall.hpp"
-#include "collectives/blocks.hpp"
+#include "collectives/landing.hpp"
 
 namespace weft::collectives {
 
 namespace {
 
-void write(BlockWriter& writer, const GenerateRequest& request) {
+/// In place, blocks come where others are sent from: all are sent from a copy. If input and output
+/// lie apart that is the input itself (run/bind).
+void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
+    const auto own = static_cast<std::uint32_t>(request.rank);
+    const auto blocks = static_cast<std::uint32_t>(request.size);
+    if (blocks == 1) return writer->copy(writer.output(0), writer.input(0));
+    const auto exposed = [&](std::uint32_t by) { return blocks - 1 + by; };
+    writer->reserve_slots(exposed(blocks));
+    writer->copy(writer.scratch(0, 0, blocks), writer.input(0, blocks));
+    const auto peer = [&](Rank ahead) { return (request.rank + ahead) % request.size; };
+    for (Rank ahead = 1; ahead < request.size; ++ahead) {
+        const Rank from = peer(request.size - ahead);
+        writer->expose(from, exposed(own), writer.output(static_cast<std::uint32_t>(from)),
+                       plan::kWritten);
+    }
+    writer->copy(writer.output(own), writer.scratch(0, own));
+    for (Rank ahead = 1; ahead < request.size; ++ahead) {
+        const auto to = static_cast<std::uint32_t>(peer(ahead));
+        writer->wait(peer(ahead), exposed(to));
+        put_into_place(writer, peer(ahead), static_cast<std::uint32_t>(ahead - 1), exposed(to),
+                       writer.scratch(0, to));
+    }
+    for (Rank back = 1; back < request.size; ++back)
+        writer->wait(peer(request.size - back), static_cast<std::uint32_t>(back - 1));
+}
+
+void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
+    if (into == Landing::vector) return write_into_vectors(writer, request);
     const auto own = static_cast<std::uint32_t>(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;
@@ -35,9 +63,11 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 
 base::Result<plan::Program> generate_direct(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
-    return program_by_blocks({.collective = "alltoall", .synchronizing = true}, spec, request,
-                             write);
+    return program_that_lands({.collective = "alltoall", .synchronizing = true}, spec, request,
+                              write);
 }
+
+constexpr Properties kProperties{.ordered = true, .bit_identical = true, .synchronizing = true};
 
 }  // namespace
 
@@ -47,9 +77,10 @@ Algorithm alltoall_direct() {
         .name = "direct",
         .summary = "every rank puts to each other rank that one's block",
         .source = "Hoefler and Moor, section 3.1.6",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
+        .properties = kProperties,
         .generate = &generate_direct,
+        .refine = &with_landing<kProperties>,
     };
 }
 

@@ -172,8 +172,8 @@ struct Fault {
     bool runs;  ///< else it may write anywhere
 };
 constexpr Fault kFaults[] = {
-    {"a put before its place is told", &put_before_told, 7, false},
-    {"a rank that does not wait for its payload", &go_on_early, 7, true},
+    {"a put before its place is told", &put_before_told, 8, false},
+    {"a rank that does not wait for its payload", &go_on_early, 8, true},
     {"memory exposed before its rank is done with it", &expose_early, 1, true},
 };
 

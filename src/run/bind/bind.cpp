@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "run/bind/scratch.hpp"
 
 namespace weft::run {
 
@@ -64,7 +65,7 @@ class Binder {
         }
         measure_scratch();
         if (bound_.exposes > 0) measure_touched();
-        bound_.scratch_in_output = scratch_for_output();
+        place_scratch(bound_);
     }
 
     /// Of a program whose counts are between two: what each message is to carry goes into its
@@ -272,44 +273,6 @@ class Binder {
         const std::uint64_t end =
             bound_.place(piece.buffer, last) + partition_.size(last, piece.count);
         buffer.add(begin * bound_.element_bytes, end * bound_.element_bytes);
-    }
-
-    /// A scratch vector that is copied to the output when all else is done may lie there from the
-    /// beginning, if nothing else touches the output and the input is elsewhere. The copy is one
-    /// onto itself then.
-    [[nodiscard]] std::uint32_t scratch_for_output() const {
-        const plan::Program& program = bound_.program;
-        if (program.lanes.size() != 1 || program.segments > 1) return BoundProgram::kNone;
-        if (bound_.has_displacements(Buffer::output)) return BoundProgram::kNone;
-        const plan::Step* last = nullptr;
-        for (const plan::Step& step : program.steps) {
-            if (step.kind == StepKind::loop) return BoundProgram::kNone;
-            const bool touches_output = names(step, Buffer::output);
-            if (last != nullptr && (touches_output || names(step, Buffer::scratch)))
-                return BoundProgram::kNone;
-            if (touches_output) last = &step;
-        }
-        if (last == nullptr || last->kind != StepKind::copy || last->source.count != 1 ||
-            last->target.count != 1)
-            return BoundProgram::kNone;
-        const Block& from = program.blocks[last->source.start];
-        Block to = program.blocks[last->target.start];
-        to.buffer = Buffer::scratch;
-        to.index = from.index;
-        const auto outside = [&](const Block& block) {
-            return block.buffer == Buffer::scratch && block.index == from.index &&
-                   (block.first < from.first || block.stride > 1 ||
-                    block.first + block.count > from.first + from.count);
-        };
-        if (to != from || std::ranges::any_of(program.blocks, outside)) return BoundProgram::kNone;
-        return from.index;
-    }
-    [[nodiscard]] bool names(const plan::Step& step, Buffer buffer) const {
-        for (const plan::BlockList list : {step.target, step.source}) {
-            const auto blocks = std::span(bound_.program.blocks).subspan(list.start, list.count);
-            if (std::ranges::find(blocks, buffer, &Block::buffer) != blocks.end()) return true;
-        }
-        return false;
     }
 
     BoundProgram& bound_;

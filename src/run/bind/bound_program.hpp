@@ -105,6 +105,9 @@ struct BoundProgram {
     TouchedBuffer touched_scratch;    ///< what they touch of any
     /// The scratch vector that lies in the output, unless that is the input, too; none: kNone.
     std::uint32_t scratch_in_output = kNone;
+    /// The one that is a copy of the input and stays one: it is the input, unless that is the
+    /// output, too.
+    std::uint32_t scratch_in_input = kNone;
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
     std::vector<plan::Lane> lanes;

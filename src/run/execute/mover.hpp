@@ -428,6 +428,8 @@ class Mover {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)
             return op.registers.output;
+        if (index == program.scratch_in_input && op.registers.input != op.registers.output)
+            return const_cast<std::byte*>(op.registers.input);  // nothing writes it
         const std::uint64_t stride = program.scratch_bytes / program.program.scratch;
         return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
