@@ -33,6 +33,9 @@ inline constexpr std::int64_t kMappedByteFs = 35'000;
 inline constexpr Time kKernelCopy = 600'000;
 inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
+/// Copies of long payloads out of put targets, to which a network has brought them: likewise.
+inline constexpr std::int64_t kSlotByteFs = 60'000;
+
 struct Machine {
     PutCost near;
     PutCost far;
@@ -49,8 +52,9 @@ struct Machine {
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
     Time mapped = 0;         ///< for each step that does, and
-    std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies
-    Time kernel_copy = kKernelCopy;   ///< the same where the kernel copies
+    std::int64_t mapped_byte_fs = 0;          ///< for each byte that it copies
+    std::int64_t slot_byte_fs = kSlotByteFs;  ///< for each byte out of a put target, between nodes
+    Time kernel_copy = kKernelCopy;           ///< the same where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }

@@ -18,6 +18,8 @@ __extension__ using Wide = __int128;
 
 /// Vectors up to this size have put targets for many calls.
 constexpr std::uint64_t kOverlappingBytes = std::uint64_t{16} << 10;
+/// Messages up to this size wait on the way: buffers of connections hold them.
+constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
 /// Calls that share a wait: far fewer than have put targets, and of longer vectors.
 constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
@@ -71,6 +73,8 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.reduce_byte_fs = machine.reduce_byte_fs;
     model.mapped = machine.mapped;
     model.mapped_byte_fs = machine.mapped_byte_fs;
+    // Within a node that is part of what a put costs.
+    if (ways_of(machine) != Ways::near) model.slot_byte_fs = machine.slot_byte_fs;
     return model;
 }
 
@@ -112,11 +116,15 @@ class Prediction {
     /// Whether calls of a stream overlap: none waits for all ranks. A rank that waits leaves the
     /// processor to those before it, which go on to later calls as long as their payloads have
     /// room; so it waits once for many. Of long vectors on a node that is so where they are used in
-    /// place: a rank waits for those that read its own, and meanwhile the others have work.
+    /// place: a rank waits for those that read its own, and meanwhile the others have work. Between
+    /// nodes a message that is longer than what a connection holds needs both its ranks at once:
+    /// who goes on to a later call takes their processors (measured: a chain of three such messages
+    /// takes as long in a stream as alone).
     [[nodiscard]] bool overlaps() const {
         const auto program = candidate_.program(size_, 0);
         if (!program || program->synchronizing) return false;
-        return apart_ || is_short_ || is_in_place(*program);
+        if (apart_) return vector_.elements * vector_.element_bytes <= kHeldBytes;
+        return is_short_ || is_in_place(*program);
     }
 
     /// What messages keep senders and receivers busy.
@@ -263,6 +271,9 @@ class Prediction {
         });
         for_each_mapped(program, vector,
                         [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
+        if (costs.slot_byte_fs != 0)
+            for_each_unpacking(program, vector,
+                               [&](std::uint64_t bytes) { work.combining += costs.unpack(bytes); });
         load += work.combining - before;
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }

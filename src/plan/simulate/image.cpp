@@ -55,6 +55,18 @@ std::uint64_t mapped_elements(const Program& program, const Partition& partition
     return (copies - 1) * elements_of(program, partition, step.target, segment, copies);
 }
 
+/// Elements that a step copies out of put targets, and not to a node-mate.
+std::uint64_t slot_elements(const Program& program, const Partition& partition, const Step& step,
+                            std::uint32_t segment) {
+    if (step.kind != StepKind::copy) return 0;
+    if (std::ranges::any_of(blocks_of(program, step.target), is_mapped)) return 0;
+    std::uint64_t elements = 0;
+    for (const Block& block : blocks_of(program, step.source))
+        if (block.buffer == Buffer::slot)
+            elements += elements_in(partition, block, block.first + block.advance * segment);
+    return elements;
+}
+
 /// What a message carries. An exposed block is named, not sent.
 BlockList sent_by(const Step& step) {
     return step.kind == StepKind::expose ? BlockList{} : step.source;
@@ -83,6 +95,8 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
                               size.element_bytes;
         happening.mapped_bytes =
             mapped_elements(program, partition, step, segment) * size.element_bytes;
+        happening.slot_bytes =
+            slot_elements(program, partition, step, segment) * size.element_bytes;
         visit(happening);
     });
 }
@@ -109,6 +123,14 @@ void for_each_mapped(const Program& program, const VectorSize& size,
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
             if (happening.mapped_bytes > 0) visit(happening.mapped_bytes);
+        });
+}
+
+void for_each_unpacking(const Program& program, const VectorSize& size,
+                        const std::function<void(std::uint64_t bytes)>& visit) {
+    for (const Lane& lane : program.lanes)
+        for_each_happening(program, lane, size, [&](const Happening& happening) {
+            if (happening.slot_bytes > 0) visit(happening.slot_bytes);
         });
 }
 
@@ -181,7 +203,8 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
                     model_.touch(mapped_bytes(program, step, segment)));
             break;
         default:  // other copies and the ends of flushes cost nothing in these models
-            compute(model_.touch(mapped_bytes(program, step, segment)));
+            compute(model_.touch(mapped_bytes(program, step, segment)) +
+                    unpacking(program, step, segment));
             break;
     }
 }
@@ -194,6 +217,11 @@ void ImagePart::compute(Time time) {
 std::uint64_t ImagePart::mapped_bytes(const Program& program, const Step& step,
                                       std::uint32_t segment) const {
     return mapped_elements(program, partition_, step, segment) * size_.element_bytes;
+}
+
+Time ImagePart::unpacking(const Program& program, const Step& step, std::uint32_t segment) const {
+    if (model_.slot_byte_fs == 0) return 0;
+    return model_.unpack(slot_elements(program, partition_, step, segment) * size_.element_bytes);
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {

@@ -115,6 +115,8 @@ class ImagePart {
     void compute(Time time);
     [[nodiscard]] std::uint64_t mapped_bytes(const Program& program, const Step& step,
                                              std::uint32_t segment) const;
+    [[nodiscard]] Time unpacking(const Program& program, const Step& step,
+                                 std::uint32_t segment) const;
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
@@ -167,6 +169,7 @@ struct Happening {
     std::uint64_t bytes = 0;         ///< of a message, or of one operand
     std::uint32_t operands = 0;      ///< of a reduction
     std::uint64_t mapped_bytes = 0;  ///< copied from or to memory of node-mates in place
+    std::uint64_t slot_bytes = 0;    ///< copied out of put targets
 };
 /// In the order of a lane, loop bodies once for each segment.
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
@@ -177,6 +180,9 @@ void for_each_message(const Program& program, const VectorSize& size,
 /// Each step that copies from or to memory of node-mates in place, with the bytes.
 void for_each_mapped(const Program& program, const VectorSize& size,
                      const std::function<void(std::uint64_t bytes)>& visit);
+/// Each step that copies out of put targets, with the bytes.
+void for_each_unpacking(const Program& program, const VectorSize& size,
+                        const std::function<void(std::uint64_t bytes)>& visit);
 /// Each reduction, with the bytes of an operand and the number of operands.
 void for_each_reduction(
     const Program& program, const VectorSize& size,
