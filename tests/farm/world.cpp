@@ -8,6 +8,7 @@
 
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
+#include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
 #include "tests/farm/virtual_clock.hpp"
 #include "tests/support/faulty_windows.hpp"

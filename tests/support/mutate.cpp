@@ -9,6 +9,7 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 
 namespace weft::test {

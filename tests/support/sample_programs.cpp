@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 
 namespace weft::test {

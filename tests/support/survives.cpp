@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/script.hpp"
 

@@ -6,6 +6,7 @@
 
 #include <deque>
 
+#include "plan/schedule/step.hpp"
 #include "tests/support/call.hpp"
 #include "tests/support/ranks_in_threads.hpp"
 

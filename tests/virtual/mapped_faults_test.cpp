@@ -16,6 +16,7 @@
 #include "collectives/collective_traits.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"

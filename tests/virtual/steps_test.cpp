@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/script.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/simulate/timeline.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/simulate/image.hpp"
 #include "plan/simulate/simulate.hpp"

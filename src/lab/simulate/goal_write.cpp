@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/simulate/goal.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::lab {
 

@@ -14,6 +14,7 @@
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/program.hpp"
+#include "plan/schedule/step_flags.hpp"
 
 namespace weft::plan {
 

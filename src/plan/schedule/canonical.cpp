@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -5,6 +5,7 @@
 // Idea     A cursor steps over a lane as over a list; at the end of a loop's body it goes back
 //          until the body has run often enough. Steps with a lag do nothing in some segments.
 // Holds    The verifier, fingerprints, the simulator's images and the engine all step by this.
+// Next     walk.hpp for those that read the steps of a program on their way.
 #pragma once
 
 #include "plan/schedule/program.hpp"
@@ -42,32 +43,14 @@ struct Cursor {
         }
     }
     /// A signal with a lag raises nothing in the last segments, a wait awaits nothing in the first.
-    [[nodiscard]] bool skips(StepKind kind, std::uint32_t lag) const {
-        if (lag == 0) return false;
-        return kind == StepKind::wait ? segment < lag : segment + lag >= repeats;
+    [[nodiscard]] bool skips_signal(std::uint32_t lag) const {
+        return lag != 0 && segment + lag >= repeats;
     }
+    [[nodiscard]] bool skips_wait(std::uint32_t lag) const { return lag != 0 && segment < lag; }
 };
 
 [[nodiscard]] inline Cursor begin_of(const Lane& lane, std::uint32_t segments) {
     return {.at = lane.first, .end = lane.first + lane.count, .repeats = segments};
-}
-
-/// To the next step of the program.
-inline void advance(Cursor& cursor, const Program& program) {
-    const Step& step = program.steps[cursor.at];
-    if (step.kind == StepKind::loop) cursor.open_loop(step.signal, program.repeats(step));
-    cursor.next(program.segments);
-}
-
-/// Calls visit(step, segment) for each step of a lane as often as it does something.
-template <class Visit>
-void for_each_step(const Program& program, const Lane& lane, Visit visit) {
-    for (Cursor cursor = begin_of(lane, program.segments); !cursor.ended();
-         advance(cursor, program)) {
-        const Step& step = program.steps[cursor.at];
-        if (step.kind != StepKind::loop && !cursor.skips(step.kind, step.lag))
-            visit(step, cursor.segment);
-    }
 }
 
 }  // namespace weft::plan

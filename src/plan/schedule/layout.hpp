@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/schedule/step.hpp"
+#include "plan/schedule/block.hpp"
 
 namespace weft::plan {
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::plan {
 
 namespace {

@@ -4,8 +4,24 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
+
+StepList::StepList() = default;
+StepList::StepList(const StepList&) = default;
+StepList::StepList(StepList&&) noexcept = default;
+StepList& StepList::operator=(const StepList&) = default;
+StepList& StepList::operator=(StepList&&) noexcept = default;
+StepList::~StepList() = default;
+
+bool operator==(const StepList& a, const StepList& b) {
+    return std::ranges::equal(a, b);
+}
+
+std::uint32_t Program::repeats(const Step& loop) const {
+    return loop.operands != 0 ? loop.operands : segments;
+}
 
 std::uint32_t Program::descriptors() const {
     return static_cast<std::uint32_t>(std::ranges::count_if(steps, [](const Step& step) {

@@ -5,7 +5,8 @@
 //          cost) reads it. Size is proportional to the rank's own steps: no table over all ranks.
 // Holds    The fields of the header that are marked "same" have the same value in the programs of
 //          all ranks of one call; the engine and the bank rule rely on that.
-// Next     step.hpp; contract.hpp for what a set of programs must achieve; text.hpp to print them.
+// Next     step.hpp, which files that look at steps include; contract.hpp for what a set of
+//          programs must achieve; text.hpp to print them.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,26 @@
 #include <string>
 #include <vector>
 
+#include "plan/schedule/block.hpp"
 #include "plan/schedule/partition.hpp"
-#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
+
+enum class StepKind : std::uint8_t;
+struct Step;
+
+/// The steps of a program: a vector that can be copied and compared without step.hpp.
+class StepList : public std::vector<Step> {
+  public:
+    StepList();
+    StepList(const StepList&);
+    StepList(StepList&&) noexcept;
+    StepList& operator=(const StepList&);
+    StepList& operator=(StepList&&) noexcept;
+    ~StepList();
+
+    friend bool operator==(const StepList& a, const StepList& b);
+};
 
 /// A lane is an independent sequence of steps: one that waits does not stop another.
 struct Lane {
@@ -53,7 +70,7 @@ struct Program {
     std::uint64_t unit_elements =
         0;  ///< most elements of a uneven vector's unit (0: those of a block)
 
-    std::vector<Step> steps;
+    StepList steps;
     std::vector<Lane> lanes;
     std::vector<Block> blocks;
 
@@ -70,9 +87,7 @@ struct Program {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
     /// How often a loop runs its body.
-    [[nodiscard]] std::uint32_t repeats(const Step& loop) const {
-        return loop.operands != 0 ? loop.operands : segments;
-    }
+    [[nodiscard]] std::uint32_t repeats(const Step& loop) const;
     /// Put, signal, expose and publish steps; loop bodies counted once.
     [[nodiscard]] std::uint32_t descriptors() const;
 

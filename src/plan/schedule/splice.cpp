@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::plan {
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/schedule/text_need.hpp"
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::plan {
 
 namespace {

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <span>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::plan {
 
 namespace {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "plan/schedule/step.hpp"
 #include "plan/select/chain.hpp"
 #include "plan/select/folding.hpp"
 #include "plan/simulate/simulate.hpp"

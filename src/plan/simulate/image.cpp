@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/cursor.hpp"
+#include "plan/schedule/walk.hpp"
 
 namespace weft::plan {
 

@@ -161,7 +161,7 @@ class ImagePart {
 /// A step, as often as it happens. Puts, signals, exposes, publishes, waits and reductions take
 /// time; what stands between waits makes them separate receptions.
 struct Happening {
-    StepKind kind = StepKind::put;
+    StepKind kind = {};
     bool message = false;  ///< it raises something somewhere
     Rank peer = kNoRank;
     std::uint64_t key = 0;           ///< number * segments + segment, of sends and waits

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::plan {
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "plan/schedule/canonical.hpp"
 #include "plan/schedule/text.hpp"
+#include "plan/schedule/walk.hpp"
 
 namespace weft::plan {
 
@@ -67,7 +68,7 @@ Execution::Outcome Execution::step(std::uint32_t lane, const Step& step) {
     const auto& [rank, cursor] = lanes_[lane];
     const Site site{lane, rank, cursor.segment};
     const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
-    if (cursor.skips(step.kind, step.lag)) return Outcome::done;
+    if (skips(cursor, step)) return Outcome::done;
     order_.begin(lane, rank, cursor.at, cursor.segment, cursor.in_loop());
     switch (step.kind) {
         case StepKind::put:

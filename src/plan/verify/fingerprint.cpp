@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/cursor.hpp"
 #include "plan/schedule/text.hpp"
+#include "plan/schedule/walk.hpp"
 #include "plan/verify/form.hpp"
 #include "plan/verify/prints.hpp"
 
@@ -180,7 +180,7 @@ class Run {
 
     Outcome step(const Site& site, const Step& step) {
         const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
-        if (site.cursor.skips(step.kind, step.lag)) return Outcome::done;
+        if (skips(site.cursor, step)) return Outcome::done;
         switch (step.kind) {
             case StepKind::put:
                 return check(put(site, step));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 
 namespace weft::plan {

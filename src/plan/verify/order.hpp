@@ -67,7 +67,7 @@ class Reads {
 
 /// One executed put, signal, expose or publish; or the published cell of shared puts.
 struct Raise {
-    StepKind kind = StepKind::signal;
+    StepKind kind = {};
     bool shared = false;
     bool in_loop = false;
     bool written = false;  ///< an expose: the peer may write the block

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::plan {
 
 Sizes::Sizes(std::span<const Program> programs, std::uint64_t elements) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "plan/schedule/step.hpp"
 #include "run/bind/scratch.hpp"
 
 namespace weft::run {

@@ -49,7 +49,7 @@ struct PairCounts {
 };
 
 struct BoundStep {
-    plan::StepKind kind = plan::StepKind::flush;
+    plan::StepKind kind = {};
     std::uint8_t flags = 0;
     bool in_cell = false;  ///< put of a program with bulk payloads: this one travels in its cell
     std::uint16_t lag = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
 
 namespace weft::run {

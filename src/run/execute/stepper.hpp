@@ -18,6 +18,7 @@
 #include "base/check.hpp"
 #include "base/clock.hpp"
 #include "base/put.hpp"
+#include "plan/schedule/step.hpp"
 #include "run/execute/mover.hpp"
 #include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
@@ -184,9 +185,10 @@ class Stepper {
     /// The step that a lane has done stood at `lane`.
     void record(Operation& op, const LaneState& lane, std::uint64_t begin_ns) {
         const BoundStep& step = op.program->steps[lane.at];
-        if (step.kind == plan::StepKind::loop || lane.skips(step.kind, step.lag)) return;
-        const TeamState& team = *op.team;
         const bool waits = step.kind == plan::StepKind::wait;
+        if (step.kind == plan::StepKind::loop) return;
+        if (waits ? lane.skips_wait(step.lag) : lane.skips_signal(step.lag)) return;
+        const TeamState& team = *op.team;
         Event event{
             .begin_ns = begin_ns,
             .end_ns = Recorder::now(),
@@ -268,7 +270,7 @@ class Stepper {
     }
 
     bool arrived(const Operation& op, const LaneState& lane, const BoundStep& step) {
-        if (lane.skips(plan::StepKind::wait, step.lag)) return true;
+        if (lane.skips_wait(step.lag)) return true;
         const std::uint32_t segment = lane.segment - step.lag;
         const base::Cell* cell = waited_cell(op, step, segment);
         const base::FlagWord want = flag(op, segment, step.salt);
@@ -334,7 +336,7 @@ class Stepper {
     }
 
     Progress signal(Operation& op, LaneState& lane, const BoundStep& step) {
-        if (lane.skips(plan::StepKind::signal, step.lag)) return Progress::advanced;
+        if (lane.skips_signal(step.lag)) return Progress::advanced;
         return post(lane, start_put(op, lane, step));
     }
 

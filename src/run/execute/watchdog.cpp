@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plan/schedule/step.hpp"
+
 namespace weft::run {
 
 WaitingLane describe_step(const Operation& op, std::uint32_t step) {

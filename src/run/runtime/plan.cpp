@@ -8,6 +8,7 @@
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
+#include "plan/schedule/step.hpp"
 #include "run/bind/bind.hpp"
 #include "run/runtime/pairwise.hpp"
 

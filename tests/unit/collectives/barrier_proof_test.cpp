@@ -3,6 +3,7 @@
 // signals where they can.
 // Method: the verifier over all schedules of small sizes; the steps of worked examples.
 #include "collectives/notation/enumerate.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {

@@ -2,6 +2,7 @@
 // Goal: the generalized allreduce is right for every size, number of steps left out and group, with
 // exactly the rounds, bytes and reductions of the paper. Method: the verifier against the formula.
 #include "lab/cost/formulas.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
 
 namespace weft::collectives {

@@ -5,6 +5,7 @@
 // network; what must be refused.
 #include <algorithm>
 
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 
 namespace weft::collectives {

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 

@@ -10,6 +10,7 @@
 #include "collectives/candidates.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "tests/unit/collectives/proof.hpp"
 

@@ -7,6 +7,7 @@
 #include "collectives/near_way.hpp"
 #include "collectives/node_tree.hpp"
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
 #include "tests/unit/collectives/node_proof.hpp"
 

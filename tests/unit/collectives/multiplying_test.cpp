@@ -3,6 +3,7 @@
 // Method: the worked examples, stage by stage, in the paper's placement of remainders.
 #include <set>
 
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {

@@ -7,6 +7,7 @@
 #include <map>
 #include <queue>
 
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
 
 namespace weft::collectives {

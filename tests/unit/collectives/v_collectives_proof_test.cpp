@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "collectives/v_collective.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {

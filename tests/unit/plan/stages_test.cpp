@@ -8,6 +8,7 @@
 
 #include <set>
 
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/support/sample_programs.hpp"
 
 namespace weft::plan {

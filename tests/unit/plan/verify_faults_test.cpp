@@ -3,6 +3,7 @@
 // Method: small sets of programs written out as text, each sound but for one thing.
 #include <gtest/gtest.h>
 
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/text.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/sample_programs.hpp"

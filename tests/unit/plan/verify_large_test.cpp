@@ -10,6 +10,7 @@
 
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/localize.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/verify/values.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/sample_programs.hpp"

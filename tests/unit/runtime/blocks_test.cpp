@@ -10,6 +10,7 @@
 #include <array>
 #include <limits>
 
+#include "plan/schedule/step.hpp"
 #include "run/runtime/plan_cache.hpp"
 
 namespace weft::run {

@@ -9,6 +9,7 @@
 #include "collectives/notation/enumerate.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/localize.hpp"
+#include "plan/schedule/step.hpp"
 #include "schedules.hpp"
 
 namespace weft::lab::test {

@@ -11,6 +11,7 @@
 #include "ask.hpp"
 #include "lab/simulate/stream.hpp"
 #include "plan/schedule/builder.hpp"
+#include "plan/schedule/step.hpp"
 #include "schedules.hpp"
 
 namespace weft::lab::test {
