@@ -50,7 +50,18 @@ struct Fabric {
     std::string provider;
     std::vector<PutKind> kinds;  ///< that are promised
     std::vector<Fault> faults;
+    bool made_up = false;  ///< weft knows no such provider: it believes what is granted
 };
+
+/// The offer for a port. Of a provider that is made up, all that it grants is believed.
+base::Result<link::Found> found_offer(const Fabric& fabric, const link::FabricOptions& options) {
+    if (!fabric.made_up) return link::discover(options);
+    link::Profile profile;
+    profile.provider = options.provider;
+    profile.cells = profile.delivery = profile.fence = {true, "it is made so"};
+    profile.writes_empty = profile.small_keys = profile.asks_fence = true;
+    return link::discover(options, profile);
+}
 
 /// Everything of one put that its check needs.
 struct Slot {
@@ -84,7 +95,7 @@ class Traffic {
             options.one_host = true;
             options.puts_in_flight = 24;
             options.puts_in_flight_per_peer = 12;
-            auto found = link::discover(options);
+            auto found = found_offer(fabric, options);
             if (!found) throw std::runtime_error(found.failure().text);
             if (fault.believes) fault.believes(found->grant);
             auto port = link::Port::open({memory_.back().data(), kMemoryBytes}, options, *found);
@@ -110,7 +121,7 @@ class Traffic {
                 if (port->failure() != nullptr) return port->failure()->text;
             if (busy_ > 0 && random_() % 16 == 0) std::this_thread::yield();
         }
-        ports_.clear();
+        if (problem_.empty()) ports_.clear();
         return problem_;
     }
 
@@ -142,7 +153,7 @@ class Traffic {
         Slot& put = slot(from, to, which);
         if (put.busy || put.pending != 0) return false;
         put.kind = kinds_[random_() % kinds_.size()];
-        put.bytes = some_bytes();
+        put.bytes = std::min(some_bytes(), ports_[index(from)]->facts().message_bytes_max);
         std::byte* source =
             memory_[index(from)].data() + kSourcesAt + (index(to) * kSlots + which) * kSlotBytes;
         if (random_() % 2 == 0) {
@@ -232,6 +243,12 @@ class Traffic {
     std::string problem_;
 };
 
+/// Before ports are closed under what is still under way, which would be told in its place.
+[[noreturn]] void end_with(const std::string& problem) {
+    [[maybe_unused]] const ssize_t done = ::write(STDERR_FILENO, problem.data(), problem.size());
+    std::_Exit(problem.empty() ? 0 : 1);
+}
+
 /// A process of its own, over the adversary; what it told, empty if all was right.
 std::string told_by_child(const Fabric& fabric, const Fault& fault, std::uint64_t seed, int puts) {
     int ends[2];
@@ -243,15 +260,12 @@ std::string told_by_child(const Fabric& fabric, const Fault& fault, std::uint64_
         const std::string path = std::string(ADVERSARY_PROFILES) + "/" + fabric.profile + ".txt";
         ::setenv("ADVERSARY_PROFILE", path.c_str(), 1);
         ::setenv("ADVERSARY_SEED", std::to_string(seed).c_str(), 1);
-        std::string problem;
         try {
-            problem = Traffic(fabric, fault, seed).run(puts);
+            Traffic traffic(fabric, fault, seed);
+            end_with(traffic.run(puts));
         } catch (const std::exception& refusal) {
-            problem = refusal.what();
+            end_with(refusal.what());
         }
-        [[maybe_unused]] const ssize_t done =
-            ::write(STDERR_FILENO, problem.data(), problem.size());
-        std::_Exit(problem.empty() ? 0 : 1);
     }
     ::close(ends[1]);
     std::string text;
@@ -293,6 +307,12 @@ const Fault kUnbound{.name = "region_not_bound", .told = "", .believes = [](link
 const Fault kWideImmediate{.name = "immediate_too_wide",
                            .told = "an immediate is wider",
                            .believes = [](link::Grant& grant) { grant.immediate_bytes = 8; }};
+const Fault kReceives{.name = "receives_not_posted",
+                      .told = "found no posted receive",
+                      .believes = [](link::Grant& grant) { grant.consumes_receives = false; }};
+const Fault kLong{.name = "longer_than_granted",
+                  .told = "Message too long",
+                  .believes = [](link::Grant& grant) { grant.message_bytes_max = 1U << 20; }};
 Fault completion_believed() {
     return {.name = "completion_believed", .told = "is not there", .kinds = {PutKind::plain}};
 }
@@ -329,6 +349,12 @@ const std::vector<Fabric>& fabrics() {
          {kImmediate},
          {kDelivery, kOrder, kSource, kInject, kOffsets, refused(kDelivered, "Invalid argument")}},
         {"tcp2", "tcp", {kImmediate, kDelivered}, {kDelivery, kSource, kInject, kFence}},
+        {"everything",
+         "everything",
+         {kImmediate, kDelivered, kFenced},
+         {kDelivery, kOrder, kSource, kUnregistered, kOffsets, kUnbound, kReceives, kInject, kLong},
+         true},
+        {"little", "little", {kImmediate, kDelivered}, {kDelivery, kSource, kInject}, true},
     };
     return kFabrics;
 }
