@@ -8,6 +8,10 @@
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
 
+namespace weft::run {
+template class Engine<test::VirtualWire>;
+}  // namespace weft::run
+
 namespace weft::test {
 
 namespace {

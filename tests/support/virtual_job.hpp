@@ -24,6 +24,10 @@
 #include "tests/support/virtual_fabric.hpp"
 #include "tests/support/virtual_wire.hpp"
 
+namespace weft::run {
+extern template class Engine<test::VirtualWire>;  // compiled in virtual_job.cpp
+}  // namespace weft::run
+
 namespace weft::test {
 
 using VirtualEngine = run::Engine<VirtualWire>;
