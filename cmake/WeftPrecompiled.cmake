@@ -2,12 +2,13 @@
 # Precompiled headers: what nearly every file includes and never changes. Each set is read once, for all targets that
 # name it:
 #   rooms     the standard library and fmt, for the libraries
-#   tests     these, GoogleTest and JSON, for the programs of tests
+#   tests     these and GoogleTest, for the programs of tests
 #   programs  the same without GoogleTest, for everything else with a main()
-# CLI11 is not among them: including it costs seconds of static objects in every file, however it is read.
+# CLI11 and nlohmann's JSON are not among them: they cost every file half a second and more, however they are read. The
+# room lab/program hides both.
 # A header of the project is never among them, so that editing one rebuilds its own users alone.
 # -DWEFT_PRECOMPILE=OFF shows whether every file includes what it needs.
-option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt, GoogleTest and JSON" ON)
+option(WEFT_PRECOMPILE "Precompile the headers of the standard library, fmt and GoogleTest" ON)
 
 set(WEFT_COMMON_HEADERS
   <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring>
@@ -26,8 +27,7 @@ function(weft_precompiled_set name)
   else()
     file(WRITE ${source} "int main() {}  // this file exists for its precompiled header\n")
     add_executable(weft_precompiled_${name} ${source})
-    target_link_libraries(weft_precompiled_${name} PRIVATE nlohmann_json::nlohmann_json)
-    set(headers <nlohmann/json.hpp> <fstream> <sstream> <iostream>)
+    set(headers <fstream> <sstream> <iostream>)
   endif()
   if(name STREQUAL "tests")
     find_package(GTest REQUIRED)
@@ -48,7 +48,4 @@ function(weft_precompile target name)
   endif()
   target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})
   target_link_libraries(${target} PRIVATE fmt::fmt) # whose definitions belong to the set
-  if(NOT name STREQUAL "rooms")
-    target_link_libraries(${target} PRIVATE nlohmann_json::nlohmann_json)
-  endif()
 endfunction()

@@ -97,7 +97,7 @@ TEST_P(BenchTest, PrintsOneObjectWithThePromisedFields) {
         EXPECT_LE(row["rank_avg_us"], row["rank_max_us"]);
         if (collective == "barrier") continue;
         const double seconds = row["median_us"].get<double>() * 1e-6;
-        const double bytes = row["bytes"];
+        const auto bytes = row["bytes"].get<double>();
         EXPECT_NEAR(row["bus_bandwidth_bytes_per_s"].get<double>() * seconds, bytes, 1e-6);
     }
     EXPECT_EQ(results.front()["bytes"], collective == "barrier" ? 0 : 8);
@@ -125,10 +125,11 @@ TEST_P(PutBenchTest, SaysHowManyAndHowMuchPerSecond) {
     for (const Json& row : results) {
         EXPECT_EQ(row["algorithm"], "put");
         EXPECT_EQ(row["checked"], true);
-        const double rate = row["rate_per_s"];
-        const double median = row["median_us"];
+        const auto rate = row["rate_per_s"].get<double>();
+        const auto median = row["median_us"].get<double>();
         EXPECT_NEAR(rate * median, 1e6, 1);
-        EXPECT_NEAR(row["bandwidth_bytes_per_s"].get<double>() / rate, row["bytes"], 1e-6);
+        EXPECT_NEAR(row["bandwidth_bytes_per_s"].get<double>() / rate, row["bytes"].get<double>(),
+                    1e-6);
         EXPECT_GE(row["iterations"], 80);
     }
 }
@@ -236,7 +237,8 @@ TEST(BenchChoiceTest, AllMeansNamesAndFactoredSchedules) {
                                     [](const Json& row) { return row.contains("quickest"); }),
               1);
     for (const Json& row : object["results"]) {
-        EXPECT_TRUE(timed.insert(row["algorithm"]).second) << row["algorithm"] << " twice";
+        EXPECT_TRUE(timed.insert(row["algorithm"].get<std::string>()).second)
+            << row["algorithm"] << " twice";
         EXPECT_EQ(row["checked"], true);
     }
     EXPECT_TRUE(timed.contains("recursive-doubling"));
@@ -273,7 +275,7 @@ TEST(BenchCallsTest, AHistogramHoldsEveryCallThatWasTimedByItself) {
         double last = 0;
         for (const char* field : {"min_us", "median_us", "p90_us", "p99_us", "p999_us", "max_us"}) {
             EXPECT_GE(row["calls"][field].get<double>(), last) << field;
-            last = row["calls"][field];
+            last = row["calls"][field].get<double>();
         }
         EXPECT_GT(last, 0);
         EXPECT_GE(row["calls"]["min_us"], row["histogram"][0]["from_us"]);

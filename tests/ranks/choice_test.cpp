@@ -45,7 +45,7 @@ std::string explained(const std::string& collective, const std::string& bytes, i
     command.insert(command.end(), more.begin(), more.end());
     const Outcome outcome = run_command(command, {});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
-    return lab::read_json(outcome.output).at("chosen");
+    return lab::read_json(outcome.output).at("chosen").get<std::string>();
 }
 
 TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
@@ -59,8 +59,8 @@ TEST(Choice, IsAlikeOnAllRanksAndAsExplained) {
         }
         for (const char* collective : {"barrier", "broadcast", "allreduce"}) {
             for (const auto& [bytes, algorithm] : first.at(collective).items())
-                EXPECT_EQ(algorithm,
-                          explained(collective, bytes, ranks, nodes, first.at("provider")))
+                EXPECT_EQ(algorithm, explained(collective, bytes, ranks, nodes,
+                                               first.at("provider").get<std::string>()))
                     << collective << " of " << bytes << " on " << nodes << " nodes";
         }
     }

@@ -72,7 +72,7 @@ class ProviderMatrix : public testing::TestWithParam<ProviderCase> {
         std::size_t reports = 0;
         for (std::string line; std::getline(lines, line); ++reports) {
             const auto report = lab::read_json(line);
-            const std::string notify = report.at("notify");
+            const auto notify = report.at("notify").get<std::string>();
             EXPECT_EQ(report.at("provider"), over.provider);
             EXPECT_EQ(report.at("ranks"), launch.ranks);
             EXPECT_EQ(report.at("nodes"), launch.nodes);

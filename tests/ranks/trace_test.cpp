@@ -94,13 +94,13 @@ Contents check_format(const Json& trace) {
     std::map<std::string, std::vector<std::string>> async;
     std::map<std::int64_t, std::vector<Json>> flows;
     for (const Json& event : trace.at("traceEvents")) {
-        const std::string phase = event.at("ph");
+        const auto phase = event.at("ph").get<std::string>();
         ++contents.phases[phase];
         EXPECT_TRUE(event.at("name").is_string());
         const TrackId track{event.at("pid").get<int>(), event.at("tid").get<int>()};
         if (phase == "M") {
             const std::set<std::string> known{"process_name", "thread_name", "process_sort_index"};
-            EXPECT_TRUE(known.contains(event.at("name"))) << event.dump();
+            EXPECT_TRUE(known.contains(event.at("name").get<std::string>())) << event.dump();
             EXPECT_EQ(event.at("args").size(), 1U);
             if (event.at("name") == "process_name") contents.named.insert(track.first);
             continue;
@@ -108,12 +108,12 @@ Contents check_format(const Json& trace) {
         EXPECT_TRUE(event.at("ts").is_number());
         EXPECT_GE(event.at("ts").get<double>(), 0);
         EXPECT_TRUE(event.at("cat").is_string());
-        const double at = event.at("ts");
+        const auto at = event.at("ts").get<double>();
         if (phase == "X") {
             EXPECT_GE(event.at("dur").get<double>(), 0);
             slices[track].push_back({at, at + event.at("dur").get<double>()});
             contents.processes.insert(track.first);
-            const std::string name = event.at("name");
+            const auto name = event.at("name").get<std::string>();
             ++contents.slices[name.substr(0, name.find(' '))];
         } else if (phase == "b" || phase == "e") {
             async[event.at("cat").get<std::string>() + event.at("id").get<std::string>()].push_back(
@@ -140,8 +140,9 @@ Contents check_format(const Json& trace) {
     for (const auto& [id, ends] : flows) {
         if (id > 200) break;
         for (const Json& end : ends)
-            EXPECT_TRUE(lies_in_a_slice(
-                slices[{end.at("pid").get<int>(), end.at("tid").get<int>()}], end.at("ts")))
+            EXPECT_TRUE(
+                lies_in_a_slice(slices[{end.at("pid").get<int>(), end.at("tid").get<int>()}],
+                                end.at("ts").get<double>()))
                 << end.dump();
     }
     return contents;
