@@ -14,8 +14,8 @@ class Chain {
     Chain(const Candidate& candidate, Rank size, const VectorSize& vector, const PutModels& models)
         : candidate_(candidate), size_(size), vector_(vector), models_(models) {}
 
-    [[nodiscard]] base::Result<Time> time() const {
-        auto program = candidate_.program(size_, 0);
+    [[nodiscard]] base::Result<Time> time(Rank last) const {
+        auto program = candidate_.program(size_, last);
         if (!program) return program.failure();
         Time after = 0;
         Time least = 0;
@@ -113,8 +113,8 @@ class Chain {
 }  // namespace
 
 base::Result<Time> chain_time(const Candidate& candidate, Rank size, const VectorSize& vector,
-                              const PutModels& models) {
-    return Chain(candidate, size, vector, models).time();
+                              const PutModels& models, Rank last) {
+    return Chain(candidate, size, vector, models).time(last);
 }
 
 }  // namespace weft::plan

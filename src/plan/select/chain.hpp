@@ -13,8 +13,9 @@
 
 namespace weft::plan {
 
-/// Under these models. Fails where rank 0 has no program.
+/// That ends at `last`, under these models. Fails where that rank has no program.
 [[nodiscard]] base::Result<Time> chain_time(const Candidate& candidate, Rank size,
-                                            const VectorSize& vector, const PutModels& models);
+                                            const VectorSize& vector, const PutModels& models,
+                                            Rank last);
 
 }  // namespace weft::plan

@@ -17,7 +17,7 @@ class Team {
     Team(const Candidate& candidate, Rank size, Rank period, const VectorSize& vector)
         : candidate_(candidate), size_(size), period_(period), vector_(vector) {}
 
-    [[nodiscard]] base::Result<Shown> show() const {
+    [[nodiscard]] base::Result<Shown> show(bool used_once) const {
         for (const bool turned : {false, true}) {
             if (period_ == 0 || size_ <= kFoldedRanks) break;
             if (agree({0, 1, size_ / 3, size_ / 2 + 1, size_ - 1}, turned))
@@ -25,6 +25,7 @@ class Team {
             if (period_ > 1 && period_ < size_ && nodes_agree(turned))
                 return of_ranks(period_, period_, turned);
         }
+        if (used_once) return Shown{.ranks = size_, .team = size_};
         return of_ranks(size_, size_, false);
     }
 
@@ -102,8 +103,8 @@ class Team {
 }  // namespace
 
 base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
-                              const VectorSize& vector) {
-    return Team(candidate, size, period, vector).show();
+                              const VectorSize& vector, bool used_once) {
+    return Team(candidate, size, period, vector).show(used_once);
 }
 
 }  // namespace weft::plan

@@ -17,7 +17,7 @@ namespace weft::plan {
 
 /// Ranks whose programs show what a team does.
 struct Shown {
-    std::vector<Program> programs;
+    std::vector<Program> programs;  ///< none: each is used once, and made then
     Rank ranks = 0;  ///< they do what their programs say, or all what the only one says
     Rank team = 0;   ///< and stand for so many
 
@@ -28,8 +28,8 @@ struct Shown {
 };
 
 /// `period`: the ranks of a node, if all nodes have equally many, in order; 1 if all ranks may
-/// do the same; 0 if neither.
+/// do the same; 0 if neither. used_once: programs of a team that is shown whole are not kept.
 [[nodiscard]] base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
-                                            const VectorSize& vector);
+                                            const VectorSize& vector, bool used_once);
 
 }  // namespace weft::plan

@@ -101,14 +101,14 @@ class Prediction {
         return continued();
     }
 
-    /// What rank 0 computes and what it waits for, along the chain of last waits.
-    [[nodiscard]] base::Result<Time> least() const {
+    /// What a rank computes and what it waits for, along the chain of last waits.
+    [[nodiscard]] base::Result<Time> least(Rank rank) const {
         if (size_ > kPredictedRanks) return Time{0};
         const PutModels both = put_models(machine_, true, !machine_.crowded());
-        const auto waiting = chain_time(candidate_, size_, vector_, both);
+        const auto waiting = chain_time(candidate_, size_, vector_, both, rank);
         if (!waiting || !machine_.crowded()) return waiting;
         const PutModels work = put_models(machine_, false, true);
-        const auto computing = chain_time(candidate_, size_, vector_, work);
+        const auto computing = chain_time(candidate_, size_, vector_, work, rank);
         if (!computing) return computing;
         return streams_ ? Time{0} : *waiting + *computing;
     }
@@ -213,7 +213,7 @@ class Prediction {
         // Vectors of blocks for each rank are shorter in a smaller team.
         const VectorSize vector{candidate_.elements ? candidate_.elements(size) : vector_.elements,
                                 vector_.element_bytes};
-        const auto shown = show_team(candidate_, size, period(), vector);
+        const auto shown = show_team(candidate_, size, period(), vector, !machine_.crowded());
         if (!shown) return shown.failure();
         Work work;
         Loads loads(static_cast<std::size_t>(shown->ranks));
@@ -221,6 +221,7 @@ class Prediction {
             add_work(shown->program_of(rank), rank, vector, work, loads);
         const auto times = static_cast<std::uint64_t>(size / shown->ranks);
         work.multiply(times);
+        bool in_place = false;
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             PutModels models = put_models(machine_, waits, computes);
             if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
@@ -230,16 +231,26 @@ class Prediction {
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
             for (Rank rank = 0; rank < shown->ranks; ++rank)
-                if (auto added = part.add(shown->program_of(rank), rank); !added)
-                    return added.failure();
+                if (auto added = add(part, *shown, rank, in_place); !added) return added.failure();
             const auto outcome = simulate_generic({&part, 1}, around);
             if (!outcome) return outcome.failure();
             work.messages = outcome->messages * times;
             return outcome->makespan;
         };
         auto predicted = combined(makespan, work, size, loads);
-        if (predicted) predicted->in_place = std::ranges::any_of(shown->programs, &is_in_place);
+        if (predicted) predicted->in_place = in_place;
         return predicted;
+    }
+
+    base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, bool& in_place) const {
+        if (!shown.programs.empty()) {
+            in_place = in_place || is_in_place(shown.program_of(rank));
+            return part.add(shown.program_of(rank), rank);
+        }
+        const auto program = candidate_.program(shown.team, rank);
+        if (!program) return program.failure();
+        in_place = in_place || is_in_place(*program);
+        return part.add(*program);
     }
 
     static bool is_in_place(const Program& program) {
@@ -343,8 +354,8 @@ PutModels put_models(const Machine& machine, bool waits, bool computes) {
 }
 
 base::Result<Time> least_time(const Machine& machine, Rank size, const Candidate& candidate,
-                              const VectorSize& vector) {
-    return Prediction(machine, size, candidate, vector).least();
+                              const VectorSize& vector, Rank rank) {
+    return Prediction(machine, size, candidate, vector).least(rank);
 }
 
 base::Result<Predicted> predict(const Machine& machine, Rank size, const Candidate& candidate,

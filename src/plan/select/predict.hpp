@@ -58,9 +58,10 @@ struct Predicted {
     bool in_place = false;       ///< ranks read or write memory of node-mates where it lies
 };
 /// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
-/// rank 0 computes and waits for, looking at few other ranks.
+/// `rank` computes and waits for, looking at few other ranks.
 [[nodiscard]] base::Result<Time> least_time(const Machine& machine, Rank size,
-                                            const Candidate& candidate, const VectorSize& vector);
+                                            const Candidate& candidate, const VectorSize& vector,
+                                            Rank rank);
 
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
                                               const Candidate& candidate, const VectorSize& vector);

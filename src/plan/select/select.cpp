@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <tuple>
@@ -79,11 +80,21 @@ std::vector<std::pair<Time, const Candidate*>> in_order_of_least_time(
     std::vector<std::pair<Time, const Candidate*>> order;
     for (const Candidate& candidate : candidates) {
         if (!fulfils(candidate, needs)) continue;
-        const auto least = least_time(machine, size, candidate, vector);
+        const auto least = least_time(machine, size, candidate, vector, 0);
         if (least) order.emplace_back(*least, &candidate);
     }
     std::ranges::stable_sort(order, {}, &std::pair<Time, const Candidate*>::first);
     return order;
+}
+
+/// Whether a rank other than the first one is known to take longer than that. The last one is the
+/// farthest from rank 0 in most trees.
+bool takes_longer(const Machine& machine, Rank size, const Candidate& candidate,
+                  const VectorSize& vector, Time best) {
+    return std::ranges::any_of(std::array{size - 1, size / 2}, [&](Rank rank) {
+        const auto least = least_time(machine, size, candidate, vector, rank);
+        return least.ok() && *least > best;
+    });
 }
 
 }  // namespace
@@ -97,10 +108,12 @@ base::Result<Choice> select(const Machine& machine, Rank size,
         order = in_order_of_least_time(machine, size, candidates, vector, needs);
     else
         for (const Candidate& candidate : candidates) order.emplace_back(0, &candidate);
-    Time best = std::numeric_limits<Time>::max();
+    constexpr Time kUnknown = std::numeric_limits<Time>::max();
+    Time best = kUnknown;  // stays so if all are to be predicted
     for (const auto& [least, each] : order) {
         if (least > best) break;
         const Candidate& candidate = *each;
+        if (best != kUnknown && takes_longer(machine, size, candidate, vector, best)) continue;
         const auto predicted = predict(machine, size, candidate, vector);
         if (!predicted) continue;  // it does not fit this number of ranks
         choice.candidates.push_back({.algorithm = candidate.algorithm,

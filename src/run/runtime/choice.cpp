@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
@@ -70,7 +71,18 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         request.elements = contract.vector_elements(size, call.elements);
         return collectives::generate_stages(collective, spec, request);
     };
-    candidate.program = [=, &contract, collective = call.collective](Rank size, Rank rank) mutable {
+    candidate.program = [=, &contract, collective = call.collective, stages = candidate.stages,
+                         known = std::optional<plan::Stages>(),
+                         by_stages = algorithm.generate == nullptr](
+                            Rank size, Rank rank) mutable -> base::Result<plan::Program> {
+        if (by_stages) {  // one value serves all ranks
+            if (!known || known->size() != size) {
+                auto made = stages(size);
+                if (!made) return made.failure();
+                known = *std::move(made);
+            }
+            return plan::program_of(*known, rank);
+        }
         request.size = size;
         if (request.layout.size() != size) request.layout = of_size(layout, size);
         request.elements = contract.vector_elements(size, call.elements);

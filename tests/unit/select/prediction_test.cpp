@@ -13,6 +13,7 @@
 #include "collectives/registry.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "run/runtime/choice.hpp"
+#include "tests/support/full_mode.hpp"
 
 namespace weft::run {
 namespace {
@@ -93,6 +94,11 @@ int compare(const Team& team, std::string_view collective,
     return compared;
 }
 
+std::vector<std::uint64_t> sizes() {
+    if (test::full_mode()) return {1, 16, 128, 1024, 8192};
+    return {1, 100, 8192};
+}
+
 TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
     const std::vector<Team> teams{{"33 on a node", {33}},       {"65 on a node", {65}},
                                   {"66 on 66", even(66, 1)},    {"97 on 97", even(97, 1)},
@@ -102,7 +108,7 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
         int compared = 0;
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
             if (!traits.has_counts())
-                compared += compare(team, traits.name, {1, 100, 8192}, 20'000);
+                compared += compare(team, traits.name, sizes(), 20'000);
         EXPECT_GT(compared, 100) << team.name;
     }
 }
@@ -110,8 +116,14 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
 TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
     const Team even_nodes{"2304 on 128", even(128, 18)};
     const Team uneven{"1000 on 7", {143, 150, 1, 200, 199, 150, 157}};
-    for (const Team& team : {even_nodes, uneven})
+    for (const Team& team : {even_nodes, uneven}) {
         EXPECT_GT(compare(team, "allreduce", {1024}, 30'000), 4) << team.name;
+        if (!test::full_mode()) continue;
+        int compared = 0;
+        for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
+            if (!traits.has_counts()) compared += compare(team, traits.name, sizes(), 1'000'000);
+        EXPECT_GT(compared, 500) << team.name;
+    }
 }
 
 TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
