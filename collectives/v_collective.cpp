@@ -86,7 +86,10 @@ class MessagesWriter {
 
     /// The message that a rank has for itself.
     void keep(std::size_t block) {
-        const auto found = std::ranges::find(request_.received, request_.rank, &Message::peer);
+        const auto found = std::ranges::find_if(request_.received, [&](const Message& message) {
+            return message.peer == request_.rank &&
+                   message.parallel == request_.sent[block].parallel;
+        });
         WEFT_CHECK(found != request_.received.end(), request_.rank);
         const auto to = static_cast<std::size_t>(found - request_.received.begin());
         const auto units = static_cast<std::uint32_t>(pieces(*found));
@@ -109,51 +112,56 @@ class MessagesWriter {
     }
 
     void send(const Message& message, std::uint32_t unit) {
-        const auto number = static_cast<std::uint32_t>(request_.rank);
+        const std::uint32_t number = number_of(request_.rank, message);
         for_each_piece(message, [&](auto place) {
             if (pieces(message) > 1)
-                builder_.wait(message.peer, credit_of(message.peer), 0, kVCollectiveDepth);
+                builder_.wait(message.peer, credit_of(message.peer, message), 0, kVCollectiveDepth);
             builder_.put(message.peer, number, place(plan::input(unit)));
         });
     }
 
     void receive(const Message& message, std::uint32_t unit) {
-        const auto number = static_cast<std::uint32_t>(message.peer);
+        const std::uint32_t number = number_of(message.peer, message);
         for_each_piece(message, [&](auto place) {
             builder_.wait(message.peer, number);
             builder_.copy(place(plan::output(unit)), place(plan::slot(number, unit)));
             if (pieces(message) > 1)
-                builder_.signal(message.peer, credit_of(request_.rank), 0, kVCollectiveDepth);
+                builder_.signal(message.peer, credit_of(request_.rank, message), 0,
+                                kVCollectiveDepth);
         });
     }
 
     void expose(const Message& message, std::uint32_t unit) {
-        const auto number = static_cast<std::uint32_t>(request_.rank);
         const auto units = static_cast<std::uint32_t>(pieces(message));
-        builder_.expose(message.peer, number, plan::input(unit, units));
-        builder_.wait(message.peer, credit_of(message.peer));
+        builder_.expose(message.peer, number_of(request_.rank, message), plan::input(unit, units));
+        builder_.wait(message.peer, credit_of(message.peer, message));
     }
 
     void read(const Message& message, std::uint32_t unit) {
-        const auto number = static_cast<std::uint32_t>(message.peer);
+        const std::uint32_t number = number_of(message.peer, message);
         const auto units = static_cast<std::uint32_t>(pieces(message));
         builder_.wait(message.peer, number);
         builder_.copy(plan::output(unit, units), plan::mapped(message.peer, number, unit, units));
-        builder_.signal(message.peer, credit_of(request_.rank));
+        builder_.signal(message.peer, credit_of(request_.rank, message));
     }
 
+    [[nodiscard]] std::uint32_t number_of(Rank sender, const Message& message) const {
+        const auto ranks = static_cast<std::uint32_t>(request_.size);
+        return 2 * ranks * message.parallel + static_cast<std::uint32_t>(sender);
+    }
     /// The number of the credits that a rank gives, and of its signals that it has read what was
     /// mapped.
-    [[nodiscard]] std::uint32_t credit_of(Rank giver) const {
-        return static_cast<std::uint32_t>(request_.size + giver);
+    [[nodiscard]] std::uint32_t credit_of(Rank giver, const Message& message) const {
+        return static_cast<std::uint32_t>(request_.size) + number_of(giver, message);
     }
 
     void reserve() {
         if (request_.size == 1) return;
         const auto ranks = static_cast<std::uint32_t>(request_.size);
-        for (std::uint32_t number = 0; number < ranks; ++number)
-            builder_.reserve_capacity(number, 1);
-        builder_.reserve_slots(2 * ranks);
+        for (std::uint32_t parallel = 0; parallel < request_.parallel_max; ++parallel)
+            for (std::uint32_t rank = 0; rank < ranks; ++rank)
+                builder_.reserve_capacity(2 * ranks * parallel + rank, 1);
+        builder_.reserve_slots(2 * ranks * request_.parallel_max);
     }
 
     const MessagesRequest& request_;

@@ -11,7 +11,9 @@
 // Memory   A slot for each rank of the team, twice; they share a bank.
 // Holds    Not synchronizing. Messages without elements are not sent, so a rank talks to those only
 //          that it has something for. The number of a message is its sender's rank; of a credit,
-//          and of the signal that a mapped message was read, n more than who gives it.
+//          and of the signal that a mapped message was read, n more than who gives it. Further
+//          messages between the same two, as a graph with parallel edges has them, have numbers
+//          2 n higher each.
 // Next     plan/schedule/program.hpp (pairwise); run/bind for what ranks that disagree about a
 //          count find.
 #pragma once
@@ -28,13 +30,15 @@ namespace weft::collectives {
 /// The only algorithm of calls whose counts only the two ends of a message know.
 inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 
-/// To or from a peer; of at least one element. A rank may have one to itself, sent and received.
+/// To or from a peer; of at least one element. A rank may have some to itself, sent and received.
 struct Message {
     Rank peer = 0;
     std::uint64_t count = 0;
     /// Read where it lies. Both ends must say so, from what both know: the count, and that they
     /// reach each other's memory.
     bool mapped = false;
+    /// Of several from one rank to another, which one.
+    std::uint32_t parallel = 0;
 };
 
 struct MessagesRequest {
@@ -43,7 +47,8 @@ struct MessagesRequest {
     Rank size = 1;
     Rank root = plan::kNoRank;
     std::uint64_t piece_elements = 1;  ///< most that a slot holds; the same on all ranks
-    std::span<const Message> sent;     ///< one for a peer at most, in any order
+    std::uint32_t parallel_max = 1;    ///< messages from one rank to another; likewise
+    std::span<const Message> sent;     ///< in any order
     std::span<const Message> received;
 };
 

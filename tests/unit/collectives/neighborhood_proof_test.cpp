@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: neighborhood collectives are right on all stencils of up to three dimensions and two ranks
+// of reach, and on random directed graphs, and combining takes the messages that it should. Method:
+// the verifier, on grids that end, that are closed, and that are narrower than the stencil.
+#include <array>
+
+#include "base/random.hpp"
+#include "collectives/neighborhood/exchange.hpp"
+#include "collectives/neighborhood/graph.hpp"
+#include "tests/unit/collectives/proof.hpp"
+
+namespace weft::collectives {
+namespace {
+
+constexpr std::array kWays{NeighborWay::direct, NeighborWay::combined};
+constexpr std::array kData{NeighborData::same, NeighborData::own};
+
+struct Case {
+    NeighborData data = NeighborData::own;
+    NeighborWay way = NeighborWay::direct;
+    std::uint32_t segments = 1;
+    std::uint64_t count = 5;  ///< elements of a block
+};
+
+std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& of) {
+    std::vector<plan::Program> programs;
+    const auto ranks = static_cast<Rank>(stencil.grid().ranks());
+    for (Rank rank = 0; rank < ranks; ++rank)
+        programs.push_back(generate_neighbors({.stencil = &stencil,
+                                               .data = of.data,
+                                               .way = of.way,
+                                               .rank = rank,
+                                               .segments = of.segments,
+                                               .elements = of.count * stencil.offsets().size()}));
+    return programs;
+}
+
+plan::Verdict prove(const Stencil& stencil, const Case& of,
+                    const std::vector<plan::Program>& programs) {
+    const plan::Contract contract = neighbor_contract(stencil, of.data);
+    return plan::verify({.programs = programs,
+                         .contract = &contract,
+                         .elements = of.count * stencil.offsets().size(),
+                         .in_place = false});
+}
+
+plan::Verdict prove(const Stencil& stencil, const Case& of) {
+    return prove(stencil, of, programs_of(stencil, of));
+}
+
+Stencil stencil_of(const std::vector<Rank>& extents, std::vector<bool> periodic,
+                   std::vector<Coordinates> offsets) {
+    auto stencil = Stencil::make({extents, std::move(periodic)}, std::move(offsets));
+    EXPECT_TRUE(stencil.ok());
+    return *std::move(stencil);
+}
+
+std::vector<bool> closed(std::size_t dimensions, unsigned bits) {
+    std::vector<bool> periodic;
+    for (std::size_t i = 0; i < dimensions; ++i) periodic.push_back((bits >> i & 1) != 0);
+    return periodic;
+}
+
+TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
+    const std::vector<std::vector<Rank>> grids{{1},       {2},       {3},       {5},      {8},
+                                               {1, 4},    {2, 3},    {3, 3},    {4, 5},   {1, 1, 1},
+                                               {2, 1, 3}, {2, 2, 2}, {3, 2, 3}, {3, 3, 3}};
+    int proven = 0;
+    for (const std::vector<Rank>& extents : grids) {
+        const auto dimensions = static_cast<int>(extents.size());
+        for (unsigned bits = 0; bits < 1U << extents.size(); ++bits) {
+            for (const int reach : {1, 2}) {
+                for (const auto& offsets :
+                     {box_offsets(dimensions, reach), star_offsets(dimensions, reach)}) {
+                    const Stencil stencil =
+                        stencil_of(extents, closed(extents.size(), bits), offsets);
+                    for (const NeighborData data : kData) {
+                        for (const NeighborWay way : kWays) {
+                            const Case of{data, way,
+                                          1U + (bits + static_cast<unsigned>(proven)) % 3};
+                            const auto verdict = prove(stencil, of);
+                            ASSERT_TRUE(verdict.valid)
+                                << dimensions << " dimensions, grid " << extents.front() << ".., "
+                                << bits << ", reach " << reach << ", way " << static_cast<int>(way)
+                                << ": " << verdict.error;
+                            ++proven;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(proven, 700);
+}
+
+/// Those of a rank in the middle of a closed grid that is wide enough.
+TEST(NeighborhoodProof, CombiningTakesAMessageForEachPartOfAnOffset) {
+    struct Figure {
+        int dimensions, reach;
+        std::uint64_t direct, combined;
+    };
+    for (const Figure& figure : {Figure{1, 1, 2, 2}, Figure{2, 1, 8, 4}, Figure{3, 1, 26, 6},
+                                 Figure{1, 2, 4, 4}, Figure{2, 2, 24, 8}, Figure{3, 2, 124, 12}}) {
+        const auto dimensions = static_cast<std::size_t>(figure.dimensions);
+        const Stencil stencil = stencil_of(std::vector<Rank>(dimensions, figure.reach == 1 ? 3 : 5),
+                                           std::vector<bool>(dimensions, true),
+                                           box_offsets(figure.dimensions, figure.reach));
+        const auto ranks = static_cast<std::uint64_t>(stencil.grid().ranks());
+        for (const NeighborData data : kData) {
+            if (ranks > 30 && data == NeighborData::own) continue;  // the same messages
+            const auto direct = prove(stencil, {data, NeighborWay::direct});
+            ASSERT_TRUE(direct.valid) << direct.error;
+            EXPECT_EQ(direct.messages, ranks * figure.direct);
+            EXPECT_EQ(direct.rounds, 1U);
+            const auto combined = prove(stencil, {data, NeighborWay::combined});
+            ASSERT_TRUE(combined.valid) << combined.error;
+            EXPECT_EQ(combined.messages, ranks * figure.combined);
+            EXPECT_EQ(combined.rounds, dimensions);
+        }
+    }
+}
+
+TEST(NeighborhoodProof, ABlockForAllNeighborsIsSentNoMoreOftenThanDirectly) {
+    const Stencil stencil = stencil_of({3, 3, 3}, closed(3, 7), box_offsets(3, 1));
+    for (const NeighborWay way : kWays)
+        EXPECT_EQ(prove(stencil, {NeighborData::same, way}).bytes_total, 27U * 26 * 5 * 8);
+    // Blocks of their own travel along each part of their offset that is not 0.
+    EXPECT_EQ(prove(stencil, {NeighborData::own, NeighborWay::direct}).bytes_total,
+              27U * 26 * 5 * 8);
+    EXPECT_EQ(prove(stencil, {NeighborData::own, NeighborWay::combined}).bytes_total,
+              27U * 54 * 5 * 8);
+}
+
+/// Random lists of offsets with their opposites: not all beginnings of an offset are offsets.
+TEST(NeighborhoodProof, RandomStencilsAreRight) {
+    base::Random random(11);
+    for (int trial = 0; trial < 100; ++trial) {
+        const auto dimensions = 1 + random.below(3);
+        std::vector<Rank> extents;
+        for (std::uint64_t i = 0; i < dimensions; ++i)
+            extents.push_back(static_cast<Rank>(1 + random.below(4)));
+        std::vector<Coordinates> offsets;
+        for (std::uint64_t left = 1 + random.below(5); left > 0; --left) {
+            Coordinates offset;
+            for (std::uint64_t i = 0; i < dimensions; ++i)
+                offset.push_back(static_cast<std::int64_t>(random.below(7)) - 3);
+            Coordinates back = offset;
+            for (std::int64_t& part : back) part = -part;
+            for (const Coordinates& one : {offset, back})
+                if (std::ranges::find(offsets, one) == offsets.end()) offsets.push_back(one);
+        }
+        const Stencil stencil = stencil_of(
+            extents, closed(extents.size(), static_cast<unsigned>(random.below(8))), offsets);
+        for (const NeighborData data : kData) {
+            for (const NeighborWay way : kWays) {
+                const Case of{data, way, 1 + static_cast<std::uint32_t>(random.below(3)),
+                              random.below(9)};
+                const auto programs = programs_of(stencil, of);
+                const auto verdict = prove(stencil, of, programs);
+                ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;
+                const auto local = prove(stencil, of, on_nodes(programs, 1 + trial % 5));
+                ASSERT_TRUE(local.valid) << trial << " on nodes: " << local.error;
+            }
+        }
+    }
+}
+
+TEST(NeighborhoodProof, AMessageThatIsLeftOutOrGoesAstrayIsNoticed) {
+    const Stencil stencil = stencil_of({3, 3}, closed(2, 3), box_offsets(2, 1));
+    for (const NeighborWay way : kWays) {
+        const Case of{NeighborData::own, way};
+        auto programs = programs_of(stencil, of);
+        for (plan::Step& step : programs[4].steps)
+            if (step.kind == plan::StepKind::put && step.signal == 1) step.peer = 0;
+        EXPECT_FALSE(prove(stencil, of, programs).valid);
+        programs = programs_of(stencil, of);
+        for (plan::Program& program : programs)  // the right ranks, but another block
+            for (plan::Block& block : program.blocks)
+                if (block.buffer == plan::Buffer::input && block.first < 2) block.first ^= 1;
+        EXPECT_FALSE(prove(stencil, of, programs).valid);
+    }
+}
+
+TEST(NeighborhoodProof, StencilsThatAreNoneAreRefused) {
+    const auto why = [](Grid grid, std::vector<Coordinates> offsets) {
+        const auto stencil = Stencil::make(std::move(grid), std::move(offsets));
+        return stencil ? std::string() : stencil.failure().text;
+    };
+    EXPECT_EQ(why({{2, 2}, {true, true}}, {{0, 1}}), "offset 0: its opposite is missing");
+    EXPECT_EQ(why({{2}, {true}}, {{1}, {-1}, {1}}), "offset 2: it was given before");
+    EXPECT_EQ(why({{2}, {true}}, {{1, 0}}), "offset 0: it has 2 parts, the grid 1");
+    EXPECT_NE(why({{2, 0}, {true, true}}, {{0, 1}}), "");
+    EXPECT_NE(why({{2}, {true}}, {}), "");
+}
+
+/// A directed graph, with edges from a rank to itself and parallel ones.
+struct Graph {
+    int size = 0;
+    std::uint64_t piece = 1;
+    std::uint32_t parallel = 1;
+    std::vector<std::vector<Rank>> to = {}, from = {};                      ///< by rank
+    std::vector<std::vector<std::uint64_t>> counts = {}, from_counts = {};  ///< by edge
+
+    void add(Rank source, Rank target, std::uint64_t count) {
+        const auto [s, t] =
+            std::pair{static_cast<std::size_t>(source), static_cast<std::size_t>(target)};
+        to[s].push_back(target);
+        counts[s].push_back(count);
+        from[t].push_back(source);
+        from_counts[t].push_back(count);
+        parallel = std::max(parallel, parallel_edges(to[s]));
+    }
+    [[nodiscard]] std::vector<Message> sent(Rank rank) const {
+        const auto at = static_cast<std::size_t>(rank);
+        return messages_along(to[at], counts[at]);
+    }
+    [[nodiscard]] std::vector<Message> received(Rank rank) const {
+        const auto at = static_cast<std::size_t>(rank);
+        return messages_along(from[at], from_counts[at]);
+    }
+    [[nodiscard]] std::uint64_t pieces(Rank rank) const {
+        std::uint64_t most = 1;
+        for (const auto& list : {sent(rank), received(rank)})
+            for (const Message& message : list)
+                most = std::max(most, (message.count + piece - 1) / piece);
+        return most;
+    }
+    [[nodiscard]] std::vector<plan::Program> programs() const {
+        std::vector<plan::Program> list;
+        for (Rank rank = 0; rank < size; ++rank) {
+            const auto out = sent(rank);
+            const auto in = received(rank);
+            auto program = generate_v_collective({.collective = "neighbor_alltoallv",
+                                                  .rank = rank,
+                                                  .size = size,
+                                                  .piece_elements = piece,
+                                                  .parallel_max = parallel,
+                                                  .sent = out,
+                                                  .received = in});
+            EXPECT_TRUE(program.ok());
+            list.push_back(*std::move(program));
+        }
+        return list;
+    }
+    /// What comes along an edge is what went along it: the one of its number between the two.
+    [[nodiscard]] std::vector<plan::Expectation> expected(Rank rank) const {
+        std::vector<plan::Expectation> list;
+        const auto own = received(rank);
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const Rank source = own[i].peer;
+            const auto there = sent(source);
+            const auto found = std::ranges::find_if(there, [&](const Message& message) {
+                return message.peer == rank && message.parallel == own[i].parallel;
+            });
+            const auto at = static_cast<std::uint64_t>(found - there.begin());
+            const std::uint64_t first = (sent(rank).size() + i) * pieces(rank);
+            for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
+                list.push_back({static_cast<std::uint32_t>(first + p), source, source,
+                                static_cast<std::uint32_t>(at * pieces(source) + p)});
+        }
+        return list;
+    }
+    [[nodiscard]] plan::Verdict verify() const {
+        plan::Contract contract;
+        contract.collective = "neighbor_alltoallv";
+        const auto inputs = [this](const plan::Program& header) {
+            return static_cast<std::uint32_t>(sent(header.rank).size() * pieces(header.rank));
+        };
+        contract.input = [=](const plan::Program& header) {
+            return plan::UnitRange{0, inputs(header)};
+        };
+        contract.output = [=](const plan::Program& header) {
+            return plan::UnitRange{inputs(header), header.units - inputs(header)};
+        };
+        contract.expected = [this](const plan::Program& header) { return expected(header.rank); };
+        const auto list = programs();
+        return plan::verify(
+            {.programs = list, .contract = &contract, .elements = 0, .in_place = false});
+    }
+};
+
+TEST(NeighborhoodProof, RandomDirectedGraphsAreRight) {
+    base::Random random(12);
+    std::uint32_t most = 1;
+    for (int trial = 0; trial < 200; ++trial) {
+        Graph graph{.size = static_cast<int>(1 + random.below(12)), .piece = 1 + random.below(4)};
+        const auto ranks = static_cast<std::size_t>(graph.size);
+        graph.to.resize(ranks);
+        graph.from.resize(ranks);
+        graph.counts.resize(ranks);
+        graph.from_counts.resize(ranks);
+        std::uint64_t elements = 0;
+        for (std::uint64_t edges = random.below(4 * ranks); edges > 0; --edges) {
+            const auto source = static_cast<Rank>(random.below(ranks));
+            const auto target = static_cast<Rank>(random.below(ranks));
+            const std::uint64_t count = random.below(10);
+            graph.add(source, target, count);
+            if (source != target) elements += count;
+        }
+        most = std::max(most, graph.parallel);
+        const auto verdict = graph.verify();
+        ASSERT_TRUE(verdict.valid) << trial << ": " << verdict.error;
+        EXPECT_EQ(verdict.bytes_total, elements * 8);
+    }
+    EXPECT_GT(most, 2U);
+}
+
+TEST(NeighborhoodProof, ParallelEdgesThatAreTakenForEachOtherAreNoticed) {
+    Graph graph{.size = 2, .piece = 4};
+    for (auto* list : {&graph.to, &graph.from}) list->resize(2);
+    for (auto* list : {&graph.counts, &graph.from_counts}) list->resize(2);
+    graph.add(0, 1, 3);
+    graph.add(0, 1, 3);
+    EXPECT_TRUE(graph.verify().valid);
+    auto programs = graph.programs();
+    for (plan::Step& step : programs[0].steps)
+        if (step.kind == plan::StepKind::put) step.signal = 0;
+    const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
+    EXPECT_FALSE(verdict.valid);
+}
+
+}  // namespace
+}  // namespace weft::collectives
