@@ -125,11 +125,22 @@ class Explain(unittest.TestCase):
         self.assertIn("says nothing of near", weft("explain", "barrier", "--ranks", "2", "--params",
                                                    "infiniband-2007").stderr)
 
+    def test_layouts(self):
+        call = ("allreduce", "--ranks", "12", "--bytes", "1K", "--hosts", "3", "--processors", "4")
+        even = self.explain(*call, "--nodes", "3")
+        self.assertEqual(even["nodes"], 3)
+        for layout in ("4,4,4", "4x3", "4x2,4"):
+            self.assertEqual(self.explain(*call, "--layout", layout), even)
+        self.assertNotEqual(self.explain(*call, "--layout", "10,1x2")["candidates"], even["candidates"])
+
     def test_unusable_arguments(self):
         check_refusals(self, ((("teleport", "--ranks", "4"), "unknown collective"), (("barrier",), "--ranks"),
                               (("barrier", "--ranks", "0"), "--ranks: 0"),
                               (("barrier", "--ranks", "4", "--nodes", "5"), "--nodes: 5"),
                               (("barrier", "--ranks", "4", "--hosts", "2"), "--hosts: 2"),
+                              (("barrier", "--ranks", "4", "--layout", "3x1"), "expected 4"),
+                              (("barrier", "--ranks", "4", "--layout", "3,x"), "entry 1"),
+                              (("barrier", "--ranks", "4", "--layout", "2x2", "--nodes", "2"), "exclude"),
                               (("allreduce", "--ranks", "4", "--bytes", "7"), "--bytes: 7"),
                               (("allreduce", "--ranks", "4", "--type", "word"), "--type")), "explain")
 

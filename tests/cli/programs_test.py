@@ -107,6 +107,29 @@ class Verify(unittest.TestCase):
             check_refusals(self, ((("broadcast", "--root", "0", "--program", path), "--root: 0 given"),
                                   (("allreduce", "--program", path), "programs of broadcast")), "verify")
 
+    def test_neighbors_on_a_grid(self):
+        grid = ("--grid", "3x3x3", "--periodic")
+        for collective in ("neighbor_allgather", "neighbor_alltoall"):
+            for algorithm, messages, rounds in (("direct", 26, 1), ("combined", 6, 3)):
+                call = (collective, "--algorithm", algorithm, *grid)
+                verdict = answer(self, "verify", *call)
+                self.assertEqual((verdict["valid"], verdict["ranks"], verdict["messages"], verdict["rounds"]),
+                                 (True, 27, 27 * messages, rounds), call)
+                self.assertTrue(answer(self, "verify", *call, "--layout", "9x3")["valid"])
+                simulated = answer(self, "simulate", *call, "--latency-ns", "1000", "--issue-ns", "10")
+                self.assertEqual(simulated["messages"], 27 * messages)
+        self.assertIn("neighbor_alltoall", weft("show", "neighbor_alltoall", "--algorithm", "combined", "--grid", "2x2",
+                                                "--rank", "0").stdout)
+        star = answer(self, "verify", "neighbor_alltoall", "--algorithm", "direct", "--grid", "4", "--star",
+                      "--reach", "2")
+        self.assertEqual((star["valid"], star["messages"]), (True, 10))
+        call = ("neighbor_alltoall", "--algorithm", "combined")
+        check_refusals(self, ((call, "--grid is missing"), ((*call, "--grid", "3x"), "--grid 3x"),
+                              ((*call, "--grid", "3", "--ranks", "4"), "has 3"),
+                              ((*call, "--grid", "3", "--reach", "0"), "--reach"),
+                              (("neighbor_alltoall", "--algorithm", "ring", "--grid", "3"), "direct and combined")),
+                       "verify")
+
     def test_words_after_two_dashes_are_refused_before_anything_runs(self):
         check_refusals(self, ((("verify", "allreduce", "--algorithm", "a2", "--ranks", "2", "--", "foo"), "foo"),
                               (("bench", "barrier", "--", "foo"), "foo"), (("list", "--", "foo"), "foo")))

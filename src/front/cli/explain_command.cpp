@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/element_types.hpp"
 #include "base/suggestion.hpp"
@@ -21,6 +22,7 @@
 #include "front/cli/commands.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
+#include "front/launch/layout.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
 
@@ -34,7 +36,8 @@ struct ExplainArguments {
     std::string bytes = "8";
     std::string type = "double";
     std::string op = "sum";
-    Rank nodes = 1;
+    std::optional<Rank> nodes;
+    std::string layout;
     Rank hosts = 1;
     int processors = 0;
     std::string provider;
@@ -67,26 +70,24 @@ base::Result<void> check(const ExplainArguments& arguments) {
     if (arguments.ranks < 1 || arguments.ranks > kRanksMax)
         return base::fail(Status::argument, "--ranks: {} is not in 1..{}", arguments.ranks,
                           kRanksMax);
-    if (arguments.nodes < 1 || arguments.nodes > arguments.ranks)
-        return base::fail(Status::argument, "--nodes: {} is not in 1..{} (the ranks)",
-                          arguments.nodes, arguments.ranks);
-    if (arguments.hosts < 1 || arguments.hosts > arguments.nodes)
-        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)",
-                          arguments.hosts, arguments.nodes);
+    if (arguments.nodes && !arguments.layout.empty())
+        return base::fail(Status::argument, "--nodes and --layout exclude each other");
+    const Rank nodes = arguments.nodes.value_or(1);
+    if (nodes < 1 || nodes > arguments.ranks)
+        return base::fail(Status::argument, "--nodes: {} is not in 1..{} (the ranks)", nodes,
+                          arguments.ranks);
     if (arguments.processors < 0)
         return base::fail(Status::argument, "--processors: {} is less than 1",
                           arguments.processors);
     return {};
 }
 
-/// As `weft run` does it: in order, the first nodes get what does not divide.
-std::vector<Rank> nodes_of(Rank ranks, Rank nodes) {
-    std::vector<Rank> node_of;
-    for (Rank node = 0; node < nodes; ++node)
-        node_of.insert(node_of.end(),
-                       static_cast<std::size_t>(ranks / nodes + (node < ranks % nodes ? 1 : 0)),
-                       node);
-    return node_of;
+/// The node of each rank, as `weft run` has it.
+base::Result<std::vector<Rank>> nodes_of(const ExplainArguments& arguments) {
+    if (!arguments.layout.empty()) return read_nodes(arguments.layout, arguments.ranks);
+    const auto spread = spread_over_nodes(arguments.ranks, arguments.nodes.value_or(1));
+    if (!spread) return spread.failure();
+    return node_of_ranks(*spread);
 }
 
 /// What an option says, or else the variable that a job would read.
@@ -124,7 +125,13 @@ base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
     auto costs = costs_of(arguments);
     if (!costs) return costs;
     plan::Machine& machine = *costs;
-    machine.node_of = nodes_of(arguments.ranks, arguments.nodes);
+    auto node_of = nodes_of(arguments);
+    if (!node_of) return node_of.failure();
+    machine.node_of = *std::move(node_of);
+    const Rank nodes = machine.node_of.back() + 1;
+    if (arguments.hosts < 1 || arguments.hosts > nodes)
+        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)",
+                          arguments.hosts, nodes);
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
     machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
@@ -181,7 +188,7 @@ void print_text(const plan::Choice& choice) {
                    candidate.algorithm);
 }
 
-void print_object(const plan::Choice& choice, const ExplainArguments& arguments) {
+void print_object(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes) {
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates)
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -190,7 +197,7 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments)
                               {"ordered", candidate.ordered}});
     Json object{{"collective", arguments.collective},
                 {"ranks", arguments.ranks},
-                {"nodes", arguments.nodes},
+                {"nodes", nodes},
                 {"chosen", choice.algorithm()},
                 {"source", source_of(choice)},
                 {"reason", choice.reason},
@@ -215,7 +222,7 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     if (!choice) return choice.failure();
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
-        print_object(*choice, arguments);
+        print_object(*choice, arguments, machine->node_of.back() + 1);
     else
         print_text(*choice);
     return 0;
@@ -234,7 +241,9 @@ void add_explain_command(CLI::App& app, int& exit_status) {
         .shows_default();
     add_option(*command, "--type", arguments->type, "element type").shows_default();
     add_option(*command, "--op", arguments->op, "reduction operation").shows_default();
-    add_option(*command, "--nodes", arguments->nodes, "number of nodes").shows_default();
+    add_option(*command, "--nodes", arguments->nodes, "number of nodes; default: 1");
+    add_option(*command, "--layout", arguments->layout,
+               "ranks of each node, as in 3,1,4 or 18x128");
     add_option(*command, "--hosts", arguments->hosts,
                "number of machines that the nodes share; 1 for `weft run --nodes`")
         .shows_default();

@@ -54,21 +54,28 @@ void add_program_arguments(CLI::App& command, ProgramArguments& arguments) {
                "placement of the remainders of merges: ordered or paper")
         .shows_default();
     add_option(command, "--layout", arguments.layout,
-               "ranks of each node, as in 3,1,4 (one node unless given)");
+               "ranks of each node, as in 3,1,4 or 18x128 (one node unless given)");
     add_flag(command, "--ordered", arguments.ordered,
              "combine in rank order, as for an operation that does not commute");
+    add_neighbor_arguments(command, arguments.neighbors);
 }
 
-base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {
-    if (arguments.layout.empty()) return plan::Layout();
-    const auto ranks_per_node = parse_layout(arguments.layout);
+base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks) {
+    const auto ranks_per_node = parse_layout(layout);
     if (!ranks_per_node) return ranks_per_node.failure();
     const std::int64_t sum =
         std::accumulate(ranks_per_node->begin(), ranks_per_node->end(), std::int64_t{0});
     if (sum != ranks)
-        return base::fail(Status::argument, "--layout {} has {} ranks, expected {}",
-                          arguments.layout, sum, ranks);
-    return plan::Layout::of(node_of_ranks(*ranks_per_node));
+        return base::fail(Status::argument, "--layout {} has {} ranks, expected {}", layout, sum,
+                          ranks);
+    return node_of_ranks(*ranks_per_node);
+}
+
+base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks) {
+    if (arguments.layout.empty()) return plan::Layout();
+    const auto nodes = read_nodes(arguments.layout, ranks);
+    if (!nodes) return nodes.failure();
+    return plan::Layout::of(*nodes);
 }
 
 base::Result<Elements> read_elements(const std::string& bytes, const std::string& type_name) {
@@ -122,7 +129,31 @@ base::Result<std::shared_ptr<const CountedCall>> read_counted(const ProgramArgum
     return std::make_shared<const CountedCall>(std::move(call));
 }
 
+namespace {
+
+base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arguments) {
+    auto neighbors = read_neighbors(arguments.neighbors, arguments.collective, arguments.algorithm,
+                                    arguments.ranks);
+    if (!neighbors) return neighbors.failure();
+    auto request = read_request(arguments);
+    if (!request) return request.failure();
+    request->size = (*neighbors)->ranks();
+    request->root = plan::kNoRank;
+    request->elements *= (*neighbors)->stencil.offsets().size();
+    auto layout = read_layout(arguments, request->size);
+    if (!layout) return layout.failure();
+    request->layout = *std::move(layout);
+    return ProgramQuestion{arguments.collective,
+                           {.name = arguments.algorithm},
+                           *request,
+                           nullptr,
+                           *std::move(neighbors)};
+}
+
+}  // namespace
+
 base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
+    if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
     if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
     const auto& traits = *collectives::find_collective(arguments.collective);
     if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
@@ -181,13 +212,19 @@ base::Result<ProgramQuestion> for_models(ProgramQuestion question) {
 }
 
 base::Result<plan::Stages> stages_of(const ProgramQuestion& question) {
-    if (question.counted != nullptr)
-        return base::fail(Status::unsupported, "stages are of equal blocks");
+    if (question.counted != nullptr || question.neighbors != nullptr)
+        return base::fail(Status::unsupported, "stages are of equal blocks, for all ranks");
     return collectives::generate_stages(question.collective, question.spec, question.request);
 }
 
 base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank rank) {
     if (question.is_pairwise()) return question.counted->program(rank);
+    if (question.neighbors != nullptr)
+        return collectives::generate_neighbors({.stencil = &question.neighbors->stencil,
+                                                .data = question.neighbors->data,
+                                                .way = question.neighbors->way,
+                                                .rank = rank,
+                                                .elements = question.request.elements});
     collectives::GenerateRequest request = question.request;
     request.rank = rank;
     auto program = collectives::generate(question.collective, question.spec, request);

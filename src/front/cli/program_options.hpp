@@ -12,6 +12,7 @@
 #include "collectives/registry.hpp"
 #include "front/cli/command.hpp"
 #include "front/cli/counted_call.hpp"
+#include "front/cli/neighbor_options.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::front {
@@ -28,12 +29,15 @@ struct ProgramArguments {
     std::string placement = "ordered";
     std::string layout;  ///< none: all ranks on one node
     bool ordered = false;
+    NeighborArguments neighbors;
 };
 
 /// Adds COLLECTIVE, --algorithm, --ranks, --root, --bytes, --type, --counts, --placement,
-/// --layout and --ordered to a command.
+/// --layout, --ordered and those of neighborhoods to a command.
 void add_program_arguments(CLI::App& command, ProgramArguments& arguments);
 
+/// The node of each of `ranks` ranks, from the text of --layout.
+[[nodiscard]] base::Result<std::vector<Rank>> read_nodes(const std::string& layout, Rank ranks);
 /// Which node each of `ranks` ranks is on, by --layout; of no team if that was not given.
 [[nodiscard]] base::Result<plan::Layout> read_layout(const ProgramArguments& arguments, Rank ranks);
 
@@ -53,6 +57,8 @@ struct ProgramQuestion {
     collectives::GenerateRequest request;  ///< of rank 0
     /// Of a call whose blocks have counts of their own.
     std::shared_ptr<const CountedCall> counted = nullptr;
+    /// Of a call among the neighbors of a grid; the spec says nothing then.
+    std::shared_ptr<const NeighborCall> neighbors = nullptr;
 
     /// Only the two ends of a message know its count.
     [[nodiscard]] bool is_pairwise() const {

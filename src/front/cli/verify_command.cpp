@@ -74,6 +74,14 @@ base::Result<std::vector<plan::Program>> read_programs(const VerifyArguments& ar
 }
 
 base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& arguments) {
+    if (is_neighborhood(arguments.programs.collective)) {
+        if (!arguments.file.empty())
+            return base::fail(Status::argument, "--program: {} is verified by its grid alone",
+                              arguments.programs.collective);
+        const auto question = read_question(arguments.programs);
+        if (!question) return question.failure();
+        return generate_all(*question);
+    }
     if (!arguments.file.empty()) return read_programs(arguments);
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (arguments.programs.algorithm.empty() && !traits.has_pairwise_counts())
@@ -87,9 +95,18 @@ base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& argu
 struct Aim {
     std::shared_ptr<const CountedCall> counted;
     plan::Contract contract;
+    std::shared_ptr<const NeighborCall> neighbors = nullptr;
 };
 base::Result<Aim> aim_of(const VerifyArguments& arguments, Rank ranks,
                          collectives::GenerateRequest& request) {
+    if (is_neighborhood(arguments.programs.collective)) {
+        const auto question = read_question(arguments.programs);
+        if (!question) return question.failure();
+        request.elements = question->request.elements;
+        const auto& neighbors = question->neighbors;
+        return Aim{nullptr, collectives::neighbor_contract(neighbors->stencil, neighbors->data),
+                   neighbors};
+    }
     auto counted = read_counted(arguments.programs, ranks);
     if (!counted) return counted.failure();
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
@@ -139,8 +156,10 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
 }
 
 base::Result<int> verify(const VerifyArguments& arguments) {
-    const auto known = check_any_collective(arguments.programs.collective);
-    if (!known) return known.failure();
+    if (!is_neighborhood(arguments.programs.collective)) {
+        const auto known = check_any_collective(arguments.programs.collective);
+        if (!known) return known.failure();
+    }
     auto request = read_request(arguments.programs);
     if (!request) return request.failure();
     auto programs = programs_of(arguments);
@@ -149,11 +168,12 @@ base::Result<int> verify(const VerifyArguments& arguments) {
     if (!aim) return aim.failure();
     const auto laid_out = lay_out(*programs, arguments, *request);
     if (!laid_out) return laid_out.failure();
-    const plan::Verdict verdict = plan::verify({.programs = *programs,
-                                                .contract = &aim->contract,
-                                                .elements = request->elements,
-                                                .element_bytes = request->element_bytes,
-                                                .in_place = !programs->front().pairwise});
+    const plan::Verdict verdict =
+        plan::verify({.programs = *programs,
+                      .contract = &aim->contract,
+                      .elements = request->elements,
+                      .element_bytes = request->element_bytes,
+                      .in_place = aim->neighbors == nullptr && !programs->front().pairwise});
     print_answer(to_json(programs->front(), programs->size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }

@@ -20,22 +20,28 @@ base::Result<std::vector<Rank>> spread_over_nodes(Rank ranks, Rank nodes) {
 }
 
 base::Result<std::vector<Rank>> parse_layout(std::string_view text) {
+    constexpr std::size_t kNodesMax = std::size_t{1} << 24;
     std::vector<Rank> ranks_per_node;
+    std::size_t entry = 0;
     const char* const end = text.data() + text.size();
-    const char* at = text.data();
-    while (true) {
+    for (const char* at = text.data();; ++at, ++entry) {
         Rank ranks = 0;
-        const auto [stop, error] = std::from_chars(at, end, ranks);
-        const bool separated = stop == end || *stop == ',';
-        if (error != std::errc{} || ranks < 1 || !separated) {
+        std::size_t nodes = 1;
+        std::from_chars_result read = std::from_chars(at, end, ranks);
+        if (read.ec == std::errc{} && read.ptr != end && *read.ptr == 'x')
+            read = std::from_chars(read.ptr + 1, end, nodes);
+        const bool separated = read.ptr == end || *read.ptr == ',';
+        if (read.ec != std::errc{} || ranks < 1 || nodes < 1 || !separated) {
             return base::fail(Status::argument,
                               "--layout {}: expected the ranks of each node, at least 1, separated "
-                              "by commas (3,1,4); entry {} is not that",
-                              text, ranks_per_node.size());
+                              "by commas (3,1,4; 18x128 for 128 nodes of 18); entry {} is not that",
+                              text, entry);
         }
-        ranks_per_node.push_back(ranks);
-        if (stop == end) return ranks_per_node;
-        at = stop + 1;
+        if (nodes > kNodesMax - ranks_per_node.size())
+            return base::fail(Status::argument, "--layout {}: more than {} nodes", text, kNodesMax);
+        ranks_per_node.insert(ranks_per_node.end(), nodes, ranks);
+        if (read.ptr == end) return ranks_per_node;
+        at = read.ptr;
     }
 }
 

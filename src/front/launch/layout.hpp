@@ -15,7 +15,7 @@ namespace weft::front {
 /// Block distribution of `ranks` over `nodes`; the first nodes get the extra ranks.
 [[nodiscard]] base::Result<std::vector<Rank>> spread_over_nodes(Rank ranks, Rank nodes);
 
-/// "3,1,4": ranks per node.
+/// "3,1,4": ranks per node; "18x128": 128 nodes of 18.
 [[nodiscard]] base::Result<std::vector<Rank>> parse_layout(std::string_view text);
 
 /// "rank 3", "ranks 0, 2-5, 7"; the ranks ascend and there is one or more.

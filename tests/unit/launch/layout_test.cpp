@@ -29,6 +29,9 @@ TEST(RankList, OnlyThreeOrMoreInARowAreARange) {
 TEST(Layout, TheFirstNodesGetTheExtraRanks) {
     EXPECT_EQ(spread_over_nodes(7, 3).value(), (std::vector<Rank>{3, 2, 2}));
     EXPECT_EQ(parse_layout("3,1,4").value(), (std::vector<Rank>{3, 1, 4}));
+    EXPECT_EQ(parse_layout("18x3,2").value(), (std::vector<Rank>{18, 18, 18, 2}));
+    for (const char* wrong : {"18x", "18x0", "x3", "18x3x2", "18x-1", "2x99999999"})
+        EXPECT_FALSE(parse_layout(wrong).ok()) << wrong;
     EXPECT_EQ(node_of_ranks({3, 1, 2}), (std::vector<Rank>{0, 0, 0, 1, 2, 2}));
 }
 
