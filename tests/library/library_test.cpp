@@ -54,6 +54,9 @@ TEST_P(LibraryTest, TheCppInterfaceRefusesWhatCannotBeDone) {
 TEST_P(LibraryTest, OwnersFreeAndStaleHandlesAreRefused) {
     check_program(GetParam(), "owners", "");
 }
+TEST_P(LibraryTest, NeighborsGetTheBlocksThatAreMeantForThem) {
+    check_program(GetParam(), "neighbors", "all neighbors are right");
+}
 
 INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(3, 1),

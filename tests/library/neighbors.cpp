@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neighbors.cpp - a program of real ranks: exchanges with the neighbors of random graphs and of
+// grids, blocking, started and prepared, short and long.
+#include "weft/neighbors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+namespace {
+
+int wrong = 0;
+
+void check(bool condition, std::string_view what) {
+    if (condition) return;
+    ++wrong;
+    fmt::print(stderr, "wrong: {}\n", what);
+}
+
+/// A graph that all ranks know.
+struct Graph {
+    std::vector<std::vector<Rank>> to, from;
+
+    Graph(Rank members, std::mt19937& random) : to(at(members)), from(at(members)) {
+        for (Rank a = 0; a < members; ++a)
+            for (Rank b = 0; b < members; ++b)
+                if ((random() & 1U) == 0) to[at(a)].push_back(b);
+        for (auto& list : to) std::shuffle(list.begin(), list.end(), random);
+        for (Rank a = 0; a < members; ++a)
+            for (const Rank b : to[at(a)]) from[at(b)].push_back(a);
+        for (auto& list : from) std::shuffle(list.begin(), list.end(), random);
+    }
+    static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
+};
+
+std::int64_t element(Rank source, Rank target, std::size_t i, int call) {
+    return ((call * 1000 + source) * 1000 + target) * 1'000'000LL + static_cast<std::int64_t>(i);
+}
+
+constexpr Rank kAnyone = 999;  // of a block that all neighbors get
+
+struct Exchange {
+    Neighbors& neighbors;
+    Rank rank = 0;
+    int call = 0;
+
+    [[nodiscard]] std::vector<std::int64_t> sent(std::size_t count) const {
+        std::vector<std::int64_t> in;
+        for (const Rank target : neighbors.destinations())
+            for (std::size_t i = 0; i < count; ++i) in.push_back(element(rank, target, i, call));
+        return in;
+    }
+    void got(const std::vector<std::int64_t>& out, std::size_t count, Rank target,
+             std::string_view what) const {
+        for (std::size_t n = 0; n < neighbors.sources().size(); ++n)
+            for (std::size_t i = 0; i < count; ++i)
+                if (out[n * count + i] != element(neighbors.sources()[n], target, i, call))
+                    return check(false, fmt::format("{}, block {} of {}", what, n, count));
+    }
+};
+
+void exchange(Team team, Neighbors& neighbors, std::size_t count, int call) {
+    const Exchange here{neighbors, team.rank(), call};
+    const std::size_t blocks = neighbors.sources().size();
+    const auto in = here.sent(count);
+    std::vector<std::int64_t> out(blocks * count);
+    team.run(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
+    here.got(out, count, team.rank(), "alltoall");
+
+    std::ranges::fill(out, 0);
+    auto started = team.start(neighbors.alltoall(in.data(), out.data(), count, Type::int64));
+    started.wait();
+    here.got(out, count, team.rank(), "a started alltoall");
+
+    std::vector<std::int64_t> own(count);
+    for (std::size_t i = 0; i < count; ++i) own[i] = element(team.rank(), kAnyone, i, call);
+    std::ranges::fill(out, 0);
+    team.run(neighbors.allgather(own.data(), out.data(), count, Type::int64));
+    here.got(out, count, kAnyone, "allgather");
+}
+
+/// The block from a to b has a + 2 b elements; at b blocks lie one element apart.
+void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
+    const Rank own = team.rank();
+    const auto count_of = [](Rank a, Rank b) { return static_cast<std::size_t>(a + 2 * b); };
+    std::vector<std::size_t> in_counts, out_counts, places;
+    std::vector<std::int64_t> in;
+    for (const Rank target : neighbors.destinations()) {
+        in_counts.push_back(count_of(own, target));
+        for (std::size_t i = 0; i < in_counts.back(); ++i)
+            in.push_back(element(own, target, i, call));
+    }
+    std::size_t end = 0;
+    for (const Rank source : neighbors.sources()) {
+        out_counts.push_back(count_of(source, own));
+        places.push_back(end);
+        end += out_counts.back() + 1;
+    }
+    std::vector<std::int64_t> out(end, -1);
+    team.run(neighbors.alltoallv(in.data(), {in_counts, {}}, out.data(), {out_counts, places},
+                                 Type::int64));
+    for (std::size_t n = 0; n < places.size(); ++n) {
+        for (std::size_t i = 0; i < out_counts[n]; ++i)
+            check(out[places[n] + i] == element(neighbors.sources()[n], own, i, call),
+                  "alltoallv: an element");
+        check(out[places[n] + out_counts[n]] == -1, "alltoallv: what lies between blocks");
+    }
+}
+
+void refusals(Team team) {
+    const auto refused = [](Rank members, std::vector<Rank> sources, std::string_view word) {
+        try {
+            const Neighbors neighbors(members, std::move(sources), {});
+            check(false, fmt::format("{} was not refused", word));
+        } catch (const Error& error) {
+            check(std::string_view(error.what()).find(word) != std::string_view::npos, word);
+        }
+    };
+    refused(team.size(), {team.size()}, "not a member");
+    refused(team.size(), {-1}, "not a member");
+    refused(team.size(), {0, 0}, "named twice");
+    Neighbors none(team.size(), {}, {});
+    const std::size_t one = 1;
+    try {
+        static_cast<void>(none.alltoallv(nullptr, {{&one, 1}, {}}, nullptr, {}, Type::int64));
+        check(false, "a block too many was not refused");
+    } catch (const Error& error) {
+        check(std::string_view(error.what()).find("0 neighbors") != std::string_view::npos,
+              error.what());
+    }
+}
+
+void run() {
+    Runtime runtime;
+    Team world = runtime.world();
+    std::mt19937 random(5);
+    int call = 0;
+    for (int trial = 0; trial < 12; ++trial) {
+        const Graph graph(world.size(), random);
+        const auto own = Graph::at(world.rank());
+        Neighbors neighbors(world.size(), graph.from[own], graph.to[own]);
+        for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{20'000}})
+            exchange(world, neighbors, count, call++);
+        exchange_with_counts(world, neighbors, call++);
+    }
+    for (const bool closed : {false, true}) {
+        const std::vector<Rank> extents{world.size(), 1};
+        Neighbors neighbors = Neighbors::on_grid(extents, {closed, false}, world.rank());
+        exchange(world, neighbors, 7, call++);
+    }
+    refusals(world);
+    const int all = world.allreduce(wrong, Op::sum);
+    if (world.rank() == 0 && all == 0)
+        fmt::print("{} ranks: all neighbors are right\n", world.size());
+}
+
+}  // namespace
+}  // namespace weft::test
+
+int main() {
+    weft::test::run();
+    return weft::test::wrong == 0 ? 0 : 1;
+}
