@@ -14,6 +14,7 @@
 #include "collectives/collective_traits.hpp"
 #include "collectives/landing.hpp"
 #include "collectives/registry.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"

@@ -12,6 +12,7 @@
 #include "collectives/landing.hpp"
 #include "collectives/registry.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/verify/verify.hpp"
 #include "tests/support/generate_all.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/schedule/walk.hpp"
 
 namespace weft::plan {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/schedule/canonical.hpp"
+#include "plan/schedule/step.hpp"
 
 namespace weft::run {
 

@@ -7,6 +7,7 @@
 #include "base/random.hpp"
 #include "collectives/neighborhood/exchange.hpp"
 #include "collectives/neighborhood/graph.hpp"
+#include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/proof.hpp"
 
 namespace weft::collectives {
