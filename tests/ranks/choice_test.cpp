@@ -77,7 +77,7 @@ TEST(Choice, CostsOfAFileCountInAJobAndInTheCommand) {
     for (const char* collective : {"broadcast", "allreduce"}) {
         EXPECT_EQ(usual.front().at(collective).at("1048576"), "mapped");
         for (const Json& report : changed) {
-            const std::string algorithm = report.at(collective).at("1048576");
+            const auto algorithm = report.at(collective).at("1048576").get<std::string>();
             EXPECT_NE(algorithm, "mapped") << report.at("rank");
             EXPECT_EQ(algorithm,
                       explained(collective, "1048576", 3, 1, "none", {"--params", path}));
