@@ -53,7 +53,7 @@ struct Machine {
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared
     Time mapped = 0;         ///< for each step that does, and
     std::int64_t mapped_byte_fs = 0;          ///< for each byte that it copies
-    std::int64_t slot_byte_fs = kSlotByteFs;  ///< for each byte out of a put target, between nodes
+    std::int64_t slot_byte_fs = kSlotByteFs;  ///< a byte out of a put target, between nodes
     Time kernel_copy = kKernelCopy;           ///< the same where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 

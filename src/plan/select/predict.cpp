@@ -74,8 +74,6 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.reduce_byte_fs = machine.reduce_byte_fs;
     model.mapped = machine.mapped;
     model.mapped_byte_fs = machine.mapped_byte_fs;
-    // Within a node that is part of what a put costs.
-    if (ways_of(machine) != Ways::near) model.slot_byte_fs = machine.slot_byte_fs;
     return model;
 }
 
@@ -283,9 +281,10 @@ class Prediction {
         });
         for_each_mapped(program, vector,
                         [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
-        if (costs.slot_byte_fs != 0)
-            for_each_unpacking(program, vector,
-                               [&](std::uint64_t bytes) { work.combining += costs.unpack(bytes); });
+        if (apart_)  // within a node that is part of what a put costs
+            for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
+                work.combining += to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
+            });
         load += work.combining - before;
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }

@@ -204,8 +204,7 @@ void ImagePart::add_step(const Program& program, const Step& step, std::uint32_t
                     model_.touch(mapped_bytes(program, step, segment)));
             break;
         default:  // other copies and the ends of flushes cost nothing in these models
-            compute(model_.touch(mapped_bytes(program, step, segment)) +
-                    unpacking(program, step, segment));
+            compute(model_.touch(mapped_bytes(program, step, segment)));
             break;
     }
 }
@@ -218,11 +217,6 @@ void ImagePart::compute(Time time) {
 std::uint64_t ImagePart::mapped_bytes(const Program& program, const Step& step,
                                       std::uint32_t segment) const {
     return mapped_elements(program, partition_, step, segment) * size_.element_bytes;
-}
-
-Time ImagePart::unpacking(const Program& program, const Step& step, std::uint32_t segment) const {
-    if (model_.slot_byte_fs == 0) return 0;
-    return model_.unpack(slot_elements(program, partition_, step, segment) * size_.element_bytes);
 }
 
 void ImagePart::add_wait(const Program& program, const Step& step, std::uint32_t segment) {

@@ -115,8 +115,6 @@ class ImagePart {
     void compute(Time time);
     [[nodiscard]] std::uint64_t mapped_bytes(const Program& program, const Step& step,
                                              std::uint32_t segment) const;
-    [[nodiscard]] Time unpacking(const Program& program, const Step& step,
-                                 std::uint32_t segment) const;
     [[nodiscard]] bool is_far(Rank a, Rank b) const {
         const std::vector<Rank>& node_of = *far_->node_of;
         return node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];

@@ -48,7 +48,6 @@ struct MessageModel {
     Time mapped =
         0;  ///< for each copy or reduction that touches memory of node-mates in place, and
     std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies from there or writes there
-    std::int64_t slot_byte_fs = 0;    ///< for each byte that is copied out of a put target
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
         return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs);
@@ -61,10 +60,6 @@ struct MessageModel {
     /// Copies in place, besides what is combined.
     [[nodiscard]] Time touch(std::uint64_t bytes) const {
         return bytes == 0 ? 0 : mapped + to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
-    }
-    /// Copies out of put targets.
-    [[nodiscard]] Time unpack(std::uint64_t bytes) const {
-        return to_time(static_cast<std::int64_t>(bytes) * slot_byte_fs);
     }
     /// Receptions do nothing but wait: their order does not matter.
     [[nodiscard]] bool takes_no_time_to_receive() const { return receive == 0 && gap == 0; }
