@@ -109,6 +109,11 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     const std::uint32_t segments = segments_needed(*program, request.segments, options);
     if (segments == request.segments) return program;
     request.segments = segments;
+    program = collectives::generate(collective, spec, request);
+    if (!program) return program;
+    // Blocks that a whole program moves together may go one by one in pieces, in slots of their own.
+    request.segments = segments_needed(*program, segments, options);
+    if (request.segments <= segments) return program;
     return collectives::generate(collective, spec, request);
 }
 

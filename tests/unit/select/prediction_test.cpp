@@ -107,8 +107,7 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
     for (const Team& team : teams) {
         int compared = 0;
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives)
-            if (!traits.has_counts())
-                compared += compare(team, traits.name, sizes(), 20'000);
+            if (!traits.has_counts()) compared += compare(team, traits.name, sizes(), 20'000);
         EXPECT_GT(compared, 100) << team.name;
     }
 }
