@@ -105,6 +105,11 @@ base::Exposure Wire::expose(std::byte* data, std::uint64_t bytes, base::Access a
 }
 
 base::Result<base::Exposure> Wire::expose_far(std::byte* data, std::uint64_t bytes) noexcept {
+    if (data >= own_ && data < own_ + options_.segment_bytes) {
+        const base::Exposure there = expose(data, 0, base::Access::write, {});
+        if (auto done = use_memory(there.reach.offset, bytes); !done) return done.failure();
+        return there;
+    }
     if (plan_.large == Notify::counter)
         return base::fail(Status::unsupported,
                           "puts are counted in the segment only (WEFT_NOTIFY=counter)");

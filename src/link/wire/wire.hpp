@@ -69,7 +69,8 @@ class Wire {
     /// copies: what mates need of it.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
-    /// So that far ranks can put there, until conceal(); the wire has a port.
+    /// So that far ranks can put there, until conceal(); the wire has a port. What lies in the
+    /// segment need not be concealed.
     [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
                                                           std::uint64_t bytes) noexcept;
     void conceal(const base::Exposure& exposure) noexcept {

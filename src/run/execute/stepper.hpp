@@ -365,8 +365,7 @@ class Stepper {
     [[nodiscard]] base::Result<base::Reach> far_reach_of(Operation& op, const BoundStep& step,
                                                          std::uint32_t segment) {
         const Memory block = mover_.only(op, step.source, segment);
-        const base::Reach here = wire_.expose(block.data, 0, base::Access::read, {}).reach;
-        if (here.way == base::Way::segment || block.bytes == 0) return here;
+        if (block.bytes == 0) return base::Reach{};
         for (const base::Exposure& exposure : op.exposures) {
             if (exposure.reach.way == base::Way::registered && block.data >= exposure.data &&
                 block.data + block.bytes <= exposure.data + exposure.bytes)
@@ -375,8 +374,10 @@ class Stepper {
         const Memory all = mover_.touched(op, step.source, block);
         auto exposure = wire_.expose_far(all.data, all.bytes);
         if (!exposure) return exposure.failure();
-        op.exposures.push_back(*exposure);
-        mover_.count_exposed(*exposure);
+        if (exposure->reach.way == base::Way::registered) {  // else the segment is
+            op.exposures.push_back(*exposure);
+            mover_.count_exposed(*exposure);
+        }
         return exposure->reach.at(static_cast<std::uint64_t>(block.data - all.data));
     }
 
