@@ -86,6 +86,7 @@ class Prediction {
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
         is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
+        held_ = vector.elements * vector.element_bytes <= kHeldBytes;
         streams_ = machine.crowded() && overlaps();
     }
 
@@ -122,7 +123,7 @@ class Prediction {
     [[nodiscard]] bool overlaps() const {
         const auto program = candidate_.program(size_, 0);
         if (!program || program->synchronizing) return false;
-        if (apart_) return vector_.elements * vector_.element_bytes <= kHeldBytes;
+        if (apart_) return held_;
         return is_short_ || is_in_place(*program);
     }
 
@@ -281,7 +282,9 @@ class Prediction {
         });
         for_each_mapped(program, vector,
                         [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
-        if (apart_)  // within a node that is part of what a put costs
+        // Within a node that is part of what a put costs, and what is short lies in the cache where
+        // the network has put it.
+        if (apart_ && !held_)
             for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
                 work.combining += to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
             });
@@ -335,6 +338,7 @@ class Prediction {
     bool apart_ = false;     ///< there are several nodes,
     bool mixed_ = false;     ///< and some rank shares its own
     bool streams_ = false;   ///< ranks share processors, and calls overlap,
+    bool held_ = false;      ///< messages are no longer than what connections hold
     bool is_short_ = false;  ///< even many at a time
 };
 
