@@ -159,6 +159,7 @@ void run() {
     const int all = world.allreduce(wrong, Op::sum);
     if (world.rank() == 0 && all == 0)
         fmt::print("{} ranks: all neighbors are right\n", world.size());
+    runtime.finalize();
 }
 
 }  // namespace
