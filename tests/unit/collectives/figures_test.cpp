@@ -116,9 +116,12 @@ TEST(BlocksProof, ScansKeepRankOrder) {
 
 TEST(TreeProof, ScatterAndAllgatherMoveWhatTheirFormulasSay) {
     expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
-        // The ring brings no rank what the scatter has brought it.
-        return Figures{n - 1 + digits_max(2, n), (n - 1) * (n + 1) - digits_of(2, n), n * (n - 1),
-                       kOpen};
+        // The ring brings no rank what the scatter has brought it, but says so.
+        return Figures{.rounds = n - 1 + digits_max(2, n),
+                       .messages = (n - 1) * (n + 1) - digits_of(2, n),
+                       .total = n * (n - 1),
+                       .sent_max = kOpen,
+                       .signals = digits_of(2, n)};
     });
 }
 
