@@ -111,7 +111,7 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     request.segments = segments;
     program = collectives::generate(collective, spec, request);
     if (!program) return program;
-    // Blocks that a whole program moves together may go one by one in pieces, in slots of their own.
+    // Blocks that a whole program moves together may go one by one in pieces, in their own slots.
     request.segments = segments_needed(*program, segments, options);
     if (request.segments <= segments) return program;
     return collectives::generate(collective, spec, request);

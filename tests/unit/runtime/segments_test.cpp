@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: one generated program says how many segments a call needs. Method: every algorithm of the
-// registry, on several layouts: programs of one segment, of two and of more ask for as many (those of one never for more).
+// registry, on several layouts: programs of one segment, of two and of more ask for as many
+// (those of one never for more).
 #include <gtest/gtest.h>
 
 #include "collectives/landing.hpp"
