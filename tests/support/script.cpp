@@ -78,6 +78,7 @@ bool Script::reap(Rank rank) {
             continue;
         }
         finish(rank, state.pending[i]);
+        if (options_.keeps_memory) kept_.push_back(std::move(state.pending[i].memory));
         state.pending.erase(state.pending.begin() + static_cast<std::ptrdiff_t>(i));
         reaped = true;
     }

@@ -29,7 +29,8 @@ struct ScriptOptions {
     std::uint32_t block_percent = 30;
     std::uint32_t in_place_percent = 30;
     std::uint32_t eager_percent = 60;  ///< turns in which a rank makes calls
-    bool in_segment = false;  ///< the vectors lie in the rank's segment, so they can be exposed
+    bool in_segment = false;    ///< the vectors lie in the rank's segment, so they can be exposed
+    bool keeps_memory = false;  ///< of calls that have ended: faulty programs still write there
 };
 
 struct ScriptOutcome {
@@ -78,6 +79,7 @@ class Script {
     ScriptOptions options_;
     base::Random random_;
     std::deque<RankState> ranks_;
+    std::vector<std::vector<std::byte>> kept_;
     std::vector<Rank> made_by_;  ///< by entry: how many members have made the call
     ScriptOutcome outcome_;
 };

@@ -67,9 +67,12 @@ std::string run_once(const std::vector<plan::Program>& programs, const plan::Con
                                       programs, contract));
     }
     const auto order = draw_script(random, calls, kCalls);
-    const ScriptOutcome outcome =
-        Script(job, order, {.seed = seed, .in_place_percent = 50, .in_segment = !options.apart})
-            .run();
+    const ScriptOutcome outcome = Script(job, order,
+                                         {.seed = seed,
+                                          .in_place_percent = 50,
+                                          .in_segment = !options.apart,
+                                          .keeps_memory = options.apart})
+                                      .run();
     return outcome.errors.empty() ? "" : outcome.errors.front();
 }
 
