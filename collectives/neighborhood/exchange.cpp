@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/neighborhood/exchange.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -58,7 +59,7 @@ class Routes {
                                     std::size_t dimension) const {
         const Coordinates& whole = stencil_.offsets()[offset];
         const Coordinates begin = begin_of(whole, dimension);
-        if (begin == Coordinates(begin.size(), 0))
+        if (std::ranges::all_of(begin, [](std::int64_t part) { return part == 0; }))
             return writer.input(data_ == NeighborData::same ? 0 : offset);
         const auto final = final_.find(begin);
         if (final != final_.end() && (data_ == NeighborData::same || begin == whole))
