@@ -236,7 +236,7 @@ TEST(DifferenceOfMappingsTest, StopsTheJobAndNamesBothRanks) {
 
 const Difference kDifferences[] = {
     {"Banks", "WEFT_BANKS=64",
-     R"re(WEFT_BANKS is "(64" here and "128|128" here and "64)" there)re"},
+     R"re(WEFT_BANKS is "(64" here and "512|512" here and "64)" there)re"},
     {"Algorithm", "WEFT_ALLREDUCE=a3",
      R"re(WEFT_ALLREDUCE is ("a3" here and not set|not set here and "a3") there)re"},
 };
