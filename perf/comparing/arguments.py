@@ -102,6 +102,9 @@ def declare_measuring(parser):
                         help=f"for one launch (default {USUAL['timeout']:g}; with --full {FULL['timeout']:g})")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="runs, one after the other; says how much they differ")
     parser.add_argument("--self-test", action="store_true", help="the peer on both sides")
+    parser.add_argument("--mpi", choices=tuple(PEERS),
+                        help="the program of this MPI on both sides, on ours under the layer of docs/guide/mpi-backing.md; "
+                             "WEFT_MPI=auto and the like come from the environment")
 
 
 def declare_results(parser):
@@ -137,6 +140,7 @@ def check(options):
     require(1e-3 <= options.seconds <= 3600, f"--seconds: {options.seconds:g} is not from 0.001 to 3600")
     for name in ("minutes", "timeout"):
         require(0 < getattr(options, name) < math.inf, f"--{name}: {getattr(options, name):g} is not a number above 0")
+    require(not (options.self_test and options.mpi), "--self-test and --mpi exclude each other")
     require(options.repeat >= 1, f"--repeat: {options.repeat} is not 1 or more")
     require(options.against is None or options.repeat == 1,
             "--against and --repeat exclude each other: a run has one other to differ from")

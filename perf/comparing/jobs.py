@@ -174,9 +174,13 @@ class OpenMpi:
     def version(self):
         return first_line([self.launcher, "--version"])
 
+    def preloaded(self, _cell):
+        return []
+
     def command(self, cell):
         network = self.TCP if cell.nodes > 0 else []
-        return [self.launcher, *self.root, "--oversubscribe", *network, "-np", str(cell.ranks), self.program,
+        preload = [word for file in self.preloaded(cell) for word in ("-x", f"LD_PRELOAD={file}")]
+        return [self.launcher, *self.root, "--oversubscribe", *network, *preload, "-np", str(cell.ranks), self.program,
                 "--collective", cell.collective, *measuring(cell, self.options)]
 
 
@@ -201,11 +205,35 @@ class Mpich:
         words = first_line([self.launcher, "--version"], containing="Version")
         return "MPICH " + words.split()[-1]
 
+    def preloaded(self, cell):
+        return [self.preload] if cell.ranks > processors() else []
+
     def command(self, cell):
         network = self.TCP if cell.nodes > 0 else []
-        crowded = ["-genv", "LD_PRELOAD", self.preload] if cell.ranks > processors() else []
-        return [self.launcher, *network, *crowded, "-np", str(cell.ranks), self.program,
+        files = self.preloaded(cell)
+        preload = ["-genv", "LD_PRELOAD", ":".join(files)] if files else []
+        return [self.launcher, *network, *preload, "-np", str(cell.ranks), self.program,
                 "--collective", cell.collective, *measuring(cell, self.options)]
+
+
+def under_layer(peer):
+    """The same program of the same MPI, with weft's layer before that."""
+
+    class Layered(peer):
+        name = "weft"
+
+        def __init__(self, options):
+            super().__init__(options)
+            self.layer = f"{options.bin}/libweft-mpi-{peer.name}.so"
+            self.files = [*self.files, self.layer]
+
+        def missing(self):
+            return super().missing() or missing_files(self.options.bin, [pathlib.Path(self.layer).name])
+
+        def preloaded(self, cell):
+            return [self.layer, *super().preloaded(cell)]
+
+    return Layered
 
 
 PEERS = {side.name: side for side in (OpenMpi, Mpich)}

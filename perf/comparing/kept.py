@@ -17,6 +17,7 @@ def identity_of(options, sides):
     return {"rounds": options.rounds, "seconds": options.seconds, "loop": options.loop, "buffers": options.buffers,
             "bytes": options.bytes,
             "self_test": options.self_test,
+            "mpi": [options.mpi, os.environ.get("WEFT_MPI")],
             "sides": {side.name: [side.version(), *map(digest, side.files)] for side in sides}}
 
 

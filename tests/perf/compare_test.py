@@ -208,6 +208,19 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual(job.status, 1)
         self.assertIn("not near 1", job.err)
 
+    def test_a_layer_is_put_before_the_same_program_of_its_mpi(self):
+        layer = "libweft-mpi-openmpi.so"
+        job = Job({"mpirun": [1, 4], layer: []}, "--mpi", "openmpi", *BARRIER, "--json")
+        self.assertEqual(job.status, 0, job.err)
+        row = job.rows()[0]
+        self.assertEqual((row["ratio"], row["best_peer"], row["mpich_us"]), (0.25, "openmpi", None))
+        launches = [call for call in job.calls if call[0] == "mpirun"]
+        self.assertEqual([any(word.endswith("/" + layer) for word in call) for call in launches],
+                         [True, False] * (len(launches) // 2))
+        job = Job({"mpirun": [1, 4]}, "--mpi", "openmpi", *BARRIER)
+        self.assertEqual(job.status, 3)
+        self.assertIn(f"{layer} is missing", job.err)
+
     def test_a_wrong_result_is_named_and_gives_status_1(self):
         job = Job({"weft": [1, 1, -1, 1]}, *BARRIER)
         self.assertEqual(job.status, 1)
