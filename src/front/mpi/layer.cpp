@@ -104,12 +104,17 @@ void Layer::read_settings() {
     // lint: allow(variable): those of this layer; docs/guide/mpi-backing.md
     if (says("WEFT_MPI_STATS", "1")) statistics_.want();
     if (says("WEFT_MPI", "off")) return;
+    // lint: allow(variable): as above
+    if (const char* const calls = std::getenv("WEFT_MPI_TEAM_AFTER"))
+        calls_before_team_ = static_cast<unsigned>(std::strtoul(calls, nullptr, 10));
+    const bool all_chosen = says("WEFT_MPI", "auto");
     for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
         // lint: allow(variable): as above
         std::string name = "WEFT_MPI_";
         for (const char c : kKindNames[kind])
             name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
         if (!says(name, "off")) kinds_on_ |= 1U << kind;
+        if (says(name, "auto") || (all_chosen && !says(name, "on"))) kinds_chosen_ |= 1U << kind;
     }
 }
 
@@ -236,7 +241,9 @@ Communicator* Layer::learn(MPI_Comm comm) {
         return nullptr;
     if (fresh.place.size == 1) fresh.refused = Why::one_rank;
     if (inter != 0) fresh.refused = Why::inter;
-    return &communicators_.add(comm, fresh);
+    // A team costs as much as hundreds of calls gain, and many communicators live for a few only.
+    if (comm != MPI_COMM_WORLD) fresh.next_try = calls_before_team_ + 1;
+    return &communicators_.add(comm, std::move(fresh));
 }
 
 void Layer::forget(MPI_Comm comm) {
@@ -316,7 +323,7 @@ int Layer::serve(Communicator& at, PreparedCall& call) {
 }
 
 /// Of several threads, each has the runtime for one look at a time.
-weft_status Layer::run_shared(weft_team* team, const PreparedCall& call) {
+weft_status Layer::run_shared(weft_team* team, PreparedCall& call) {
     weft_request* request = nullptr;
     {
         const Turn turn(*this);
@@ -332,6 +339,20 @@ weft_status Layer::run_shared(weft_team* team, const PreparedCall& call) {
         drive_host(own_);
         sched_yield();
     }
+}
+
+bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
+    const Choices::Place place = Choices::place_of(call.kind(), call.common_bytes());
+    return at.choices != nullptr && at.choices->decided(place) && at.choices->goes_to_host(place);
+}
+
+/// All members have made the last call that is tried.
+void Layer::compare(Communicator& at, Choices::Place place) {
+    const Choices::Times mine = at.choices->medians(place);
+    Choices::Times sums{};
+    PMPI_Allreduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM,
+                   at.place.comm);
+    at.choices->decide(place, sums);
 }
 
 int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request) {

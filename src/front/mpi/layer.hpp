@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 
+#include "front/mpi/choices.hpp"
 #include "front/mpi/handle_map.hpp"
 #include "front/mpi/host.hpp"
 #include "front/mpi/prepared.hpp"
@@ -37,8 +38,9 @@ struct Communicator {
     Place place{};
     Why refused = Why::served;  ///< why the host serves all calls
     weft_team* team = nullptr;
-    unsigned calls = 0;     ///< blocking ones that had no team
-    unsigned next_try = 1;  ///< the call at which a team is tried to be made again
+    unsigned calls = 0;                ///< blocking ones that had no team
+    unsigned next_try = 1;             ///< the call at which a team is tried to be made
+    std::unique_ptr<Choices> choices;  ///< of calls that are served only where weft is quicker
 };
 
 class Layer {
@@ -56,6 +58,8 @@ class Layer {
             if (why == Why::served) {
                 PreparedCall call(kind, at->place);
                 why = prepared(call, prepare);
+                if (why == Why::served && chooses(kind)) [[unlikely]]
+                    return quicker(*at, call, host, timer);
                 if (why == Why::served) {
                     bytes = call.bytes();
                     const int result = serve(*at, call);
@@ -82,6 +86,8 @@ class Layer {
             if (why == Why::served) {
                 auto call = std::make_unique<StartedCall>(kind, at->place);
                 why = prepared(call->call, prepare);
+                if (why == Why::served && chooses(kind) && hosts_are_quicker(*at, call->call))
+                    why = Why::slower;
                 if (why == Why::served) {
                     timer.count(statistics_, kind, why, call->call.bytes());
                     return start(*at, std::move(call), request);
@@ -161,7 +167,31 @@ class Layer {
         return prepare(call);
     }
     int serve(Communicator& at, PreparedCall& call);
-    weft_status run_shared(weft_team* team, const PreparedCall& call);
+    weft_status run_shared(weft_team* team, PreparedCall& call);
+    [[nodiscard]] bool chooses(Kind kind) const {
+        return (kinds_chosen_ >> static_cast<unsigned>(kind) & 1U) != 0;
+    }
+    [[nodiscard]] static bool hosts_are_quicker(Communicator& at, const PreparedCall& call);
+    static void compare(Communicator& at, Choices::Place place);
+    /// A blocking call by whom it is quicker with.
+    template <class Host>
+    int quicker(Communicator& at, PreparedCall& call, Host& host, const Timer& timer) {
+        if (at.choices == nullptr) at.choices = std::make_unique<Choices>();
+        const Choices::Place place = Choices::place_of(call.kind(), call.common_bytes());
+        const bool hosts = at.choices->goes_to_host(place);
+        const bool tried = !at.choices->decided(place);
+        const auto begun =
+            tried ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+        const int result = hosts ? host() : serve(at, call);
+        if (tried) {
+            const std::chrono::duration<double, std::micro> us =
+                std::chrono::steady_clock::now() - begun;
+            if (at.choices->tried(place, us.count())) compare(at, place);
+        }
+        timer.count(statistics_, call.kind(), hosts ? Why::slower : Why::served,
+                    hosts ? 0 : call.bytes());
+        return result;
+    }
     int start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request);
     bool join();
     void read_settings();
@@ -169,7 +199,9 @@ class Layer {
     static int exchange(void* comm, const void* mine, void* all, std::size_t bytes);
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
 
-    std::uint32_t kinds_on_ = 0;  ///< bits of Kind
+    std::uint32_t kinds_on_ = 0;      ///< bits of Kind
+    std::uint32_t kinds_chosen_ = 0;  ///< of these, those that are served where weft is quicker
+    unsigned calls_before_team_ = 8;
     bool threaded_ = false;
     bool refused_ = false;   ///< the runtime could not start
     bool creating_ = false;  ///< a thread makes a team

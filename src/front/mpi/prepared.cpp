@@ -4,56 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 
 namespace weft::mpi {
-
-namespace {
-
-/// What the host packs at a time: its counts of bytes are ints.
-constexpr std::size_t kPackedMax = std::size_t{1} << 30;
-
-std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
-    return static_cast<std::size_t>(count) * facts.size;
-}
-
-const std::byte* at(const void* memory, std::ptrdiff_t offset) {
-    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(memory) +
-                                              static_cast<std::uintptr_t>(offset));
-}
-
-}  // namespace
 
 std::byte* PreparedCall::make_room(std::unique_ptr<std::byte[]>& memory, std::size_t bytes) {
     memory = std::make_unique_for_overwrite<std::byte[]>(bytes + 1);
     return memory.get();
-}
-
-void PreparedCall::pack(std::byte* to, const void* memory, MPI_Count count, MPI_Datatype type,
-                        const TypeFacts& facts) const {
-    if (facts.size == 0) return;
-    const auto most = static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / facts.size));
-    for (MPI_Count done = 0; done < count; done += most) {
-        const MPI_Count piece = std::min(most, count - done);
-        int position = 0;
-        PMPI_Pack(at(memory, done * facts.extent), static_cast<int>(piece), type, to,
-                  static_cast<int>(bytes_of(piece, facts)), &position, place_.comm);
-        to += bytes_of(piece, facts);
-    }
-}
-
-void PreparedCall::unpack(const Unpacking& one) const {
-    const TypeFacts& facts = *facts_of(one.type);
-    if (facts.size == 0) return;
-    const auto most = static_cast<MPI_Count>(std::max<std::size_t>(1, kPackedMax / facts.size));
-    const std::byte* from = received_.get() + one.from;
-    for (MPI_Count done = 0; done < one.count; done += most) {
-        const MPI_Count piece = std::min(most, one.count - done);
-        int position = 0;
-        PMPI_Unpack(from, static_cast<int>(bytes_of(piece, facts)), &position,
-                    const_cast<std::byte*>(at(one.memory, done * facts.extent)),
-                    static_cast<int>(piece), one.type, place_.comm);
-        from += bytes_of(piece, facts);
-    }
 }
 
 /// `times` blocks of what the caller gives, as bytes.
@@ -63,7 +20,7 @@ Why PreparedCall::read(const Elements& given, MPI_Count times) {
     in_ = given.memory;
     if (facts->contiguous) return Why::served;
     std::byte* const packed = make_room(sent_, bytes_of(given.count * times, *facts));
-    pack(packed, given.memory, given.count * times, given.type, *facts);
+    packings_.push_back({packed, given.memory, given.count * times, given.type, *facts});
     in_ = packed;
     return Why::served;
 }
@@ -78,10 +35,12 @@ Why PreparedCall::write(const Elements& given, MPI_Count times, bool keeps_own) 
     out_ = make_room(received_, block * static_cast<std::size_t>(times));
     if (keeps_own) {
         const MPI_Count before = given.count * place_.rank;
-        pack(received_.get() + bytes_of(before, *facts), at(given.memory, before * facts->extent),
-             given.count, given.type, *facts);
+        packings_.push_back({received_.get() + bytes_of(before, *facts),
+                             at(given.memory, before * facts->extent), given.count, given.type,
+                             *facts});
     }
-    unpackings_.push_back({0, const_cast<void*>(given.memory), given.count * times, given.type});
+    unpackings_.push_back({received_.get(), const_cast<void*>(given.memory), given.count * times,
+                           given.type, *facts});
     return Why::served;
 }
 
@@ -153,11 +112,7 @@ Why PreparedCall::alltoall(const Elements& in, const Elements& out) {
     if (in_place) {
         const MPI_Count all = out.count * place_.size;
         std::byte* const copy = make_room(sent_, bytes_of(all, facts));
-        if (facts.contiguous) {
-            if (all != 0) std::memcpy(copy, out.memory, bytes_of(all, facts));
-        } else {
-            pack(copy, out.memory, all, out.type, facts);
-        }
+        packings_.push_back({copy, out.memory, all, out.type, facts});
         in_ = copy;
     }
     return Why::served;
@@ -276,8 +231,8 @@ void PreparedCall::read_blocks(const void* memory, const std::vector<Block>& blo
     std::byte* to = make_room(sent_, packed);
     in_ = to;
     for (const Block& block : blocks) {
-        pack(to, at(memory, block.at), static_cast<MPI_Count>(block.count), block.type,
-             *block.facts);
+        packings_.push_back({to, at(memory, block.at), static_cast<MPI_Count>(block.count),
+                             block.type, *block.facts});
         to += block.count * block.facts->size;
     }
 }
@@ -291,18 +246,23 @@ void PreparedCall::write_blocks(void* memory, const std::vector<Block>& blocks, 
         const std::size_t there = bytes == 0 ? 0 : static_cast<std::size_t>(block.at - low);
         out_blocks_.counts.push_back(bytes);
         out_blocks_.displacements.push_back(as_it_lies ? there : packed);
-        if (!as_it_lies && bytes != 0)
-            unpackings_.push_back({packed, const_cast<std::byte*>(at(memory, block.at)),
-                                   static_cast<MPI_Count>(block.count), block.type});
         packed += bytes;
     }
     out_ = const_cast<std::byte*>(at(memory, low));
     if (as_it_lies) return;
     out_ = make_room(received_, packed);
+    for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
+        const Block& block = blocks[rank];
+        if (out_blocks_.counts[rank] == 0) continue;
+        unpackings_.push_back({received_.get() + out_blocks_.displacements[rank],
+                               const_cast<std::byte*>(at(memory, block.at)),
+                               static_cast<MPI_Count>(block.count), block.type, *block.facts});
+    }
     if (!keeps_own) return;
     const auto me = static_cast<std::size_t>(place_.rank);
-    pack(received_.get() + out_blocks_.displacements[me], at(memory, blocks[me].at),
-         static_cast<MPI_Count>(blocks[me].count), blocks[me].type, *blocks[me].facts);
+    packings_.push_back({received_.get() + out_blocks_.displacements[me], at(memory, blocks[me].at),
+                         static_cast<MPI_Count>(blocks[me].count), blocks[me].type,
+                         *blocks[me].facts});
 }
 
 template <class Count, class Displacement>
@@ -372,9 +332,10 @@ Why PreparedCall::alltoallv(const BlocksOf<Count, Displacement>& in,
             std::byte* to = make_room(sent_, bytes);
             in_ = to;
             for (const Block& block : blocks) {
-                const std::size_t one = block.count * block.facts->size;
-                if (one != 0) std::memcpy(to, at(out.memory, block.at), one);
-                to += one;
+                packings_.push_back({to, at(out.memory, block.at),
+                                     static_cast<MPI_Count>(block.count), block.type,
+                                     *block.facts});
+                to += block.count * block.facts->size;
             }
         }
     } else {
@@ -457,17 +418,24 @@ WEFT_MPI_COUNTS(MPI_Count, MPI_Aint);
     }                                                                                              \
     return WEFT_ERR_UNSUPPORTED
 
-weft_status PreparedCall::run(weft_team* team) const {
+weft_status PreparedCall::run(weft_team* team) {
+    begin();
     WEFT_MPI_CALL(weft_);
 }
 
-weft_status PreparedCall::start(weft_team* team, weft_request** request) const {
+weft_status PreparedCall::start(weft_team* team, weft_request** request) {
+    begin();
+    for (Unpacking& one : unpackings_) one.keep();
     WEFT_MPI_CALL(weft_i, request);
 }
 #undef WEFT_MPI_CALL
 
+void PreparedCall::begin() {
+    for (const Packing& one : packings_) one.pack();
+}
+
 void PreparedCall::finish() {
-    for (const Unpacking& one : unpackings_) unpack(one);
+    for (Unpacking& one : unpackings_) one.unpack();
     if (move_bytes_ != 0) std::memmove(out_, move_from_, move_bytes_);
 }
 
@@ -481,6 +449,25 @@ std::size_t PreparedCall::bytes() const {
         elements *= static_cast<std::size_t>(place_.size);
     }
     return elements * element;
+}
+
+std::size_t PreparedCall::common_bytes() const {
+    const auto sum = [](const std::vector<std::size_t>& counts) {
+        return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    };
+    switch (kind_) {
+        case Kind::gatherv:
+        case Kind::scatterv:
+        case Kind::alltoallv:
+        case Kind::alltoallw:
+            return 0;
+        case Kind::allgatherv:
+            return sum(out_blocks_.counts);
+        case Kind::reduce_scatter:
+            return sum(in_blocks_.counts) * weft_type_size(type_);
+        default:
+            return count_ * weft_type_size(type_);
+    }
 }
 
 }  // namespace weft::mpi

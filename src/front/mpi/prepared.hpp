@@ -3,7 +3,8 @@
 //
 // Idea     One function a collective turns MPI's arguments into a PreparedCall; the blocking, the
 //          started and the long-count form of all languages use it. Data of types that are not
-//          contiguous is packed by the host into memory of the call, and unpacked when it is over.
+//          contiguous is packed by the host into memory of the call when that begins, and unpacked
+//          when it is over.
 // Holds    Whether a call can be served depends on what is the same on all ranks: on types and
 //          operations in reductions, and on nothing in movement. Arguments that MPI calls erroneous
 //          are not looked into: the host gets them.
@@ -16,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "front/mpi/packing.hpp"
 #include "front/mpi/statistics.hpp"
 #include "front/mpi/types.hpp"
 #include "weft/weft.h"
@@ -76,21 +78,19 @@ class PreparedCall {
                   const BlocksOf<Count, Displacement>& out);
 
     // --- using it ---
-    [[nodiscard]] weft_status run(weft_team* team) const;
-    [[nodiscard]] weft_status start(weft_team* team, weft_request** request) const;
+    [[nodiscard]] weft_status run(weft_team* team);
+    /// The program may free its types and its communicator while the call is in flight.
+    [[nodiscard]] weft_status start(weft_team* team, weft_request** request);
     /// After the call: results that were packed, or that MPI wants elsewhere, go to their place.
     void finish();
     /// Bytes that this rank gives.
     [[nodiscard]] std::size_t bytes() const;
+    /// How large the call is, the same on all ranks: bytes of a block or of all blocks; 0 where a
+    /// count is known to two ranks alone.
+    [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] Kind kind() const { return kind_; }
 
   private:
-    struct Unpacking {
-        std::size_t from = 0;  ///< offset in `received_`
-        void* memory = nullptr;
-        MPI_Count count = 0;
-        MPI_Datatype type = MPI_DATATYPE_NULL;
-    };
     struct Block {
         std::size_t count = 0;
         std::ptrdiff_t at = 0;  ///< bytes from the caller's memory on
@@ -113,9 +113,7 @@ class PreparedCall {
     Why blocks_of(const BlocksOf<Count, Displacement>& given, std::vector<Block>& blocks) const;
     void read_blocks(const void* memory, const std::vector<Block>& blocks);
     void write_blocks(void* memory, const std::vector<Block>& blocks, bool keeps_own);
-    void pack(std::byte* to, const void* memory, MPI_Count count, MPI_Datatype type,
-              const TypeFacts& facts) const;
-    void unpack(const Unpacking& one) const;
+    void begin();
 
     Kind kind_;
     Place place_;
@@ -129,6 +127,7 @@ class PreparedCall {
     Vector out_blocks_;
     std::unique_ptr<std::byte[]> sent_;      ///< what was packed
     std::unique_ptr<std::byte[]> received_;  ///< what is to be unpacked
+    std::vector<Packing> packings_;
     std::vector<Unpacking> unpackings_;
     const void* move_from_ = nullptr;  ///< the result, to go to the start of out_
     std::size_t move_bytes_ = 0;
