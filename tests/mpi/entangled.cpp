@@ -2,12 +2,14 @@
 // entangled.cpp - programs in which a rank that waits in one runtime must serve the other one.
 //
 // usage: entangled WHAT ROUNDS   (3 ranks or more, with the layer preloaded)
+//        entangled abort|killed 1   (a rank ends the job, or is ended; the others wait in both)
 //
 // Fails    Each hangs where the two runtimes do not drive each other (WEFT_MPI_PROGRESS=off), if
 //          the protocols are those that mpi_test.py asks for: messages that need their sender, and
 //          a broadcast that goes from rank to rank.
 #include <mpi.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -95,6 +97,27 @@ void free_in_any_order() {
     MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
 }
 
+/// A message that needs its sender, who is in MPI_Finalize. The attached buffer stays the host's.
+void leave_with_a_message() {
+    static std::vector<char> attached(kLarge + MPI_BSEND_OVERHEAD);
+    if (rank == 0) {
+        MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size()));
+        MPI_Bsend(buffer.data(), kLarge, MPI_CHAR, 1, 3, MPI_COMM_WORLD);
+    }
+    if (rank == 1)
+        MPI_Recv(buffer.data(), kLarge, MPI_CHAR, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/// One rank ends in the middle of calls of both libraries.
+void end_suddenly(bool killed) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    if (rank == 1 && killed) std::raise(SIGKILL);
+    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (rank == 0) MPI_Recv(buffer.data(), 1, MPI_CHAR, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank > 1) MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// Threads make calls on communicators of their own, and do not wait for each other.
 void threads() {
     MPI_Comm comms[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
@@ -131,9 +154,12 @@ int main(int argc, char** argv) {
         if (what == "first_call") forward_in_first_call();
         if (what == "passive") passive_target();
         if (what == "free") free_in_any_order();
+        if (what == "abort" || what == "killed") end_suddenly(what == "killed");
         if (threaded && provided == MPI_THREAD_MULTIPLE) threads();
     }
     if (rank == 0) std::printf("%s: all rounds are over\n", what.c_str());
+    std::fflush(stdout);
+    if (what == "finalize") leave_with_a_message();
     MPI_Finalize();
     return 0;
 }

@@ -14,7 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
+import uuid
 from pathlib import Path
 
 MPI, BIN, LONG = sys.argv[1], Path(sys.argv[2]), "--long" in sys.argv[3:]
@@ -28,8 +31,8 @@ RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
 def command(ranks, program, settings):
-    """A launch with the layer; the settings reach the ranks, not the launcher."""
-    preload = {"LD_PRELOAD": str(LAYER), **settings}
+    """A launch with the layer; the settings reach the ranks, not the launcher. Teams are made at first calls."""
+    preload = {"LD_PRELOAD": str(LAYER), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
         return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *program]
@@ -40,6 +43,10 @@ def command(ranks, program, settings):
 def run(ranks, program, settings, deadline_s=DEADLINE_S):
     """Status (None: it hung and was ended), standard output, standard error."""
     words = [str(BIN / f"weft_{program[0]}_{MPI}"), *map(str, program[1:])]
+    return launch(ranks, words, settings, deadline_s)
+
+
+def launch(ranks, words, settings, deadline_s=DEADLINE_S):
     started = subprocess.Popen(command(ranks, words, settings), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
@@ -53,6 +60,25 @@ def run(ranks, program, settings, deadline_s=DEADLINE_S):
             os.killpg(started.pid, signal.SIGKILL)
             started.communicate()
         return None, "", ""
+
+
+def processes_with(mark):
+    """Those that have this word in their environment."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in environment.read_bytes():
+                found.append(environment.parent.name)
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
+def files_of_jobs(folder):
+    """What jobs may leave there, but for what Open MPI, MPICH and UCX themselves do if a rank is killed."""
+    shared = Path("/dev/shm").glob("*")
+    return {str(file) for file in (*shared, *Path(folder).rglob("*"))
+            if not re.search("vader_segment|mpich|ucx|ompi|pmix|openmpi", str(file))}
 
 
 @unittest.skipUnless(shutil.which(command(1, [], {})[0]), "no launcher of this MPI")
@@ -105,6 +131,65 @@ class MpiTest(unittest.TestCase):
         self.assertRegex(done.stdout, rf"^MPI: {MPI}, 2 ranks")
         self.assertIn("active: yes; 200 of 202 collective calls served", done.stdout)
         self.assertRegex(done.stdout, r"weft: allreduce +202 +200 .* 2 type\n")
+
+    def test_a_rank_in_finalize_answers_messages(self):
+        status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
+        self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
+
+    def check_end(self, what):
+        """A job that ends badly ends as a whole, and leaves nothing."""
+        mark = f"of_{uuid.uuid4()}"
+        with tempfile.TemporaryDirectory() as folder:
+            before = files_of_jobs(folder)
+            status, _, err = run(3, ["entangled", what, 1], {"MPI_TEST_MARK": mark, "TMPDIR": folder})
+            self.assertNotIn(status, (0, None), err)
+            end = time.monotonic() + 10
+            while True:
+                left = processes_with(mark.encode()), files_of_jobs(folder) - before
+                if left == ([], set()) or time.monotonic() > end:
+                    break
+            self.assertEqual(left, ([], set()))
+
+    def test_an_aborted_job_leaves_nothing(self):
+        self.check_end("abort")
+
+    def test_a_job_with_a_killed_rank_leaves_nothing(self):
+        self.check_end("killed")
+
+    def test_a_thousand_communicators_at_once_are_right(self):
+        status, out, err = run(2, ["communicators", "alive", 1000], {})
+        self.assertEqual((status, out), (0, "1000 communicators: right\n"), err)
+
+    def test_communicators_that_come_and_go_take_no_memory(self):
+        count = 10000 if LONG else 1000
+        status, out, err = run(2, ["communicators", "churn", count], {})
+        self.assertEqual(status, 0, err)
+        grown = re.fullmatch(rf"{count} communicators: (-?\d+) KiB\n", out)
+        self.assertLess(int(grown[1]), 1024, out)
+
+    def test_a_choice_by_time_changes_no_result(self):
+        cases = 2000 if LONG else 300
+        status, out, err = run(2, ["conformance", 7, cases], {"WEFT_MPI": "auto"})
+        self.assertEqual((status, out), (0, f"2 ranks: {cases} cases agree\n"), err)
+
+    def test_a_choice_by_time_tries_both_and_then_takes_one(self):
+        status, _, err = run(2, ["checked"], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
+        self.assertEqual(status, 0, err)
+        served = int(re.search(r"^weft: allreduce +202 +(\d+) ", err, re.MULTILINE)[1])
+        self.assertIn(served, (2 * 16, 2 * (100 - 8)), err)  # 16 and 8 of 24 are tried
+
+    def test_calls_from_fortran_are_served(self):
+        wrapper = shutil.which(f"mpif90.{MPI}")
+        if wrapper is None:
+            self.skipTest("no Fortran compiler of this MPI")
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/sums"
+            source = Path(__file__).resolve().with_name("sums.f90")
+            subprocess.run([wrapper, "-O1", "-J", folder, source, "-o", program], check=True, timeout=DEADLINE_S)
+            status, out, err = launch(2, [program], {"WEFT_MPI_STATS": "1"})
+        self.assertEqual((status, out), (0, "sums: right\n"), err)
+        for call, count in (("allreduce", 400), ("broadcast", 200), ("allgather", 200)):
+            self.assertRegex(err, rf"weft: {call} +{count} +{count} ")
 
     def test_switched_off_everything_is_the_hosts(self):
         status, out, err = run(2, ["conformance", 1, 50], {"WEFT_MPI": "off", "WEFT_MPI_STATS": "1"})

@@ -18,7 +18,17 @@ using Random = std::mt19937_64;
 
 // --- types ---------------------------------------------------------------------------------------
 
-enum class Value { integer, eight_bit, unsigned_integer, floating, complex, logical, byte, pair };
+enum class Value {
+    integer,
+    eight_bit,
+    unsigned_integer,
+    floating,
+    complex,
+    logical,
+    byte,
+    pair,
+    derived
+};
 
 struct Base {
     MPI_Datatype type;
@@ -83,6 +93,14 @@ inline void compose(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 inline MPI_Op composition = MPI_OP_NULL;
 
+/// Two words in one element of a type that the program has made: for operations of its own alone.
+inline Base derived_type() {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(2, MPI_UINT32_T, &made);
+    MPI_Type_commit(&made);
+    return {made, Value::derived, 8, write_as<std::uint64_t>};
+}
+
 inline std::vector<MPI_Op> operations_of(const Base& base) {
     std::vector<MPI_Op> found;
     const auto add = [&](std::vector<MPI_Op> more) {
@@ -119,6 +137,9 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
             break;
         case Value::pair:
             add({MPI_MINLOC, MPI_MAXLOC});
+            break;
+        case Value::derived:
+            add({composition});
             break;
     }
     return found;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: a call is tried with both libraries, equally often, and then goes where it took less time.
+// Method: times are given, no library of MPI is started.
+#include "front/mpi/choices.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::mpi {
+namespace {
+
+/// Tries a place with times of its own; how many of the calls went to the host.
+int try_all(Choices& choices, Choices::Place place, double ours, double hosts) {
+    int to_host = 0;
+    for (unsigned call = 0; call < Choices::kTried; ++call) {
+        const bool host = choices.goes_to_host(place);
+        to_host += host ? 1 : 0;
+        EXPECT_FALSE(choices.decided(place));
+        EXPECT_EQ(choices.tried(place, host ? hosts : ours), call + 1 == Choices::kTried);
+    }
+    return to_host;
+}
+
+TEST(Choices, CallsGoWhereTheyTookLessTime) {
+    for (const double hosts : {1.0, 3.0}) {
+        Choices choices;
+        const auto place = Choices::place_of(Kind::allreduce, 8);
+        EXPECT_EQ(try_all(choices, place, 2.0, hosts), static_cast<int>(Choices::kSamples));
+        const Choices::Times found = choices.medians(place);
+        EXPECT_EQ(found[0], 2.0);
+        EXPECT_EQ(found[1], hosts);
+        choices.decide(place, found);
+        EXPECT_TRUE(choices.decided(place));
+        EXPECT_EQ(choices.goes_to_host(place), hosts < 2.0);
+    }
+}
+
+TEST(Choices, AFewSlowCallsOfAWayDoNotCount) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::barrier, 0);
+    for (unsigned call = 0; call < Choices::kTried; ++call) {
+        const bool host = choices.goes_to_host(place);
+        const bool disturbed = !host && call % 8 == 5;
+        const bool cold = call < Choices::kWarm;
+        static_cast<void>(choices.tried(place, disturbed || cold ? 1000.0 : host ? 2.0 : 1.0));
+    }
+    EXPECT_EQ(choices.medians(place)[0], 1.0);
+    EXPECT_EQ(choices.medians(place)[1], 2.0);
+}
+
+TEST(Choices, CollectivesAndSizesAreChosenForApart) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::broadcast, 1000);
+    try_all(choices, place, 2.0, 1.0);
+    choices.decide(place, choices.medians(place));
+    EXPECT_TRUE(choices.goes_to_host(place));
+    EXPECT_EQ(Choices::place_of(Kind::broadcast, 600), place);
+    for (const auto other :
+         {Choices::place_of(Kind::broadcast, 1024), Choices::place_of(Kind::broadcast, 0),
+          Choices::place_of(Kind::reduce, 1000), Choices::place_of(Kind::reduce_scatter, ~0UL)}) {
+        EXPECT_FALSE(choices.decided(other));
+        EXPECT_FALSE(choices.goes_to_host(other));
+    }
+}
+
+}  // namespace
+}  // namespace weft::mpi

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// communicators.cpp - many communicators, at once and one after the other, and what calls cost.
+//
+// usage: communicators alive|churn|costs COUNT   (under a launcher, with the layer preloaded)
+//
+// alive    COUNT communicators at once, with calls on all of them.
+// churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
+//          the rank that grew most has grown by since a tenth of them.
+// costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
+//          MPI_COMM_SELF.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0;
+int size = 0;
+int wrong = 0;
+
+void check_sum(MPI_Comm comm, int value) {
+    const int mine = value * (rank + 1);
+    int sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (sum != value * size * (size + 1) / 2) ++wrong;
+}
+
+void alive(int count) {
+    std::vector<MPI_Comm> comms(static_cast<std::size_t>(count), MPI_COMM_NULL);
+    for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int round = 1; round <= 3; ++round)
+        for (int i = 0; i < count; ++i) check_sum(comms[static_cast<std::size_t>(i)], round + i);
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+    MPI_Comm again = MPI_COMM_NULL;  // places are free again
+    MPI_Comm_dup(MPI_COMM_WORLD, &again);
+    for (int round = 1; round <= 3; ++round) check_sum(again, round);
+    MPI_Comm_free(&again);
+    if (rank == 0 && wrong == 0) std::printf("%d communicators: right\n", count);
+}
+
+long resident_kib() {
+    long pages = 0;
+    long resident = 0;
+    std::FILE* const file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) std::abort();
+    std::fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+void churn(int count) {
+    long before = 0;
+    for (int i = 0; i < count; ++i) {
+        MPI_Comm comm = MPI_COMM_NULL;
+        if (i % 2 == 0) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (i % 2 != 0) MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
+        check_sum(comm, i % 1000);
+        MPI_Comm_free(&comm);
+        if (i == count / 10) before = resident_kib();
+    }
+    const long grown = resident_kib() - before;
+    long most = 0;
+    PMPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0 && wrong == 0) std::printf("%d communicators: %ld KiB\n", count, most);
+}
+
+/// The median time of one of `count` runs.
+template <class Run>
+double median_ns(int count, Run run) {
+    constexpr int kBatches = 21;
+    std::vector<double> times;
+    for (int batch = 0; batch < kBatches; ++batch) {
+        PMPI_Barrier(MPI_COMM_WORLD);
+        const double begun = MPI_Wtime();
+        for (int i = 0; i < count; ++i) run();
+        times.push_back((MPI_Wtime() - begun) * 1e9 / count);
+    }
+    std::ranges::sort(times);
+    return times[kBatches / 2];
+}
+
+void costs(int count) {
+    const auto renewed = [](bool used) {
+        MPI_Comm comm = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (used) MPI_Barrier(comm);
+        MPI_Comm_free(&comm);
+    };
+    const double unused = median_ns(count, [&] { renewed(false); });
+    const double used = median_ns(count, [&] { renewed(true); });
+    const double barrier = median_ns(1000 * count, [] { MPI_Barrier(MPI_COMM_SELF); });
+    double in = 1;
+    double out = 0;
+    const double sum = median_ns(
+        1000 * count, [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
+    if (rank == 0)
+        std::printf("dup_free %.0f dup_use_free %.0f self_barrier %.1f self_allreduce %.1f ns\n",
+                    unused, used, barrier, sum);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const std::string what = argc > 2 ? argv[1] : "";
+    const int count = argc > 2 ? std::atoi(argv[2]) : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (what == "alive") alive(count);
+    if (what == "churn") churn(count);
+    if (what == "costs") costs(count);
+    int all_wrong = 0;
+    PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all_wrong == 0 ? 0 : 1;
+}

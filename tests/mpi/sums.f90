@@ -1,0 +1,34 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! sums.f90 - collectives from Fortran: two ranks or more, 100 of each kind.
+program sums
+    use mpi
+    implicit none
+    integer :: rank, ranks, error, i, request, root
+    integer :: status(MPI_STATUS_SIZE)
+    double precision :: mine(3), total(3)
+    integer, allocatable :: everyone(:)
+    logical :: right
+
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    allocate(everyone(ranks))
+    right = .true.
+    do i = 1, 100
+        mine = rank + i
+        call MPI_Allreduce(mine, total, 3, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+        right = right .and. all(total == ranks * (ranks - 1) / 2 + ranks * i)
+        call MPI_Allreduce(MPI_IN_PLACE, mine, 3, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, error)
+        right = right .and. all(mine == ranks - 1 + i)
+        root = mod(i, ranks)
+        total = merge(7 * i, 0, rank == root)
+        call MPI_Ibcast(total, 3, MPI_DOUBLE_PRECISION, root, MPI_COMM_WORLD, request, error)
+        call MPI_Wait(request, status, error)
+        right = right .and. all(total == 7 * i)
+        call MPI_Allgather(rank + i, 1, MPI_INTEGER, everyone, 1, MPI_INTEGER, MPI_COMM_WORLD, error)
+        right = right .and. everyone(1) == i .and. everyone(ranks) == ranks - 1 + i
+    end do
+    if (rank == 0 .and. right) print '(a)', 'sums: right'
+    call MPI_Finalize(error)
+    if (.not. right) stop 1
+end program sums
