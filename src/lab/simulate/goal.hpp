@@ -9,8 +9,9 @@
 //          nothing with the engines that read programs: it knows operations, what they require, and
 //          one processor for each rank.
 // Holds    A tag names number and segment of a signal. Loops are unrolled. GOAL counts calc in
-//          whole nanoseconds: a reduction is rounded to the nearest one, and one that takes no time
-//          is left out. LogGOPSim's scanner takes no blanks before an operation and its simulator
+//          whole nanoseconds: a reduction is rounded to the nearest one, its label has the
+//          picoseconds, which the reader here counts, and one that takes no time is left out.
+//          LogGOPSim's scanner takes no blanks before an operation and its simulator
 //          no message of 0 bytes: what carries nothing is written as 1b with a label that begins
 //          with s, and such a message has no bytes here.
 // Next     docs/simulator.md; Hoefler, Siebert and Lumsdaine, Group Operation Assembly Language.
@@ -39,6 +40,13 @@ using plan::VectorSize;
 
 /// What the labels of signals begin with.
 inline constexpr char kSignalLabel = 's';
+/// Likewise those of a calc that is no whole number of nanoseconds: p7_1400 is one of 1400 ps.
+inline constexpr char kPicosecondLabel = 'p';
+/// What is written of such a time.
+[[nodiscard]] constexpr std::uint64_t nearest_nanoseconds(Time time) {
+    constexpr auto kUnit = static_cast<std::uint64_t>(plan::kPicosecondsPerNanosecond);
+    return (static_cast<std::uint64_t>(time) + kUnit / 2) / kUnit;
+}
 
 /// Reads GOAL (num_ranks, rank { }, calc, send, recv, requires; no tag is tag 0; clauses cpu and
 /// nic must be 0) and simulates it. A failure names the line, or the rank that waits forever.

@@ -31,7 +31,7 @@ enum class GoalKind : std::uint8_t { calc, send, receive };
 constexpr std::uint32_t kNoOperation = std::numeric_limits<std::uint32_t>::max();
 
 struct GoalOperation {
-    std::uint64_t amount = 0;  ///< nanoseconds or bytes
+    std::uint64_t amount = 0;  ///< picoseconds or bytes
     Time ready = 0;            ///< all that it requires is done; of a send that is: it arrives
     std::uint32_t place = 0;   ///< of its rank among those that the text opens
     std::uint32_t edge = 0;    ///< send, receive: which messages it may be or take
@@ -205,20 +205,36 @@ class Reader {
         if (words_.size() >= 2 && words_[0] == "calc") {
             const auto ns = number(1, 1'000'000'000'000);
             if (!ns) return ns.failure();
-            operation.amount = *ns;
+            operation.amount = picoseconds_of(label, *ns);
             if (auto read = read_clauses(2); !read) return read.failure();
         } else if (words_.size() >= 4 && (words_[0] == "send" || words_[0] == "recv")) {
             if (auto read = read_message(operation); !read) return read;
         } else {
             return base::fail(Status::argument, "expected calc, send or recv");
         }
-        if (label.starts_with(kSignalLabel) && operation.amount == 1) operation.amount = 0;
+        if (label.starts_with(kSignalLabel) && operation.kind != GoalKind::calc &&
+            operation.amount == 1)
+            operation.amount = 0;
         const auto index = static_cast<std::uint32_t>(goal_.operations.size());
         if (!label.empty() && !labels_.emplace(label, index).second)
             return base::fail(Status::argument, "{} is given twice", label);
         last_label_ = label;
         goal_.operations.push_back(operation);
         return {};
+    }
+
+    /// Of a calc: what its label says, if that is rounded to what the line says.
+    static std::uint64_t picoseconds_of(std::string_view label, std::uint64_t ns) {
+        const std::size_t mark = label.find('_');
+        std::int64_t exact = 0;
+        if (label.starts_with(kPicosecondLabel) && mark != std::string_view::npos) {
+            const char* const end = label.data() + label.size();
+            const auto read = std::from_chars(label.data() + mark + 1, end, exact);
+            if (read.ec == std::errc{} && read.ptr == end && exact > 0 &&
+                nearest_nanoseconds(exact) == ns)
+                return static_cast<std::uint64_t>(exact);
+        }
+        return ns * static_cast<std::uint64_t>(plan::kPicosecondsPerNanosecond);
     }
 
     base::Result<void> read_message(GoalOperation& operation) {
@@ -381,7 +397,7 @@ class GoalRun {
     /// At least what the operation adds to any clock, in picoseconds.
     [[nodiscard]] double cost_max(const GoalOperation& operation) const {
         const auto amount = static_cast<double>(operation.amount);
-        if (operation.kind == GoalKind::calc) return amount * plan::kPicosecondsPerNanosecond;
+        if (operation.kind == GoalKind::calc) return amount;
         const double bytes_fs = amount * static_cast<double>(model_.byte_fs);
         if (bytes_fs > plan::kFemtosecondsMax) return kTimeMax;
         return static_cast<double>(model_.busy_base + model_.latency + model_.receive +
@@ -399,7 +415,7 @@ class GoalRun {
                               "seconds)",
                               goal_.opened[operation.place]);
         if (operation.kind == GoalKind::calc)
-            clock.now += static_cast<Time>(operation.amount) * plan::kPicosecondsPerNanosecond;
+            clock.now += static_cast<Time>(operation.amount);
         else if (operation.kind == GoalKind::send)
             arrive(index, clock.send(model_, model_.busy(operation.amount), model_.latency));
         else

@@ -95,21 +95,35 @@ class RankWriter {
     }
     void write_calc(Time time) {
         if (time == 0) return;
-        begin('l');
-        fmt::format_to(
-            std::back_inserter(text_), "calc {}\n",
-            (time + plan::kPicosecondsPerNanosecond / 2) / plan::kPicosecondsPerNanosecond);
+        const bool whole = time % plan::kPicosecondsPerNanosecond == 0;
+        begin(whole ? 'l' : kPicosecondLabel, time);
+        fmt::format_to(std::back_inserter(text_), "calc {}\n", nearest_nanoseconds(time));
         end();
     }
-    void begin(char letter) {
-        own_ = {letter, ++label_};
-        fmt::format_to(std::back_inserter(text_), "{}{}: ", own_.letter, own_.number);
+    void begin(char letter, Time time = 0) {
+        own_ = {letter, ++label_, time};
+        write_label(own_);
+        text_ += ": ";
     }
     void end() {
-        for (const Label& label : last_)
-            fmt::format_to(std::back_inserter(text_), "{}{} requires {}{}\n", own_.letter,
-                           own_.number, label.letter, label.number);
+        for (const Label& label : last_) {
+            write_label(own_);
+            text_ += " requires ";
+            write_label(label);
+            text_ += '\n';
+        }
         next_.push_back(own_);
+    }
+
+    struct Label {
+        char letter = 'l';
+        std::uint64_t number = 0;
+        Time time = 0;
+    };
+    void write_label(const Label& label) {
+        fmt::format_to(std::back_inserter(text_), "{}{}", label.letter, label.number);
+        if (label.letter == kPicosecondLabel)
+            fmt::format_to(std::back_inserter(text_), "_{}", label.time);
     }
 
     [[nodiscard]] std::uint64_t bytes_for(const plan::Happening& wait) const {
@@ -128,10 +142,6 @@ class RankWriter {
     const VectorSize& size_;
     const MessageModel& model_;
     const Sizes& sizes_;
-    struct Label {
-        char letter = 'l';
-        std::uint64_t number = 0;
-    };
     Label own_;  ///< of the operation that is being written
     std::vector<Label> last_;
     std::vector<Label> next_;
