@@ -56,6 +56,7 @@ TEST_P(LibraryTest, OwnersFreeAndStaleHandlesAreRefused) {
 }
 TEST_P(LibraryTest, NeighborsGetTheBlocksThatAreMeantForThem) {
     check_program(GetParam(), "neighbors", "all neighbors are right");
+    check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,

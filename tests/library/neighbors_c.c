@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neighbors_c.c - exchanges with neighbors by the C interface on real ranks: along a directed ring,
+// on a grid, in the three forms, with counts; and what is refused.
+#include <string.h>
+#include <weft/neighbors.h>
+#include <weft/weft.h>
+
+#include "check.h"
+
+enum { kBlock = 40, kStarts = 3 };
+
+static int64_t element(int from, int to, int i) {
+    return ((int64_t)from * 1000 + to) * 1000 + i;
+}
+
+/// The block from each source, of `count` elements; to: whom it was meant for.
+static void check_block(const int64_t* out, int from, int to, int count) {
+    for (int i = 0; i < count; ++i) CHECK(out[i] == element(from, to, i));
+}
+
+static void fill_block(int64_t* in, int to, int count) {
+    for (int i = 0; i < count; ++i) in[i] = element(my_rank, to, i);
+}
+
+/// Each sends to the next one and to itself: a ring of one rank names itself once.
+static void ring(void) {
+    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int count = size == 1 ? 1 : 2;
+    const int sources[2] = {my_rank, before}, destinations[2] = {my_rank, next};
+    weft_neighbors* neighbors = NULL;
+    DONE(weft_neighbors_create(world, sources, count, destinations, count, &neighbors));
+    CHECK(weft_neighbors_sources(neighbors) == count);
+    CHECK(weft_neighbors_destinations(neighbors) == count);
+    int64_t in[2 * kBlock], out[2 * kBlock];
+    for (int n = 0; n < count; ++n) fill_block(in + n * kBlock, destinations[n], kBlock);
+
+    memset(out, 0, sizeof out);
+    DONE(weft_neighbor_alltoall(neighbors, in, out, kBlock, WEFT_INT64));
+    for (int n = 0; n < count; ++n) check_block(out + n * kBlock, sources[n], my_rank, kBlock);
+
+    memset(out, 0, sizeof out);
+    weft_request* request = NULL;
+    DONE(weft_ineighbor_alltoall(neighbors, in, out, kBlock, WEFT_INT64, &request));
+    DONE(weft_wait(&request));
+    for (int n = 0; n < count; ++n) check_block(out + n * kBlock, sources[n], my_rank, kBlock);
+
+    const size_t counts[2] = {kBlock, kBlock - 1}, places[2] = {0, kBlock + 1};
+    const size_t equal[2] = {kBlock - 1, kBlock - 1};
+    memset(out, 0, sizeof out);
+    DONE(weft_neighbor_allgatherv(neighbors, in, equal[0], out, equal, NULL, WEFT_INT64));
+    for (int n = 0; n < count; ++n)
+        check_block(out + n * (kBlock - 1), sources[n], sources[n], kBlock - 1);
+    memset(out, 0, sizeof out);
+    DONE(weft_neighbor_allgather_init(neighbors, in, out, kBlock, WEFT_INT64, &request));
+    for (int start = 0; start < kStarts; ++start) {
+        DONE(weft_start(request));
+        DONE(weft_wait(&request));
+        for (int n = 0; n < count; ++n)
+            check_block(out + n * kBlock, sources[n], sources[n], kBlock);
+    }
+    DONE(weft_request_free(&request));
+    memset(out, 0, sizeof out);
+    DONE(weft_neighbor_alltoallv(neighbors, in, counts, NULL, out, counts, places, WEFT_INT64));
+    check_block(out, my_rank, my_rank, kBlock);
+    if (count == 2) {
+        CHECK(out[kBlock] == 0);
+        check_block(out + kBlock + 1, before, my_rank, kBlock - 1);
+    }
+    DONE(weft_neighbors_free(&neighbors));
+    CHECK(neighbors == NULL);
+}
+
+/// A line: the first and the last rank have one neighbor.
+static void line(void) {
+    const int extents[1] = {size}, open[1] = {0};
+    weft_neighbors* neighbors = NULL;
+    DONE(weft_neighbors_on_grid(world, 1, extents, open, &neighbors));
+    const int before = my_rank > 0, behind = my_rank + 1 < size;
+    CHECK(weft_neighbors_sources(neighbors) == before + behind);
+    const int64_t own = element(my_rank, 0, 0);
+    int64_t out[3] = {-1, -1, -1};
+    DONE(weft_neighbor_allgather(neighbors, &own, out, 1, WEFT_INT64));
+    if (before) CHECK(out[0] == element(my_rank - 1, 0, 0));
+    if (behind) CHECK(out[before] == element(my_rank + 1, 0, 0));
+    CHECK(out[before + behind] == -1);
+    DONE(weft_neighbors_free(&neighbors));
+}
+
+static void refusals(void) {
+    const int none[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1}, open[1] = {0};
+    weft_neighbors* neighbors = NULL;
+    REFUSED(weft_neighbors_create(world, none, 1, NULL, 0, &neighbors),
+            "sources: -1 is not a member of the team");
+    REFUSED(weft_neighbors_create(world, NULL, 0, twice, 2, &neighbors), "named twice");
+    REFUSED(weft_neighbors_create(world, NULL, 1, NULL, 0, &neighbors), "sources: expected");
+    REFUSED(weft_neighbors_create(world, NULL, 0, NULL, 0, NULL), "out is NULL");
+    REFUSED(weft_neighbors_on_grid(world, 1, extents, open, &neighbors), "extents");
+    REFUSED(weft_neighbors_on_grid(world, 0, extents, open, &neighbors), "dimension");
+    CHECK(neighbors == NULL);
+    REFUSED(weft_neighbor_alltoall(NULL, NULL, NULL, 0, WEFT_INT64), "neighbors is NULL");
+    CHECK(weft_neighbors_sources(NULL) == -1);
+    REFUSED(weft_neighbors_free(NULL), "neighbors is NULL");
+    const int own[1] = {my_rank};
+    DONE(weft_neighbors_create(world, own, 1, own, 1, &neighbors));
+    REFUSED(weft_neighbor_alltoall(neighbors, WEFT_IN_PLACE, &wrong, 1, WEFT_INT32), "in");
+    REFUSED(weft_neighbor_alltoallv(neighbors, NULL, NULL, NULL, NULL, NULL, NULL, WEFT_INT64),
+            "expected a block for each of 1 neighbors");
+    DONE(weft_neighbors_free(&neighbors));
+}
+
+int main(void) {
+    if (!join_job()) return 3;
+    ring();
+    line();
+    refusals();
+    DONE(weft_barrier(world));
+    DONE(weft_finalize(runtime));
+    return verdict("all neighbors are right");
+}
