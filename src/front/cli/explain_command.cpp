@@ -139,14 +139,17 @@ base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
     return costs;
 }
 
-base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even) {
+base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even,
+                                     bool counted) {
     if (!collectives::traits_of(even).has_data()) return run::class_of({.collective = even});
     const auto elements = read_elements(arguments.bytes, arguments.type);
     if (!elements) return elements.failure();
     const auto op = base::parse_op(arguments.op);
     if (!op) return op.failure().within("--op");
-    return run::class_of(
+    run::CallClass call = run::class_of(
         {.collective = even, .count = elements->count, .type = elements->type, .op = *op});
+    call.counted = counted;
+    return call;
 }
 
 /// What is left to choose where counts differ.
@@ -211,7 +214,7 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     const auto traits = traits_named(arguments.collective);
     if (!traits) return traits.failure();
     if (auto checked = check(arguments); !checked) return checked.failure();
-    const auto call = call_of(arguments, (*traits)->even);
+    const auto call = call_of(arguments, (*traits)->even, (*traits)->has_counts());
     if (!call) return call.failure();
     const auto machine = machine_of(arguments);
     if (!machine) return machine.failure();

@@ -53,8 +53,11 @@ class Chain {
         int steps = 0;
     };
 
+    /// Up to the message, or the longest lane up to its end; then `all` is what all lanes take, as
+    /// they share the rank's processor.
     [[nodiscard]] Past look_back(const Program& program, const Sought& sought) const {
         Past longest;
+        Time together = 0;
         for (const Lane& lane : program.lanes) {
             Past past;
             bool found = false;
@@ -64,9 +67,12 @@ class Chain {
                 found = is(happening, sought);
             });
             if (found) return past;
+            together += past.all;
             if (past.all > longest.all) longest = past;
         }
-        return sought.to == kNoRank ? longest : Past{};
+        if (sought.to != kNoRank) return {};
+        longest.all = together;
+        return longest;
     }
 
     static bool is(const Happening& happening, const Sought& sought) {

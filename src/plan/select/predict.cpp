@@ -42,6 +42,12 @@ struct Work {
 /// What each of the ranks that are shown computes, messages that it receives included.
 using Loads = std::vector<Time>;
 
+/// Whose vectors are read or written where they lie.
+struct Reach {
+    bool mates = false;   ///< of node-mates,
+    bool others = false;  ///< of ranks on other nodes
+};
+
 /// Which ways a team's puts go.
 enum class Ways : std::uint8_t { near, far, both };
 
@@ -124,7 +130,7 @@ class Prediction {
         const auto program = candidate_.program(size_, 0);
         if (!program || program->synchronizing) return false;
         if (apart_) return held_;
-        return is_short_ || is_in_place(*program);
+        return is_short_ || reach_of(*program, 0).mates;
     }
 
     /// What messages keep senders and receivers busy.
@@ -220,7 +226,7 @@ class Prediction {
             add_work(shown->program_of(rank), rank, vector, work, loads);
         const auto times = static_cast<std::uint64_t>(size / shown->ranks);
         work.multiply(times);
-        bool in_place = false;
+        Reach reach;
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
             PutModels models = put_models(machine_, waits, computes);
             if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
@@ -230,31 +236,54 @@ class Prediction {
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
             for (Rank rank = 0; rank < shown->ranks; ++rank)
-                if (auto added = add(part, *shown, rank, in_place); !added) return added.failure();
+                if (auto added = add(part, *shown, rank, reach); !added) return added.failure();
             const auto outcome = simulate_generic({&part, 1}, around);
             if (!outcome) return outcome.failure();
             work.messages = outcome->messages * times;
             return outcome->makespan;
         };
         auto predicted = combined(makespan, work, size, loads);
-        if (predicted) predicted->in_place = in_place;
+        if (!predicted) return predicted;
+        predicted->in_place = reach.mates;
+        predicted->lands = reach.others;
         return predicted;
     }
 
-    base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, bool& in_place) const {
+    base::Result<void> add(ImagePart& part, const Shown& shown, Rank rank, Reach& reach) const {
+        const auto note = [&](const Program& program) {
+            const Reach found = reach_of(program, rank);
+            reach = {reach.mates || found.mates, reach.others || found.others};
+        };
         if (!shown.programs.empty()) {
-            in_place = in_place || is_in_place(shown.program_of(rank));
+            note(shown.program_of(rank));
             return part.add(shown.program_of(rank), rank);
         }
         const auto program = candidate_.program(shown.team, rank);
         if (!program) return program.failure();
-        in_place = in_place || is_in_place(*program);
+        note(*program);
         return part.add(*program);
     }
 
-    static bool is_in_place(const Program& program) {
-        return std::ranges::find(program.steps, StepKind::expose, &Step::kind) !=
-               program.steps.end();
+    /// Of the program as that rank has it.
+    [[nodiscard]] Reach reach_of(const Program& program, Rank rank) const {
+        Reach reach;
+        for (const Step& step : program.steps) {
+            if (step.kind != StepKind::expose) continue;
+            (is_far(program, rank, step.peer) ? reach.others : reach.mates) = true;
+        }
+        return reach;
+    }
+
+    /// Whether a peer that a program names is on another node, if that rank has the program.
+    [[nodiscard]] bool is_far(const Program& program, Rank rank, Rank peer) const {
+        if (!apart_ || !mixed_) return apart_;
+        if (peer == kNoRank) return false;
+        return machine_.node_of[at(meant(program, rank, peer))] != machine_.node_of[at(rank)];
+    }
+    /// Whom a program means by a peer, if that rank has the program.
+    [[nodiscard]] static Rank meant(const Program& program, Rank rank, Rank peer) {
+        return static_cast<Rank>((std::int64_t{peer} + rank - program.rank + program.size) %
+                                 program.size);
     }
 
     /// Of the program as that rank has it.
@@ -263,18 +292,15 @@ class Prediction {
         const MessageModel costs = model_of(machine_, put(), false, true);
         Time& load = loads[at(rank)];
         for_each_message(program, vector, [&](Rank peer, std::uint64_t bytes) {
-            const auto to = static_cast<Rank>(
-                (std::int64_t{peer} + rank - program.rank + program.size) % program.size);
-            const bool far =
-                apart_ && (!mixed_ || (peer != kNoRank &&
-                                       machine_.node_of[at(to)] != machine_.node_of[at(rank)]));
+            const bool far = is_far(program, rank, peer);
             ++work.messages;
             work.bytes += bytes;
             work.far_messages += far ? 1 : 0;
             work.far_bytes += far ? bytes : 0;
             const PutCost& cost = far ? machine_.far : machine_.near;
             load += cost.issue + to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
-            if (peer != kNoRank) loads[at(to) % loads.size()] += cost.receive;
+            if (peer != kNoRank)
+                loads[at(meant(program, rank, peer)) % loads.size()] += cost.receive;
         });
         const Time before = work.combining;
         for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
@@ -298,14 +324,12 @@ class Prediction {
     /// how the time grows with each doubling; it goes on like that.
     [[nodiscard]] base::Result<Predicted> continued() const {
         std::array<Time, 3> times{};
-        std::uint64_t messages = 0;
-        bool in_place = false;
+        Predicted largest;
         for (std::size_t i = 0; i < times.size(); ++i) {
             const auto predicted = of_programs(kContinuedRanks >> (2 - i));
             if (!predicted) return predicted;
             times[i] = predicted->time;
-            messages = predicted->messages;
-            in_place = predicted->in_place;
+            largest = *predicted;
         }
         const Time before = std::max<Time>(1, times[1] - times[0]);
         const Time last = std::max<Time>(1, times[2] - times[1]);
@@ -316,7 +340,8 @@ class Prediction {
             const Wide part = step * std::min<std::int64_t>(held, size_ - held) / held;
             time = static_cast<Time>(std::min<Wide>(time + part, Wide{1} << 62));
         }
-        return Predicted{time, messages, time, in_place};
+        largest.time = largest.in_stream = time;
+        return largest;
     }
 
     /// How many ranks stand for all, if ranks that do the same take the same time.

@@ -55,7 +55,8 @@ struct Predicted {
     Time time = 0;               ///< of one call
     std::uint64_t messages = 0;  ///< of all ranks, of the largest team that was looked at
     Time in_stream = 0;          ///< what each of many calls in a row takes, where they overlap
-    bool in_place = false;       ///< ranks read or write memory of node-mates where it lies
+    bool in_place = false;       ///< ranks read or write memory of node-mates where it lies,
+    bool lands = false;          ///< or put into vectors of ranks on other nodes
 };
 /// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
 /// `rank` computes and waits for, looking at few other ranks.

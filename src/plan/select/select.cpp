@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <span>
 #include <tuple>
-#include <utility>
 
 #include "plan/simulate/model.hpp"
 
@@ -16,17 +17,31 @@ namespace weft::plan {
 
 namespace {
 
-/// How ranks of a node come by each other's data, if there is a choice.
+/// How ranks come by each other's data, if there is a choice.
 std::string way_of(const Choice& choice, const Machine& machine) {
+    struct Way {
+        bool RankedCandidate::*taken;
+        std::string_view text;
+    };
+    const std::array ways{
+        Way{&RankedCandidate::in_place, machine.by_kernel
+                                            ? "having the kernel copy between buffers of node-mates"
+                                            : "using buffers of node-mates where they lie"},
+        Way{&RankedCandidate::lands, "putting into the vectors of ranks on other nodes"}};
     const auto candidates = std::span(choice.candidates);
-    const auto in_place = std::ranges::find(candidates, true, &RankedCandidate::in_place);
-    if (in_place == candidates.end()) return {};
-    const std::string_view reach = machine.by_kernel
-                                       ? "having the kernel copy between buffers of node-mates"
-                                       : "using buffers of node-mates where they lie";
-    if (candidates[choice.chosen].in_place) return fmt::format("; by {}", reach);
-    return fmt::format("; through put targets: {} would take {:.3f} us ({})", reach,
-                       nanoseconds(in_place->predicted) * 1e-3, in_place->algorithm);
+    const RankedCandidate& chosen = candidates[choice.chosen];
+    std::string text;
+    for (const Way& way : ways)
+        if (chosen.*way.taken)
+            text += fmt::format("{} {}", text.empty() ? "; by" : " and", way.text);
+    if (!text.empty()) return text;
+    for (const Way& way : ways) {
+        const auto other = std::ranges::find(candidates, true, way.taken);
+        if (other != candidates.end())
+            return fmt::format("; through put targets: {} would take {:.3f} us ({})", way.text,
+                               nanoseconds(other->predicted) * 1e-3, other->algorithm);
+    }
+    return {};
 }
 
 std::string reason_of(const Choice& choice, const Machine& machine, const Needs& needs) {
@@ -73,28 +88,95 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
            (candidate.bit_identical || !needs.bit_identical);
 }
 
-/// Those that may be chosen, by what they take at the least.
-std::vector<std::pair<Time, const Candidate*>> in_order_of_least_time(
-    const Machine& machine, Rank size, std::span<const Candidate> candidates,
-    const VectorSize& vector, const Needs& needs) {
-    std::vector<std::pair<Time, const Candidate*>> order;
-    for (const Candidate& candidate : candidates) {
-        if (!fulfils(candidate, needs)) continue;
-        const auto least = least_time(machine, size, candidate, vector, 0);
-        if (least) order.emplace_back(*least, &candidate);
+/// Candidates in the order of what they take at the least. What is found quickly, by rank 0 alone,
+/// comes first; of the one that is next the other ranks that often end last are asked, too, and it
+/// takes its place by that.
+class Queue {
+  public:
+    Queue(const Machine& machine, Rank size, std::span<const Candidate> candidates,
+          const VectorSize& vector, const Needs& needs)
+        : machine_(machine), size_(size), candidates_(candidates), vector_(vector) {
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            if (!fulfils(candidates[i], needs)) continue;
+            const auto least = least_time(machine, size, candidates[i], vector, 0);
+            if (least) waiting_.push({*least, i, false});
+        }
     }
-    std::ranges::stable_sort(order, {}, &std::pair<Time, const Candidate*>::first);
-    return order;
+
+    /// The next one; nullptr if all others take longer than that.
+    [[nodiscard]] const Candidate* next(Time best) {
+        while (!waiting_.empty() && waiting_.top().least <= best) {
+            Entry entry = waiting_.top();
+            waiting_.pop();
+            if (entry.all) return &candidates_[entry.index];
+            entry.all = true;
+            for (const Rank rank : last_ranks()) {
+                if (entry.least > best) break;
+                const auto least =
+                    least_time(machine_, size_, candidates_[entry.index], vector_, rank);
+                if (least) entry.least = std::max(entry.least, *least);
+            }
+            waiting_.push(entry);
+        }
+        return nullptr;
+    }
+
+  private:
+    struct Entry {
+        Time least = 0;
+        std::size_t index = 0;
+        bool all = false;  ///< by all ranks that are asked
+
+        friend bool operator>(const Entry& a, const Entry& b) {
+            return std::tie(a.least, a.index) > std::tie(b.least, b.index);
+        }
+    };
+
+    /// The farthest from rank 0 in most trees; those that others of their groups, as a rule, send
+    /// to last.
+    [[nodiscard]] std::array<Rank, 3> last_ranks() const {
+        return {size_ - 1, static_cast<Rank>(std::int64_t{size_} * 2 / 3), size_ / 2};
+    }
+
+    const Machine& machine_;
+    Rank size_;
+    std::span<const Candidate> candidates_;
+    const VectorSize& vector_;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
+};
+
+RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
+    return {.algorithm = candidate.algorithm,
+            .predicted = predicted.time,
+            .in_stream = predicted.in_stream,
+            .messages = predicted.messages,
+            .in_place = predicted.in_place,
+            .lands = predicted.lands,
+            .ordered = candidate.ordered,
+            .bit_identical = candidate.bit_identical,
+            .fulfils = fulfils(candidate, needs)};
 }
 
-/// Whether a rank other than the first one is known to take longer than that. The last one is the
-/// farthest from rank 0 in most trees.
-bool takes_longer(const Machine& machine, Rank size, const Candidate& candidate,
-                  const VectorSize& vector, Time best) {
-    return std::ranges::any_of(std::array{size - 1, size / 2}, [&](Rank rank) {
-        const auto least = least_time(machine, size, candidate, vector, rank);
-        return least.ok() && *least > best;
-    });
+/// All candidates that fit the number of ranks, or those that may be the best.
+std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
+                                          std::span<const Candidate> candidates,
+                                          const VectorSize& vector, const Needs& needs,
+                                          Scope scope) {
+    std::vector<RankedCandidate> found;
+    const auto try_one = [&](const Candidate& candidate) {
+        const auto predicted = predict(machine, size, candidate, vector);
+        if (predicted) found.push_back(ranked(candidate, *predicted, needs));
+        return predicted.ok();
+    };
+    if (scope == Scope::all) {
+        for (const Candidate& candidate : candidates) try_one(candidate);
+        return found;
+    }
+    Queue queue(machine, size, candidates, vector, needs);
+    Time best = std::numeric_limits<Time>::max();
+    while (const Candidate* candidate = queue.next(best))
+        if (try_one(*candidate)) best = std::min(best, found.back().in_stream);
+    return found;
 }
 
 }  // namespace
@@ -103,29 +185,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                             std::span<const Candidate> candidates, const VectorSize& vector,
                             const Needs& needs, Scope scope) {
     Choice choice;
-    std::vector<std::pair<Time, const Candidate*>> order;
-    if (scope == Scope::chosen)
-        order = in_order_of_least_time(machine, size, candidates, vector, needs);
-    else
-        for (const Candidate& candidate : candidates) order.emplace_back(0, &candidate);
-    constexpr Time kUnknown = std::numeric_limits<Time>::max();
-    Time best = kUnknown;  // stays so if all are to be predicted
-    for (const auto& [least, each] : order) {
-        if (least > best) break;
-        const Candidate& candidate = *each;
-        if (best != kUnknown && takes_longer(machine, size, candidate, vector, best)) continue;
-        const auto predicted = predict(machine, size, candidate, vector);
-        if (!predicted) continue;  // it does not fit this number of ranks
-        choice.candidates.push_back({.algorithm = candidate.algorithm,
-                                     .predicted = predicted->time,
-                                     .in_stream = predicted->in_stream,
-                                     .messages = predicted->messages,
-                                     .in_place = predicted->in_place,
-                                     .ordered = candidate.ordered,
-                                     .bit_identical = candidate.bit_identical,
-                                     .fulfils = fulfils(candidate, needs)});
-        if (scope == Scope::chosen) best = std::min(best, predicted->in_stream);
-    }
+    choice.candidates = predict_each(machine, size, candidates, vector, needs, scope);
     if (scope == Scope::chosen) keep_order(choice, candidates);
     std::ranges::stable_sort(choice.candidates, {}, [](const RankedCandidate& candidate) {
         return std::tuple(candidate.in_stream, candidate.predicted, candidate.messages);

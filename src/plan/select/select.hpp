@@ -29,7 +29,8 @@ struct RankedCandidate {
     Time predicted = 0;  ///< of one call
     Time in_stream = 0;  ///< of each of many in a row: what is chosen by
     std::uint64_t messages = 0;
-    bool in_place = false;  ///< ranks read or write memory of node-mates where it lies
+    bool in_place = false;  ///< ranks read or write memory of node-mates where it lies,
+    bool lands = false;     ///< or put into vectors of ranks on other nodes
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< what the call needs

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <numeric>
 #include <optional>
 
+#include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
@@ -61,17 +63,26 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .elements = call.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered};
+    // Of equal blocks: what is read is that they have counts.
+    const auto counts = std::make_shared<std::vector<std::uint64_t>>();
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
                               .bit_identical = algorithm.bit_identical_on(spec, layout)};
     const plan::Contract& contract = collectives::contract(call.collective);
-    candidate.stages = [=, &contract, collective = call.collective](Rank size) mutable {
-        request.size = size;
-        request.layout = of_size(layout, size);
-        request.elements = contract.vector_elements(size, call.elements);
+    const auto ask = [=, &contract](collectives::GenerateRequest& of, Rank size) {
+        of.size = size;
+        if (of.layout.size() != size) of.layout = of_size(layout, size);
+        of.elements = contract.vector_elements(size, call.elements);
+        if (!call.counted) return;
+        if (counts->size() != static_cast<std::size_t>(size))
+            counts->assign(static_cast<std::size_t>(size), call.elements);
+        of.counts = *counts;
+    };
+    candidate.stages = [=, collective = call.collective](Rank size) mutable {
+        ask(request, size);
         return collectives::generate_stages(collective, spec, request);
     };
-    candidate.program = [=, &contract, collective = call.collective, stages = candidate.stages,
+    candidate.program = [=, collective = call.collective, stages = candidate.stages,
                          known = std::optional<plan::Stages>(),
                          by_stages = algorithm.generate == nullptr](
                             Rank size, Rank rank) mutable -> base::Result<plan::Program> {
@@ -83,9 +94,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
             }
             return plan::program_of(*known, rank);
         }
-        request.size = size;
-        if (request.layout.size() != size) request.layout = of_size(layout, size);
-        request.elements = contract.vector_elements(size, call.elements);
+        ask(request, size);
         request.rank = rank;
         return collectives::generate(collective, spec, request);
     };
@@ -129,7 +138,8 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
                                     (put.byte_fs + machine.reduce_byte_fs)),
             .layout = layout_of(machine, size),
             .direct = machine.direct && is_long,
-            .lands = far && is_long && machine.lands && reaches(machine, layout_of(machine, size))};
+            .lands = far && is_long && !call.counted && machine.lands &&
+                     reaches(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
@@ -177,6 +187,7 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     if (tuned == nullptr) return {};
     auto spec = collectives::parse_spec(tuned->algorithm);
     if (!spec) return {};
+    if (call.counted) spec = collectives::into_slots(*std::move(spec));
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
@@ -212,6 +223,17 @@ base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
     return {};
 }
 
+/// What a call of fewer elements takes, by the choice of its class.
+plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClass& call) {
+    const auto found = std::ranges::find(exact.candidates, of_class.algorithm(),
+                                         &plan::RankedCandidate::algorithm);
+    if (found == exact.candidates.end()) return of_class;  // it serves longer vectors only
+    exact.chosen = static_cast<std::size_t>(found - exact.candidates.begin());
+    exact.reason =
+        fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, of_class.reason);
+    return exact;
+}
+
 }  // namespace
 
 std::vector<std::string_view> providers_with_costs() {
@@ -245,6 +267,7 @@ CallClass class_of(const Call& call) {
     if (!traits.has_data()) return asked;
     asked.elements = call.count;
     asked.element_bytes = element_bytes(call);
+    asked.counted = traits.has_counts();
     if (traits.has_counts()) {
         const auto counts = counts_of(call);
         const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
@@ -267,10 +290,17 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            const CallClass& given, const plan::Tuning& tuning,
                                            std::string_view provider) {
     const CallClass call = rounded(given);
-    auto choice = rank(machine, size, call, specs_for(machine, size, call), plan::Scope::all);
+    const auto specs = specs_for(machine, size, call);
+    auto choice = rank(machine, size, call, specs, plan::Scope::all);
     if (!choice) return choice;
+    const bool fewer = given.elements < call.elements;
+    if (fewer) {
+        auto exact = rank(machine, size, given, specs, plan::Scope::all);
+        if (!exact) return exact;
+        choice = as_chosen(*std::move(exact), *std::move(choice), call);
+    }
     if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
-        if (auto done = prefer(*choice, *measured, machine, size, call); !done)
+        if (auto done = prefer(*choice, *measured, machine, size, fewer ? given : call); !done)
             return done.failure();
     }
     return choice;

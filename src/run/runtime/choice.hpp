@@ -29,6 +29,7 @@ struct CallClass {
     std::uint32_t element_bytes = 1;
     bool ordered = false;        ///< the operation does not commute
     bool bit_identical = false;  ///< results may depend on the order, and ranks must not differ
+    bool counted = false;        ///< blocks have counts: they may lie apart
 
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
@@ -45,7 +46,8 @@ struct CallClass {
 /// assumed of any), and near ones anywhere.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
-/// All candidates of a call, ranked for its class; one that was measured is chosen first.
+/// All candidates of a call, with what they take; what is chosen is the best of its class, or what
+/// was measured.
 /// provider: of the network, as far as measured choices depend on it; "": whatever it was.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,

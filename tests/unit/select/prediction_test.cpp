@@ -84,8 +84,7 @@ int compare(const Team& team, std::string_view collective,
         if (!choice) continue;
         for (const plan::RankedCandidate& candidate : choice->candidates) {
             if (candidate.messages > messages_max) continue;
-            const auto exact =
-                static_cast<double>(simulated(machine, rounded(call), candidate.algorithm));
+            const auto exact = static_cast<double>(simulated(machine, call, candidate.algorithm));
             EXPECT_NEAR(static_cast<double>(candidate.predicted), exact, 0.05 * exact)
                 << team.name << ": " << collective << ' ' << count << ' ' << candidate.algorithm;
             ++compared;

@@ -245,6 +245,25 @@ TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
               in_place.candidates[in_place.chosen].predicted);
 }
 
+/// Between nodes there are no mates; blocks that have counts go through put targets.
+TEST(Select, TheReasonSaysThatPayloadsLandInVectorsOfOtherNodes) {
+    const auto ranked = [](bool counted) {
+        run::CallClass call{.collective = "allgather", .elements = 1 << 17, .element_bytes = 8};
+        call.counted = counted;
+        return *run::rank_algorithms(machine_of(4, 4, 4), 4, call);
+    };
+    const auto lands = [](const Choice& choice) {
+        return std::ranges::count(choice.candidates, true, &RankedCandidate::lands);
+    };
+    const Choice choice = ranked(false);
+    EXPECT_GT(lands(choice), 0);
+    EXPECT_EQ(choice.reason.find("node-mates"), std::string::npos) << choice.reason;
+    EXPECT_NE(choice.reason.find("putting into the vectors of ranks on other nodes"),
+              std::string::npos)
+        << choice.reason;
+    EXPECT_EQ(lands(ranked(true)), 0);
+}
+
 TEST(Select, CallsThatOverlapAreChosenByTheirWorkWhereRanksShareProcessors) {
     for (const char* collective : {"scan", "exscan"}) {
         for (const Rank ranks : {8, 16}) {
