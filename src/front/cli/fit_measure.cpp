@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "front/cli/fit_measure.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "lab/measure/fresh_buffers.hpp"
+#include "run/runtime/adoption_probe.hpp"
+
+namespace weft::front {
+
+namespace {
+
+constexpr std::size_t kPeersMax = 8;
+constexpr std::size_t kBytesMax = 262144;
+constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBytesMax};
+constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, kBytesMax};
+constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kData = 64;  ///< in the memory of all: behind the flags
+
+double elapsed_us(std::uint64_t begin) {
+    return static_cast<double>(base::monotonic_ns() - begin) * 1e-3;
+}
+
+/// Of the host where most ranks share a processor.
+Crowd crowd_of(Team world) {
+    using Name = std::array<char, 64>;
+    Name own{};
+    ::gethostname(own.data(), own.size() - 1);
+    std::vector<Name> names(static_cast<std::size_t>(world.size()));
+    world.allgather(own.data(), names.data()->data(), own.size(), Type::uint8);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
+    const int processors = world.allreduce<int>(known ? std::max(1, CPU_COUNT(&set)) : 1, Op::min);
+    int most = 1;
+    for (const Name& name : names)
+        most = std::max(most, static_cast<int>(std::ranges::count(names, name)));
+    return {most, processors};
+}
+
+}  // namespace
+
+lab::Line Multicast::line(double lab::Summary::*statistic) const {
+    std::vector<lab::Point> points;
+    for (std::size_t i = 0; i < by_peers.size(); ++i)
+        points.push_back({static_cast<double>(i + 1), by_peers[i].*statistic});
+    return lab::fit_line(points);
+}
+
+FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
+    : world_(runtime.world()),
+      repetitions_(repetitions),
+      memory_(world_, kData + kBytesMax),
+      flag_(static_cast<std::uint64_t*>(memory_.data())),
+      wake_(flag_ + 1),
+      source_(kBytesMax),
+      crowd_(crowd_of(world_)) {
+    *flag_ = *wake_ = 0;
+    world_.barrier();
+}
+
+std::byte* FitMeasure::data() {
+    return static_cast<std::byte*>(memory_.data()) + kData;
+}
+
+std::vector<Way> FitMeasure::ways() {
+    std::vector<Way> ways;
+    for (Way way : find_peers()) {
+        if (way.peers.empty()) continue;
+        while_others_sleep({way.peers.front()},
+                           [&] { way.turns = measure_turns(way.peers.front()); });
+        // Who is near needs no processor to receive; who is far has to look at the network.
+        const bool near = way.name == std::string_view("near");
+        if (way.peers.size() > 1)
+            for (const bool blocking : {false, true})
+                while_others_sleep(near ? std::vector<Rank>{} : way.peers,
+                                   [&] { multicast(way, blocking); });
+        if (crowd_.shares()) way.hop_us = measure_hop(way);
+        ways.push_back(std::move(way));
+    }
+    return ways;
+}
+
+/// Rank 0 and these peers work; who waits for a message takes the processors of those that are
+/// timed, so the others look only now and then whether it is over.
+void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
+                                    const std::function<void()>& work) {
+    constexpr std::chrono::milliseconds kNap{2};
+    ++phase_;
+    const auto works = [&](Rank rank) {
+        return rank == 0 || std::ranges::find(peers, rank) != peers.end();
+    };
+    if (works(world_.rank()))
+        work();
+    else
+        while (!world_.test_until(wake_, Compare::ge, phase_)) std::this_thread::sleep_for(kNap);
+    if (world_.rank() == 0)
+        for (Rank rank = 1; rank < world_.size(); ++rank)
+            if (!works(rank)) world_.put(wake_, &phase_, sizeof phase_, rank);
+    agree_on_turns();
+}
+
+/// Ranks that took no part have not counted.
+void FitMeasure::agree_on_turns() {
+    turn_ = world_.allreduce<std::uint64_t>(turn_, Op::max);
+    world_.barrier();
+}
+
+/// Mates of rank 0; and ranks of other nodes, first of nodes that are not named yet.
+std::vector<Way> FitMeasure::find_peers() {
+    Team node = world_.split_by_node();
+    Rank leader = world_.rank();
+    node.broadcast(&leader, 1, Type::int32, 0);
+    std::vector<Rank> leaders(static_cast<std::size_t>(world_.size()));
+    world_.allgather(&leader, leaders.data(), 1, Type::int32);
+    node.free();
+    Way near{.name = "near"};
+    Way far{.name = "far"};
+    std::vector<Rank> further;
+    for (Rank rank = 1; rank < world_.size(); ++rank) {
+        const Rank of = leaders[static_cast<std::size_t>(rank)];
+        if (of == leaders.front())
+            near.peers.push_back(rank);
+        else
+            (of == rank ? far.peers : further).push_back(rank);
+    }
+    far.peers.insert(far.peers.end(), further.begin(), further.end());
+    for (Way* way : {&near, &far}) way->peers.resize(std::min(way->peers.size(), kPeersMax));
+    return {std::move(near), std::move(far)};
+}
+
+/// Peers look at the network until rank 0 has all its times.
+void FitMeasure::multicast(Way& way, bool blocking) {
+    const char* const mode = blocking ? "blocking" : "non-blocking";
+    Multicast issued{mode, "issued", {}};
+    Multicast landed{mode, "landed", {}};
+    ++turn_;
+    if (world_.rank() != 0) {
+        world_.wait_until(flag_, Compare::ge, turn_);
+        return;
+    }
+    for (std::size_t peers = 1; peers <= way.peers.size(); ++peers) {
+        std::vector<double> issue;
+        std::vector<double> landing;
+        for (int i = 0; i < repetitions_; ++i) {
+            const std::uint64_t begin = base::monotonic_ns();
+            for (std::size_t peer = 0; peer < peers; ++peer) put(way.peers[peer], blocking);
+            issue.push_back(elapsed_us(begin));
+            world_.quiet();
+            landing.push_back(elapsed_us(begin));
+        }
+        issued.by_peers.push_back(lab::summarize(issue));
+        landed.by_peers.push_back(lab::summarize(landing));
+    }
+    for (const Rank peer : way.peers) send(peer, sizeof(std::uint64_t));
+    way.multicasts.push_back(std::move(issued));
+    way.multicasts.push_back(std::move(landed));
+}
+
+void FitMeasure::put(Rank peer, bool blocking) {
+    if (blocking)
+        world_.put(data(), source_.data(), sizeof(std::uint64_t), peer);
+    else
+        world_.put_nbi(data(), source_.data(), sizeof(std::uint64_t), peer);
+}
+
+/// Half of a turn there and back, medians, over the bytes of a put.
+lab::Line FitMeasure::measure_turns(Rank peer) {
+    std::vector<lab::Point> points;
+    for (const std::size_t bytes : kTurnBytes) {
+        std::vector<double> times;
+        for (int i = 0; i < repetitions_; ++i) {
+            const std::uint64_t begin = base::monotonic_ns();
+            turn(peer, bytes);
+            times.push_back(elapsed_us(begin) / 2);
+        }
+        points.push_back({static_cast<double>(bytes), lab::median(times)});
+    }
+    return lab::fit_line(points);
+}
+
+void FitMeasure::turn(Rank peer, std::size_t bytes) {
+    ++turn_;
+    const Rank me = world_.rank();
+    if (me == 0) send(peer, bytes);
+    world_.wait_until(flag_, Compare::ge, turn_);
+    if (me == peer) send(0, bytes);
+}
+
+void FitMeasure::send(Rank peer, std::size_t bytes) {
+    world_.put_signal(data(), source_.data(), bytes, flag_, turn_, SignalOp::set, peer);
+}
+
+/// A token from rank to rank; whom it does not visit waits in a barrier.
+double FitMeasure::measure_hop(const Way& way) {
+    std::vector<Rank> ring{0};
+    ring.insert(ring.end(), way.peers.begin(), way.peers.end());
+    world_.barrier();
+    const auto own = std::ranges::find(ring, world_.rank());
+    std::vector<double> times;
+    for (int i = 0; i < repetitions_ && own != ring.end(); ++i) {
+        const Rank next = own + 1 == ring.end() ? 0 : own[1];
+        const std::uint64_t begin = base::monotonic_ns();
+        ++turn_;
+        if (world_.rank() == 0) send(next, sizeof(std::uint64_t));
+        world_.wait_until(flag_, Compare::ge, turn_);
+        if (world_.rank() != 0) send(next, sizeof(std::uint64_t));
+        times.push_back(elapsed_us(begin) / static_cast<double>(ring.size()));
+    }
+    agree_on_turns();
+    return times.empty() ? 0 : lab::median(times);
+}
+
+std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {
+    const bool near = !ways.empty() && ways.front().name == std::string_view("near");
+    const bool takes_part =
+        near && (world_.rank() == 0 || world_.rank() == ways.front().peers.front());
+    Team part = *world_.split(takes_part ? 0 : 1, world_.rank());
+    std::optional<NearCopies> found;
+    while_others_sleep(near ? std::vector<Rank>{ways.front().peers.front()} : std::vector<Rank>{},
+                       [&] {
+                           if (near) found = copies_of(part);
+                       });
+    part.free();
+    world_.barrier();
+    return found;
+}
+
+std::optional<NearCopies> FitMeasure::copies_of(Team pair) {
+    pair.set_algorithm("broadcast", "mapped");
+    try {
+        const Memory mapped(pair, kCopiedBytes.back());
+        NearCopies found;
+        found.in_place = measure_broadcasts(
+            pair, [&](std::size_t) { return static_cast<std::byte*>(mapped.data()); });
+        std::optional<lab::FreshBuffers> fresh;
+        found.by_kernel = measure_broadcasts(pair, [&](std::size_t bytes) {
+            if (!fresh || fresh->bytes() != bytes) fresh.emplace(bytes);
+            fresh->supply(1);
+            fresh->next();
+            return fresh->data();
+        });
+        return found;
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) throw;
+        return std::nullopt;  // found by both
+    }
+}
+
+lab::Line FitMeasure::measure_broadcasts(Team pair,
+                                         const std::function<std::byte*(std::size_t)>& next) {
+    std::vector<lab::Point> points;
+    for (const std::size_t bytes : kCopiedBytes) {
+        std::vector<double> times;
+        for (int i = 0; i < repetitions_; ++i) {
+            std::byte* const buffer = next(bytes);
+            pair.barrier();
+            const std::uint64_t begin = base::monotonic_ns();
+            pair.broadcast(buffer, bytes, Type::uint8, 0);
+            times.push_back(elapsed_us(begin));
+        }
+        points.push_back({static_cast<double>(bytes), lab::median(times)});
+    }
+    return lab::fit_line(points);
+}
+
+std::optional<Adoption> FitMeasure::adoption() {
+    // No more than may be adopted at a time, with what the job has adopted.
+    constexpr int kBuffersMax = 32;
+    std::optional<Adoption> found;
+    while_others_sleep({}, [&] {
+        run::AdoptionProbe probe;
+        std::vector<lab::Point> adopt;
+        std::vector<lab::Point> window;
+        for (const std::size_t pages : kAdoptedPages) {
+            lab::FreshBuffers fresh((pages + 1) * kPageBytes);  // its first page is not whole
+            std::vector<double> adopted;
+            std::vector<double> mapped;
+            for (int i = 0; i < std::min(kBuffersMax, repetitions_); ++i) {
+                fresh.supply(1);
+                fresh.next();
+                std::memset(fresh.data(), 1, fresh.bytes());
+                const auto times = probe.time({fresh.data(), fresh.bytes()});
+                if (!times) return;
+                adopted.push_back(times->adopt_us);
+                mapped.push_back(times->window_us);
+            }
+            adopt.push_back({static_cast<double>(pages), lab::median(adopted)});
+            window.push_back({static_cast<double>(pages), lab::median(mapped)});
+        }
+        found = {lab::fit_line(adopt), lab::fit_line(window)};
+    });
+    return found;
+}
+
+}  // namespace weft::front

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fit_measure.hpp - what `weft fit` measures on the ranks of a job.
+//
+// Idea     Rank 0 puts 8 bytes to 1, 2, ... 8 distinct peers at once, blocking and non-blocking:
+//          the line through these times has the time of a further message as its slope (the
+//          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer, of more and
+//          more bytes, give latency and time per byte; a token that goes round while all ranks of
+//          the host wait for something, how long a rank waits for its turn. Near and far peers are
+//          measured apart. What it takes to copy between the buffers of two ranks of a node comes
+//          from broadcasts to one near peer: of memory that both have mapped, and of buffers that
+//          never come again, which the kernel copies.
+// Holds    Ranks that take no part in a measurement sleep, but for that of turns. Results are at
+//          rank 0.
+// Next     fit_command.cpp for what is made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lab/measure/line.hpp"
+#include "lab/measure/statistics.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::front {
+
+/// Times of one kind of multicast, by the number of peers.
+struct Multicast {
+    const char* mode = "";   ///< blocking or non-blocking puts
+    const char* until = "";  ///< they are issued, or have landed
+    std::vector<lab::Summary> by_peers;
+
+    [[nodiscard]] lab::Line line(double lab::Summary::*statistic) const;
+};
+
+/// What is measured with the peers of one kind.
+struct Way {
+    const char* name = "";  ///< near or far
+    std::vector<Rank> peers;
+    std::vector<Multicast> multicasts;
+    lab::Line turns;  ///< half a round trip over bytes
+    /// From one rank to the next where all ranks of the host wait, if they share processors.
+    std::optional<double> hop_us;
+};
+
+/// Broadcasts in which two ranks copy one half each: times over bytes.
+struct NearCopies {
+    lab::Line in_place;
+    lab::Line by_kernel;
+};
+
+/// Times over pages.
+struct Adoption {
+    lab::Line adopt;
+    lab::Line window;
+};
+
+/// Ranks and processors of the host where most ranks share one.
+struct Crowd {
+    int ranks = 1;
+    int processors = 1;
+
+    [[nodiscard]] bool shares() const { return ranks > processors; }
+};
+
+class FitMeasure {
+  public:
+    FitMeasure(Runtime& runtime, int repetitions);
+
+    [[nodiscard]] std::vector<Way> ways();
+    /// Nothing if rank 0 has no near peer, or the two do not reach each other's buffers.
+    [[nodiscard]] std::optional<NearCopies> copies(const std::vector<Way>& ways);
+    /// Nothing where buffers are not adopted.
+    [[nodiscard]] std::optional<Adoption> adoption();
+    [[nodiscard]] const Crowd& crowd() const { return crowd_; }
+
+  private:
+    void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work);
+    void agree_on_turns();
+    [[nodiscard]] std::vector<Way> find_peers();
+    void multicast(Way& way, bool blocking);
+    void put(Rank peer, bool blocking);
+    [[nodiscard]] lab::Line measure_turns(Rank peer);
+    [[nodiscard]] double measure_hop(const Way& way);
+    void turn(Rank peer, std::size_t bytes);
+    void send(Rank peer, std::size_t bytes);
+    [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
+    [[nodiscard]] lab::Line measure_broadcasts(Team pair,
+                                               const std::function<std::byte*(std::size_t)>& next);
+    [[nodiscard]] std::byte* data();
+
+    Team world_;
+    int repetitions_;
+    Memory memory_;
+    std::uint64_t* flag_;  ///< of turns,
+    std::uint64_t* wake_;  ///< and of sleepers
+    std::vector<std::byte> source_;
+    std::uint64_t turn_ = 0;
+    std::uint64_t phase_ = 0;
+    Crowd crowd_;
+};
+
+}  // namespace weft::front
