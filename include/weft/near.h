@@ -44,7 +44,10 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         return NULL;
     char* const base = near->bases[peer];
     if (base == NULL) return NULL;
-    if (near->left != 0 && --near->left == 0) weft_near_drive(near);
+    // Not counted exactly where threads call at once.
+    const uint32_t left = __atomic_load_n(&near->left, __ATOMIC_RELAXED);
+    if (left == 1) weft_near_drive(near);
+    if (left > 1) __atomic_store_n(&near->left, left - 1, __ATOMIC_RELAXED);
     return base + offset;
 }
 

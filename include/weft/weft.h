@@ -14,9 +14,10 @@
 //            buffers, and get WEFT_OK for undefined contents: leave these alone until all know.
 // Handles    belong to the library. One that has been freed, or whose runtime has been finalized,
 //            is refused with WEFT_ERR_ARGUMENT; so is NULL. Other pointers must not be passed.
-// Threads    One thread at a time drives a runtime and everything made from it. weft_last_error()
-//            is per thread; weft_op_create() and weft_op_free() may be called by any thread.
-//            Threads that call weft_init() at once take turns.
+// Threads    One thread at a time drives a runtime and everything made from it, unless it was made
+//            with WEFT_THREADS_MULTIPLE (threads.h). weft_last_error() is per thread;
+//            weft_op_create() and weft_op_free() may be called by any thread. Threads that call
+//            weft_init() at once take turns.
 // Progress   Data of others moves on during calls into the library only; a program that computes
 //            for long calls weft_progress() now and then.
 // Buffers    of any alignment, anywhere in memory, unless a function asks for symmetric memory.
@@ -493,5 +494,6 @@ WEFT_API weft_status weft_request_free(weft_request** request);
 
 #include "weft/messages.h"
 #include "weft/onesided.h"
+#include "weft/threads.h"
 
 #endif

@@ -6,8 +6,8 @@
 // collective: all members make them in the same order, with the same counts, types, operations and
 // roots. Ranks that disagree get an Error that names both sides.
 //
-// Threads: one thread at a time drives a runtime and everything made from it. Threads that make
-// runtimes at once take turns.
+// Threads: one thread at a time drives a runtime and everything made from it, unless it was made
+// with Threads::multiple. Threads that make runtimes at once take turns.
 // Progress: data of others moves on during calls into the library only; a program that computes for
 // long calls Runtime::progress() now and then.
 // Errors: weft::Error, with a status and a text that names argument, rank and what was expected. A
@@ -88,6 +88,9 @@ class Memory;
 namespace detail {
 struct RuntimeLink;
 }  // namespace detail
+
+/// Which threads of the program call: one at a time; or any, at once: see weft_threads in weft.h.
+enum class Threads : std::uint8_t { single, multiple };
 
 /// What a call would take by some algorithm.
 struct PredictedAlgorithm {
@@ -332,6 +335,8 @@ class WEFT_API Runtime {
     /// Joins the job; returns when all ranks have joined. Settings come from the environment
     /// (WEFT_*).
     Runtime();
+    /// The same for a program whose threads call so. WEFT_THREADS=multiple says the same.
+    explicit Runtime(Threads threads);
     /// The other one is left empty, to be destroyed or assigned to.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;

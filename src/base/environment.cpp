@@ -19,6 +19,7 @@ constexpr std::string_view kReserved = "WEFT_MPI";  ///< variables of the layer 
 constexpr std::array<std::string_view, 4> kDirectWords{"auto", "adopt", "copy", "stage"};
 constexpr std::array<std::string_view, 2> kTimeoutActionWords{"report", "abort"};
 constexpr std::array<std::string_view, 2> kProgressWords{"calls", "thread"};
+constexpr std::array<std::string_view, 2> kThreadWords{"single", "multiple"};
 constexpr std::array<std::string_view, 2> kSwitchWords{"0", "1"};
 constexpr std::array<std::string_view, 3> kLogWords{"warn", "info", "trace"};
 
@@ -181,6 +182,11 @@ constexpr std::array kVariables{
         {"WEFT_PROGRESS", "calls", "calls or thread",
          "what drives communication: calls into weft alone, or a thread of its own as well",
          false}),
+    variable<Choice<&Settings::threads, kThreadWords>>(
+        {"WEFT_THREADS", "single", "single or multiple",
+         "whether one thread of the program calls at a time, or several at once, on different "
+         "teams; what weft_init_threads() is told counts as well",
+         false}),
     variable<Nodes>({"WEFT_NODES", "", "a whole number of 1 or more",
                      "regroups the ranks of any launcher into so many virtual nodes", true}),
     variable<NodeId>({kNodeIdVariable, "", "a whole number",
@@ -317,6 +323,14 @@ Result<Settings> read_settings(const char* const* environment,
     std::sort(settings.algorithms.begin(), settings.algorithms.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     return settings;
+}
+
+std::vector<const char*> with_assignment(const char* const* environment, const char* assignment) {
+    std::vector<const char*> made{assignment};
+    for (; environment != nullptr && *environment != nullptr; ++environment)
+        made.push_back(*environment);
+    made.push_back(nullptr);
+    return made;
 }
 
 std::vector<std::string> report_unknown(const Settings& settings) {

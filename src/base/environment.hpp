@@ -47,6 +47,8 @@ enum class DirectChoice : std::uint8_t {
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Who drives the engine: the user's calls, or a thread of our own.
 enum class ProgressMode : std::uint8_t { calls, thread };
+/// Whether one thread of the program calls at a time, or several at once.
+enum class ThreadLevel : std::uint8_t { single, multiple };
 /// What is reported; each level includes those before it. See log.hpp.
 enum class LogLevel : std::uint8_t { warn, info, trace };
 
@@ -68,6 +70,7 @@ struct Settings {
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: waits are never reported
     TimeoutAction timeout_action = TimeoutAction::report;
     ProgressMode progress = ProgressMode::calls;
+    ThreadLevel threads = ThreadLevel::single;
     std::uint32_t nodes = 0;               ///< virtual nodes; 0: as the launcher says
     std::optional<std::uint32_t> node_id;  ///< set by our launcher for each rank
     std::string reduce_isa;                ///< empty: the best of this processor
@@ -112,6 +115,10 @@ struct Variable {
 /// that an algorithm can be forced for.
 [[nodiscard]] Result<Settings> read_settings(const char* const* environment,
                                              std::span<const std::string_view> call_names);
+
+/// An environment in which this assignment, "NAME=VALUE", counts before all others of that name.
+[[nodiscard]] std::vector<const char*> with_assignment(const char* const* environment,
+                                                       const char* assignment);
 
 /// A sentence each about names that nothing reads, and about a level of WEFT_LOG that does not
 /// exist.

@@ -42,6 +42,9 @@ TEST_P(LibraryTest, WordsStridesContextsLocksAndShapesAreRight) {
 TEST_P(LibraryTest, ActiveMessagesAndNearViewsAreRight) {
     check_program(GetParam(), "messages", "all messages are right");
 }
+TEST_P(LibraryTest, ThreadsCallAtOnce) {
+    check_program(GetParam(), "threads", "all threads are right");
+}
 TEST_P(LibraryTest, FunctionsCalledOnPeersGiveTheirResults) {
     check_program(GetParam(), "rpc", "all functions are right");
 }

@@ -59,7 +59,7 @@ TEST(SigtermReportDeathTest, AStageIsSaidByTheHandler) {
 TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
     const auto die = [] {
         SigtermReport report;
-        static_cast<void>(report.status_request().enter());
+        report.status_request().enter();
         ::raise(SIGTERM);
         wait_until_asked(report);
         report.answer("weft: rank 3: what the engine says");
@@ -71,11 +71,11 @@ TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
 TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {
     const auto die = [] {
         SigtermReport report;
-        const bool outer = report.status_request().enter();
-        const bool inner = report.status_request().enter();
+        report.status_request().enter();
+        report.status_request().enter();
         ::raise(SIGTERM);
-        if (report.status_request().leave(inner)) ::_exit(1);  // not out yet
-        if (!report.status_request().leave(outer)) ::_exit(2);
+        if (report.status_request().leave()) ::_exit(1);  // not out yet
+        if (!report.status_request().leave()) ::_exit(2);
         report.answer("left");
     };
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^left\n$");
@@ -88,8 +88,8 @@ TEST(SigtermReportDeathTest, AllRuntimesThatWaitReport) {
         SigtermReport third;
         first.set_rank(1);
         first.set_stage("in a stage");
-        static_cast<void>(second.status_request().enter());
-        static_cast<void>(third.status_request().enter());
+        second.status_request().enter();
+        third.status_request().enter();
         ::raise(SIGTERM);
         wait_until_asked(second);
         second.answer("second");
@@ -104,7 +104,7 @@ TEST(SigtermReportDeathTest, AllRuntimesThatWaitReport) {
 TEST(SigtermReportDeathTest, ARepeatedSignalLeavesTimeForTheAnswerButNotForEver) {
     const auto die = [] {
         SigtermReport report;
-        static_cast<void>(report.status_request().enter());
+        report.status_request().enter();
         ::raise(SIGTERM);
         ::raise(SIGTERM);
         base::write_line("still here");
@@ -169,7 +169,8 @@ TEST(SigtermReport, MoreRuntimesThanPlacesDoNoHarm) {
     for (int i = 0; i < 40; ++i) {
         many.push_back(std::make_unique<SigtermReport>());
         many.back()->set_stage("one of many");
-        EXPECT_FALSE(many.back()->status_request().leave(many.back()->status_request().enter()));
+        many.back()->status_request().enter();
+        EXPECT_FALSE(many.back()->status_request().leave());
     }
     many.clear();
     EXPECT_EQ(disposition().sa_handler, SIG_DFL);

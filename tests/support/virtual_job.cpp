@@ -26,14 +26,14 @@ Rank VirtualTeam::rank_of(Rank job_rank) const {
     return found == members.end() ? -1 : static_cast<Rank>(found - members.begin());
 }
 
-VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, bool shared)
+VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, run::Turn::Kind turn)
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
     for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
         network_.observe([this](const Landing& landing) { watch_.landing(landing); });
-    add_engines(std::move(watchdog), shared);
+    add_engines(std::move(watchdog), turn);
 }
 
 VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
@@ -61,14 +61,14 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
                               .cells_end = network_.segment_bytes()});
         wires_.emplace_back(network_, rank, std::move(wire), *notify_watch_);
     }
-    add_engines(std::move(watchdog), false);
+    add_engines(std::move(watchdog), run::Turn::Kind::own);
 }
 
-void VirtualJob::add_engines(run::WatchdogOptions watchdog, bool shared) {
+void VirtualJob::add_engines(run::WatchdogOptions watchdog, run::Turn::Kind turn) {
     if (!watchdog.report) watchdog.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank)
         engines_.emplace_back(wires_[static_cast<std::size_t>(rank)], rank,
-                              run::EngineOptions{.watchdog = watchdog, .shared = shared});
+                              run::EngineOptions{.watchdog = watchdog, .turn = turn});
     draw_speeds();
 }
 

@@ -58,9 +58,9 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    /// shared: progress threads may help the engines.
+    /// turn: of each engine; progress threads may help those that share it.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
-                        bool shared = false);
+                        run::Turn::Kind turn = run::Turn::Kind::own);
     /// The real wire on a fabric.
     VirtualJob(VirtualOptions options, const FabricSetting& setting,
                run::WatchdogOptions watchdog = {});
@@ -95,7 +95,7 @@ class VirtualJob {
 
   private:
     void draw_speeds();
-    void add_engines(run::WatchdogOptions watchdog, bool shared);
+    void add_engines(run::WatchdogOptions watchdog, run::Turn::Kind turn);
 
     VirtualNetwork network_;
     BankWatch watch_;

@@ -34,7 +34,7 @@ struct Crew {
                .node_of_rank = {0, 0, 1, 1},
                .seed = kSeed,
                .profile = {.delay_max = 10, .straggler_delay_max = 100, .threads = true}},
-              {.timeout_ns = kDeadlineNs, .abort_on_timeout = true}, true),
+              {.timeout_ns = kDeadlineNs, .abort_on_timeout = true}, run::Turn::Kind::shared),
           team(job.add_team(
               {.members = {0, 1, 2, 3},
                .shape = {.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536}})) {}

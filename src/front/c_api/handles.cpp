@@ -71,28 +71,37 @@ void Context::destroy(Head& head) {
 }
 
 Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)
-    : head_(head), runtime_(std::move(runtime)), entries_(1) {}
+    : head_(head),
+      runtime_(std::move(runtime)),
+      threads_(runtime_->settings().threads == base::ThreadLevel::multiple) {
+    chunks_[0] = std::make_unique<HandleEntry[]>(kChunk);
+    entries_ = 1;
+}
 
 base::Result<std::uintptr_t> Context::add(HandleEntry::Kind kind, HandleEntry*& entry) {
     // Some handles are left unused for a while, so that stale ones are noticed for longer.
     constexpr std::size_t kResting = 64;
-    std::size_t index = entries_.size();
+    std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kResting) {
         index = unused_.front();
         unused_.pop_front();
     } else if (index < (std::size_t{1} << kEntryBits)) {
-        entries_.emplace_back();
+        auto& chunk = chunks_[index / kChunk];
+        if (chunk == nullptr) chunk = std::make_unique<HandleEntry[]>(kChunk);
+        // Release: pairs with the acquire of find().
+        entries_.store(index + 1, std::memory_order_release);
     } else {
         return base::fail(Status::memory,
                           "{} teams and requests are in use, and there can be no more",
                           index - 1 - unused_.size());
     }
-    entry = &entries_[index];
+    entry = &entry_at(index);
     entry->kind = kind;
     return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
 }
 
 base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
+    const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
     const auto handle = add(HandleEntry::Kind::team, entry);
     if (!handle) return handle.failure();
@@ -102,6 +111,7 @@ base::Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream)
 }
 
 base::Result<weft_request*> Context::add_request(CallRequest request) {
+    const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
     const auto handle = add(HandleEntry::Kind::request, entry);
     if (!handle) return handle.failure();
@@ -114,18 +124,22 @@ void Context::set_external(void (*function)(void* argument), void* argument) {
     external_argument_ = argument;
     const auto drive = [](void* self) {
         Context& context = *static_cast<Context*>(self);
-        context.in_external_ = true;
+        context.in_external_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         context.external_(context.external_argument_);
-        context.in_external_ = false;
+        context.in_external_.store(std::thread::id(), std::memory_order_relaxed);
     };
     runtime_->set_external(function == nullptr ? nullptr : +drive, this);
 }
 
 void Context::remove(const void* handle) {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
-    const auto index = static_cast<std::uint32_t>(offset >> kUseBits);
-    last_handle_ = nullptr;
-    HandleEntry& entry = entries_[index];
+    const std::scoped_lock lock(tables_);
+    drop(static_cast<std::uint32_t>(offset >> kUseBits));
+}
+
+void Context::drop(std::uint32_t index) {
+    if (!threads_) last_handle_ = nullptr;
+    HandleEntry& entry = entry_at(index);
     entry.kind = HandleEntry::Kind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;
     entry.team = nullptr;
@@ -135,12 +149,13 @@ void Context::remove(const void* handle) {
 }
 
 void Context::remove_contexts_of(const run::Team& team) {
+    const std::scoped_lock lock(tables_);
     for (NearView& view : views_)
         if (view.team == &team) view.view.ranks = 0;
-    for (std::size_t index = 0; index < entries_.size(); ++index) {
-        const HandleEntry& entry = entries_[index];
-        if (entry.team == &team && entry.stream != nullptr)
-            remove(reinterpret_cast<std::byte*>(&head_) + (index << kUseBits));
+    const auto count = static_cast<std::uint32_t>(entries_.load(std::memory_order_relaxed));
+    for (std::uint32_t index = 0; index < count; ++index) {
+        const HandleEntry& entry = entry_at(index);
+        if (entry.team == &team && entry.stream != nullptr) drop(index);
     }
 }
 

@@ -10,13 +10,18 @@
 // Holds    A handle is never read through. The first page stays when the runtime is finalized, to
 //          say so: 4 KiB for each runtime that a process has finalized. Entries are used again
 //          oldest first, so a stale handle is mistaken only after its entry was used 16,384 times.
+//          Where threads call at once, a handle is looked up without a lock: entries never move.
 // Next     errors.hpp for what a refusal looks like; runtime.cpp, teams.cpp, collectives.cpp,
 //          requests.cpp, remote_memory.cpp and operations.cpp for the functions of weft.h.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "base/result.hpp"
@@ -90,16 +95,23 @@ class Context {
     [[nodiscard]] weft_team* world() const { return world_; }
     /// Waits call the function from now on; while it runs, the runtime is not usable.
     void set_external(void (*function)(void* argument), void* argument);
-    [[nodiscard]] bool in_external() const { return in_external_; }
-    /// The view of a handle, if it has one; a new one to be filled in.
-    [[nodiscard]] NearView* find_view(const weft_team* handle) {
-        for (NearView& view : views_)
-            if (view.view.team == handle) return &view;
-        return nullptr;
+    [[nodiscard]] bool in_external() const {
+        const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
+        return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
-    [[nodiscard]] NearView& add_view() { return views_.emplace_back(); }
+    /// The view of a handle: a new one is filled in by fill(view).
+    template <class Fill>
+    [[nodiscard]] NearView& view_of(const weft_team* handle, Fill fill) {
+        const std::scoped_lock lock(tables_);
+        for (NearView& view : views_)
+            if (view.view.team == handle) return view;
+        NearView& made = views_.emplace_back();
+        fill(made);
+        return made;
+    }
     /// Keeps a handler as long as the runtime.
     [[nodiscard]] AmHandler& add_handler(const AmHandler& handler) {
+        const std::scoped_lock lock(tables_);
         return handlers_.emplace_back(handler);
     }
 
@@ -111,9 +123,10 @@ class Context {
     [[nodiscard]] HandleEntry* find(const void* handle, HandleEntry::Kind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;
-        if (index >= entries_.size()) [[unlikely]]
+        // Acquire: pairs with the release of who added entries; they are there.
+        if (index >= entries_.load(std::memory_order_acquire)) [[unlikely]]
             return nullptr;
-        HandleEntry& entry = entries_[index];
+        HandleEntry& entry = entry_at(index);
         return entry.kind == kind && entry.uses == (offset & kUsesMask) ? &entry : nullptr;
     }
     /// The team of a handle of this context, or nullptr. Calls mostly ask for the one before again.
@@ -122,6 +135,7 @@ class Context {
             return last_team_;
         const HandleEntry* const entry = find(handle, HandleEntry::Kind::team);
         if (entry == nullptr) return nullptr;
+        if (threads_) return entry->team;
         last_handle_ = handle;
         return last_team_ = entry->team;
     }
@@ -135,21 +149,30 @@ class Context {
     static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
+    // With the lock of the tables.
     [[nodiscard]] base::Result<std::uintptr_t> add(HandleEntry::Kind kind, HandleEntry*& entry);
+    void drop(std::uint32_t index);
+    [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {
+        return chunks_[index / kChunk][index % kChunk];
+    }
 
     Head& head_;
     std::unique_ptr<run::Runtime> runtime_;
-    std::deque<HandleEntry>
-        entries_;  ///< the first one is never used: its addresses are the head's
+    const bool threads_;  ///< several may call at once
+    std::mutex tables_;   ///< for what changes them; who looks up a handle takes none
+    static constexpr std::size_t kChunk = 256;
+    std::array<std::unique_ptr<HandleEntry[]>, (std::size_t{1} << kEntryBits) / kChunk> chunks_;
+    /// How many there are; the first one is never used: its addresses are the head's.
+    std::atomic<std::size_t> entries_{0};
     std::deque<std::uint32_t> unused_;
     std::deque<AmHandler> handlers_;
     std::deque<NearView> views_;  ///< never moved: programs hold them
     weft_team* world_ = nullptr;
-    const weft_team* last_handle_ = nullptr;  ///< that stood for a team
+    const weft_team* last_handle_ = nullptr;  ///< that stood for a team; none where threads call
     run::Team* last_team_ = nullptr;
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
-    bool in_external_ = false;
+    std::atomic<std::thread::id> in_external_{};  ///< the thread that runs the function
 };
 
 /// What a team's handle stands for, or why it cannot be used.

@@ -46,12 +46,9 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
         if (struct_bytes != sizeof(weft_near))
             return fail(Status::argument, "struct_bytes is {}, expected {}", struct_bytes,
                         sizeof(weft_near));
-        c_api::NearView* view = found->context->find_view(team);
-        if (view == nullptr) {
-            view = &found->context->add_view();
-            fill(*view, *found, team);
-        }
-        *out = &view->view;
+        c_api::NearView& view =
+            found->context->view_of(team, [&](c_api::NearView& made) { fill(made, *found, team); });
+        *out = &view.view;
         return Done{};
     });
 }
@@ -59,7 +56,7 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
 extern "C" void weft_near_drive(weft_near* near) {
     c_api::guarded(__func__, [&]() -> Result<void> {
         if (near == nullptr) return fail(Status::argument, "near is NULL");
-        near->left = kDriveEvery;
+        __atomic_store_n(&near->left, kDriveEvery, __ATOMIC_RELAXED);
         const auto found = c_api::find_team(near->team);
         if (!found) return found.failure();
         found->context->runtime().progress();

@@ -33,6 +33,16 @@ Result<void> check(const weft_bootstrap* given) {
     return Done{};
 }
 
+Result<void> join(const char* const* environment, weft_runtime** out) {
+    if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
+    auto runtime = weft::run::Runtime::create(environment);
+    if (!runtime) return runtime.failure();
+    const auto head = c_api::Context::create(std::move(*runtime));
+    if (!head) return head.failure();
+    *out = reinterpret_cast<weft_runtime*>(*head);
+    return Done{};
+}
+
 }  // namespace
 
 extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime** out) {
@@ -62,14 +72,18 @@ extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime*
 }
 
 extern "C" weft_status weft_init(weft_runtime** out) {
+    return c_api::guarded(__func__, [&]() -> Result<void> { return join(environ, out); });
+}
+
+extern "C" weft_status weft_init_threads(weft_threads threads, weft_runtime** out) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
-        if (out == nullptr) return weft::base::fail(Status::argument, "out is NULL");
-        auto runtime = weft::run::Runtime::create(environ);
-        if (!runtime) return runtime.failure();
-        const auto head = c_api::Context::create(std::move(*runtime));
-        if (!head) return head.failure();
-        *out = reinterpret_cast<weft_runtime*>(*head);
-        return Done{};
+        if (threads == WEFT_THREADS_SINGLE) return join(environ, out);
+        if (threads != WEFT_THREADS_MULTIPLE)
+            return weft::base::fail(Status::argument, "threads: {} is no level, expected {} or {}",
+                                    static_cast<int>(threads),
+                                    static_cast<int>(WEFT_THREADS_SINGLE),
+                                    static_cast<int>(WEFT_THREADS_MULTIPLE));
+        return join(weft::base::with_assignment(environ, "WEFT_THREADS=multiple").data(), out);
     });
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace detail {
 struct RuntimeLink {
     run::Runtime* runtime = nullptr;  ///< nullptr once it is gone
     std::vector<std::shared_ptr<TeamLink>> teams;
+    std::mutex mutex;  ///< of `teams`: threads may make and end some at once
 };
 
 struct TeamLink {

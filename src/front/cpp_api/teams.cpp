@@ -17,6 +17,7 @@ namespace detail {
 
 std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<RuntimeLink>& runtime) {
     auto link = std::make_shared<TeamLink>(TeamLink{&team, runtime});
+    const std::scoped_lock lock(runtime->mutex);
     runtime->teams.push_back(link);
     return link;
 }
@@ -24,6 +25,7 @@ std::shared_ptr<TeamLink> link_to(run::Team& team, const std::shared_ptr<Runtime
 void cut(TeamLink& link) noexcept {
     const run::Team* const team = link.team;
     const auto runtime = link.runtime;
+    const std::scoped_lock lock(runtime->mutex);
     std::erase_if(runtime->teams, [&](const auto& held) {
         if (held->team != team) return false;
         held->team = nullptr;

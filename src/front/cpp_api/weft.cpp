@@ -28,8 +28,11 @@ struct Runtime::State {
     }
 };
 
-Runtime::Runtime() : state_(std::make_unique<State>()) {
-    state_->runtime = succeed(run::Runtime::create(environ));
+Runtime::Runtime() : Runtime(Threads::single) {}
+Runtime::Runtime(Threads threads) : state_(std::make_unique<State>()) {
+    const auto settings = base::with_assignment(environ, "WEFT_THREADS=multiple");
+    state_->runtime =
+        succeed(run::Runtime::create(threads == Threads::multiple ? settings.data() : environ));
     state_->link->runtime = state_->runtime.get();
     state_->world = detail::link_to(state_->runtime->world(), state_->link);
 }

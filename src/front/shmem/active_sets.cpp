@@ -8,6 +8,7 @@
 //          which its writer starts after this PE's k + 1, and so after this PE has read k.
 //          pSync and pWrk are not used.
 #include <map>
+#include <mutex>
 #include <tuple>
 
 #include "front/shmem/collective.hpp"
@@ -29,6 +30,7 @@ struct ActiveSets {
     std::vector<std::uint64_t> exchanges;  ///< by PE: how many with it
 };
 ActiveSets sets;
+std::mutex making;  ///< of a set: one at a time
 
 int exchange(void* members_of, const void* mine, void* all, std::size_t bytes) {
     const auto& members = *static_cast<const std::vector<int>*>(members_of);
@@ -75,7 +77,7 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
     if (start < 0 || size < 1 || stride == 0 || last >= job.size)
         refuse(routine, "PE_start, logPE_stride, PE_size: not a set of PEs of this job");
     if (start == 0 && size == job.size) return *find_team(SHMEM_TEAM_WORLD);
-    const Turn turn;
+    const std::scoped_lock lock(making);
     weft_shmem_team& team = sets.teams[{start, log_stride, size}];
     if (team.team != nullptr) return team;
     team.size = size;

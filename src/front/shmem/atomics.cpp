@@ -94,7 +94,6 @@ T change(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond
     if (word.near != nullptr)
         return std::bit_cast<T>(Operation::template near<B>(
             std::atomic_ref<B>(*reinterpret_cast<B*>(word.near)), bits, other));
-    const Turn turn;
     // As bits: the integer operations that exist do not care about signs, and the others copy.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};

@@ -6,32 +6,21 @@
 namespace weft::shmem {
 
 weft_status meet(const weft_shmem_team& team) {
-    return call_together([&] { return weft_barrier(team.team); },
-                         [&](weft_request** request) { return weft_ibarrier(team.team, request); });
+    return weft_barrier(team.team);
 }
 
 weft_status broadcast(const weft_shmem_team& team, void* buffer, std::size_t bytes, int root) {
-    return call_together([&] { return weft_broadcast(team.team, buffer, bytes, WEFT_UINT8, root); },
-                         [&](weft_request** request) {
-                             return weft_ibroadcast(team.team, buffer, bytes, WEFT_UINT8, root,
-                                                    request);
-                         });
+    return weft_broadcast(team.team, buffer, bytes, WEFT_UINT8, root);
 }
 
 weft_status allreduce(const weft_shmem_team& team, const void* in, void* out, std::size_t count,
                       weft_type type, weft_op op) {
     const void* const from = in == out ? WEFT_IN_PLACE : in;
-    return call_together([&] { return weft_allreduce(team.team, from, out, count, type, op); },
-                         [&](weft_request** request) {
-                             return weft_iallreduce(team.team, from, out, count, type, op, request);
-                         });
+    return weft_allreduce(team.team, from, out, count, type, op);
 }
 
 weft_status allgather(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
-    return call_together([&] { return weft_allgather(team.team, in, out, bytes, WEFT_UINT8); },
-                         [&](weft_request** request) {
-                             return weft_iallgather(team.team, in, out, bytes, WEFT_UINT8, request);
-                         });
+    return weft_allgather(team.team, in, out, bytes, WEFT_UINT8);
 }
 
 weft_status collect(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
@@ -40,22 +29,11 @@ weft_status collect(const weft_shmem_team& team, const void* in, void* out, std:
     if (const auto status = allgather(team, &bytes, counts.data(), sizeof bytes); status != WEFT_OK)
         return status;
     std::exclusive_scan(counts.begin(), counts.end(), displacements.begin(), std::size_t{0});
-    return call_together(
-        [&] {
-            return weft_allgatherv(team.team, in, out, counts.data(), displacements.data(),
-                                   WEFT_UINT8);
-        },
-        [&](weft_request** request) {
-            return weft_iallgatherv(team.team, in, out, counts.data(), displacements.data(),
-                                    WEFT_UINT8, request);
-        });
+    return weft_allgatherv(team.team, in, out, counts.data(), displacements.data(), WEFT_UINT8);
 }
 
 weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
-    return call_together([&] { return weft_alltoall(team.team, in, out, bytes, WEFT_UINT8); },
-                         [&](weft_request** request) {
-                             return weft_ialltoall(team.team, in, out, bytes, WEFT_UINT8, request);
-                         });
+    return weft_alltoall(team.team, in, out, bytes, WEFT_UINT8);
 }
 
 weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t count,

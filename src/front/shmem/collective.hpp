@@ -1,34 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.hpp - how a collective of weft is called: by itself, or so that other threads go on.
-//
-// Idea     At level MULTIPLE a call that waited with the turn would keep threads from calls that
-//          the other PEs wait for. So it is started, and asked after in turns.
+// collective.hpp - the collectives of weft that those of OpenSHMEM consist of.
 #pragma once
 
 #include "front/shmem/job.hpp"
 
 namespace weft::shmem {
-
-/// blocking(): the call; starting(request): the same, started.
-template <class Blocking, class Starting>
-weft_status call_together(Blocking blocking, Starting starting) {
-    if (!job.multiple) return blocking();
-    weft_request* request = nullptr;
-    {
-        const Turn turn;
-        if (const weft_status status = starting(&request); status != WEFT_OK) return status;
-    }
-    for (;;) {
-        int done = 0;
-        weft_status status = WEFT_OK;
-        {
-            const Turn turn;
-            status = weft_test(&request, &done);
-        }
-        if (done != 0 || status != WEFT_OK) return status;
-        drive_and_yield();
-    }
-}
 
 weft_status meet(const weft_shmem_team& team);
 weft_status broadcast(const weft_shmem_team& team, void* buffer, std::size_t bytes, int root);

@@ -105,7 +105,6 @@ weft_status reduce_of_set(const Set& set, void* dest, const void* source, int co
 }
 
 void quiet(const char* routine) {
-    const Turn turn;
     check(routine, weft_quiet(job.world));
 }
 

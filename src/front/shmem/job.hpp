@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job.hpp - this PE in its job: where symmetric memory is, who is near, and one turn for threads.
+// job.hpp - this PE in its job: where symmetric memory is, and who is near.
 //
 // Idea     A symmetric address is one of weft's heap, or of the program's own variables: their
 //          pages are pages of that heap (data_segment.hpp), at some distance from where the program
 //          sees them. A peer that shares memory is a distance, too: a put to it is a store.
-// Holds    Near transfers take no lock and make no call into weft. At level MULTIPLE everything
-//          else takes `turn`, and nothing waits for other PEs with it: waits and collectives poll.
+// Holds    Near transfers take no lock and make no call into weft. At level MULTIPLE weft is told
+//          that threads call at once; here only tables have locks, and none is held while waiting.
 // Next     transfers.cpp and atomics.cpp for what is done with a place; docs/shmem.md for users.
 #pragma once
 
@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "front/shmem/routine.hpp"
@@ -53,33 +52,16 @@ struct Job {
     int rank = -1;
     int size = 0;
     int level = SHMEM_THREAD_SINGLE;
-    bool multiple = false;           ///< level MULTIPLE: `turn` is in use
     bool all_near = false;           ///< there is no network
     SharedRange ranges[kRangesMax];  ///< of variables
     std::size_t range_count = 0;
-    std::uintptr_t heap_begin = 0;        ///< all that was ever allocated lies from here
-    std::uintptr_t heap_end = 0;          ///< to here
-    std::vector<std::ptrdiff_t> to_peer;  ///< by PE: from this heap to the peer's, or kFar
-    std::recursive_mutex turn;
-    std::uint32_t near_calls = 0;  ///< approximate: threads may lose some
+    // One thread allocates, others may put meanwhile: all that was ever allocated lies between.
+    std::atomic<std::uintptr_t> heap_begin{0};
+    std::atomic<std::uintptr_t> heap_end{0};
+    std::vector<std::ptrdiff_t> to_peer;       ///< by PE: from this heap to the peer's, or kFar
+    std::atomic<std::uint32_t> near_calls{0};  ///< approximate: threads may lose some
 };
 extern Job job;
-
-/// One thread at a time is in weft; costs nothing below level MULTIPLE.
-class Turn {
-  public:
-    Turn() : held_(job.multiple) {
-        if (held_) job.turn.lock();
-    }
-    ~Turn() {
-        if (held_) job.turn.unlock();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-  private:
-    bool held_;
-};
 
 /// Ends the job: a sentence on standard error that names the routine, this PE and what was wrong.
 [[noreturn]] void refuse(const char* routine, const char* problem);
@@ -91,8 +73,9 @@ int report(const char* routine, weft_status status);
 
 /// Drives everything once, and lets other processes have the core.
 void drive_and_yield();
-/// Drives everything: called now and then by calls that otherwise never do.
 void drive();
+/// For calls that otherwise never do.
+void drive_now_and_then();
 
 /// The address in weft's heap of a byte of symmetric memory; other addresses are left alone.
 inline std::byte* in_heap(const volatile void* address) {
@@ -108,7 +91,8 @@ inline std::byte* in_heap(const volatile void* address) {
 /// Whether these bytes lie where something was allocated.
 inline bool is_symmetric(const std::byte* place, std::size_t bytes) {
     const auto at = reinterpret_cast<std::uintptr_t>(place);
-    return at >= job.heap_begin && at <= job.heap_end && bytes <= job.heap_end - at;
+    const std::uintptr_t end = job.heap_end.load(std::memory_order_relaxed);
+    return at >= job.heap_begin.load(std::memory_order_relaxed) && at <= end && bytes <= end - at;
 }
 
 /// Where a near PE of the world has these bytes; nullptr: far, or not symmetric.
@@ -117,8 +101,8 @@ inline std::byte* near_place(std::byte* place, std::size_t bytes, int world_pe) 
     if (distance == Job::kFar || !is_symmetric(place, bytes)) [[unlikely]]
         return nullptr;
     // A program that spins on near memory must not keep far PEs from what they ask for.
-    if (!job.all_near && ++job.near_calls % 64 == 0) [[unlikely]]
-        drive();
+    if (!job.all_near) [[unlikely]]
+        drive_now_and_then();
     return place + distance;
 }
 

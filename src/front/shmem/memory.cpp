@@ -20,7 +20,6 @@ std::unordered_map<void*, std::size_t>& sizes() {
 void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     if (job.runtime == nullptr) shmem::refuse(routine, "called before shmem_init");
     if (size == 0) return nullptr;
-    const shmem::Turn turn;
     // weft's exchange returns when all have entered: with the quiet before it, this is the barrier
     // that OpenSHMEM asks for.
     shmem::check(routine, weft_quiet(job.world));
@@ -32,8 +31,8 @@ void* allocate(const char* routine, std::size_t alignment, std::size_t size) {
     if (status == WEFT_ERR_ARGUMENT && shmem::report(routine, status) != 0) return nullptr;
     shmem::check(routine, status);
     const auto at = reinterpret_cast<std::uintptr_t>(memory);
-    job.heap_begin = std::min(job.heap_begin, at);
-    job.heap_end = std::max(job.heap_end, at + whole);
+    job.heap_begin = std::min(job.heap_begin.load(), at);
+    job.heap_end = std::max(job.heap_end.load(), at + whole);
     sizes()[memory] = size;
     return memory;
 }
@@ -64,7 +63,6 @@ SHMEM_ROUTINE(void*, calloc, (size_t count, size_t size)) {
 
 SHMEM_ROUTINE(void, free, (void* ptr)) {
     if (ptr == nullptr) return;
-    const shmem::Turn turn;
     if (sizes().erase(ptr) == 0)
         shmem::refuse("free", "ptr: not from shmem_malloc or its relatives, or freed before");
     shmem::check("free", weft_free(job.world, ptr));

@@ -31,15 +31,18 @@ std::size_t symmetric_size() {
 }
 
 /// weft reads its heap's size from the environment only.
-weft_status join(std::size_t data_bytes) {
+weft_status join(int level, std::size_t data_bytes) {
+    const auto threads =
+        level == SHMEM_THREAD_MULTIPLE ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE;
     static constexpr const char* kVariable = "WEFT_HEAP_SIZE";
     const bool sized = std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr;
-    if (std::getenv(kVariable) != nullptr && !sized) return weft_init(&job.runtime);
+    if (std::getenv(kVariable) != nullptr && !sized)
+        return weft_init_threads(threads, &job.runtime);
     const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + kPage - 1) / kPage;
     const char* const before = std::getenv(kVariable);
     const std::string kept = before == nullptr ? "" : before;
     setenv(kVariable, std::to_string(pages * kPage).c_str(), 1);
-    const weft_status status = weft_init(&job.runtime);
+    const weft_status status = weft_init_threads(threads, &job.runtime);
     if (before == nullptr)
         unsetenv(kVariable);
     else
@@ -52,7 +55,7 @@ void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     check("init", weft_alloc_aligned(job.world, kPage, bytes == 0 ? kPage : bytes, &heap));
     auto* at = static_cast<std::byte*>(heap);
     job.heap_begin = reinterpret_cast<std::uintptr_t>(at);
-    job.heap_end = job.heap_begin + bytes;
+    job.heap_end = reinterpret_cast<std::uintptr_t>(at) + bytes;
     for (int pe = 0; pe < job.size; ++pe) {
         auto* const there = static_cast<std::byte*>(weft_ptr(job.world, heap, pe));
         job.to_peer.push_back(there == nullptr ? Job::kFar : there - at);
@@ -106,7 +109,7 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         const auto pages = shmem::find_data_pages();
         std::size_t bytes = 0;
         for (const auto& range : pages) bytes += range.bytes;
-        shmem::check("init", shmem::join(bytes));
+        shmem::check("init", shmem::join(requested, bytes));
         job.world = weft_world(job.runtime);
         job.rank = weft_rank(job.world);
         job.size = weft_size(job.world);
@@ -115,7 +118,6 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         shmem::make_predefined_teams();
         shmem::start_active_sets();
         shmem::check("init", weft_barrier(job.world));  // all variables are shared
-        job.multiple = requested == SHMEM_THREAD_MULTIPLE;
         on_exit(shmem::finalize_at_exit, nullptr);
         shmem::print_information();
     }
@@ -139,8 +141,8 @@ SHMEM_ROUTINE(void, finalize, (void)) {
     weft_runtime* const runtime = job.runtime;
     job.runtime = nullptr;
     job.size = 0;  // every PE is refused from now on
-    job.heap_begin = job.heap_end = 0;
-    job.multiple = false;
+    job.heap_begin = 0;
+    job.heap_end = 0;
     shmem::check("finalize", weft_finalize(runtime));
 }
 

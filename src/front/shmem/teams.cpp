@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // teams.cpp - teams of PEs, and contexts.
 #include <algorithm>
+#include <mutex>
 
 #include "front/shmem/collective.hpp"
 
@@ -18,6 +19,7 @@ using TeamPointer = std::shared_ptr<weft_shmem_team>;
 TeamPointer world;
 TeamPointer node;
 std::vector<TeamPointer> split_teams;
+std::mutex tables;  ///< of split_teams: threads may make and end some at once
 
 TeamPointer describe(weft_team* team, const weft_shmem_team& parent) {
     auto made = std::make_shared<weft_shmem_team>();
@@ -38,7 +40,7 @@ TeamPointer find(shmem_team_t team) {
     if (team == SHMEM_TEAM_INVALID) return nullptr;
     if (team == SHMEM_TEAM_WORLD) return world;
     if (team == SHMEM_TEAM_SHARED) return node;
-    const Turn turn;
+    const std::scoped_lock lock(tables);
     const auto found = std::ranges::find(split_teams, team, &TeamPointer::get);
     return found == split_teams.end() ? nullptr : *found;
 }
@@ -53,7 +55,6 @@ struct Part {
 
 int split(const char* routine, const weft_shmem_team& parent, const Part& part,
           shmem_team_t* new_team) {
-    const Turn turn;
     weft_team* made = nullptr;
     if (const auto status = weft_team_split(parent.team, part.color, part.key, &made);
         status != WEFT_OK)
@@ -62,6 +63,7 @@ int split(const char* routine, const weft_shmem_team& parent, const Part& part,
     TeamPointer team = describe(made, parent);
     if (part.config != nullptr && (part.mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
         team->config.num_contexts = part.config->num_contexts;
+    const std::scoped_lock lock(tables);
     *new_team = split_teams.emplace_back(std::move(team)).get();
     return 0;
 }
@@ -70,7 +72,6 @@ int create_context(shmem_team_t handle, long options, shmem_ctx_t* ctx) {
     *ctx = SHMEM_CTX_INVALID;
     auto team = find(handle);
     if (team == nullptr) return -1;
-    const Turn turn;
     weft_team* stream = nullptr;
     // The numbers of weft's hints are those of the options.
     constexpr long kHints = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
@@ -171,13 +172,12 @@ SHMEM_ROUTINE(void, team_destroy, (shmem_team_t team)) {
     if (team == SHMEM_TEAM_INVALID) return;
     if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         shmem::refuse("team_destroy", "team: the predefined teams stay");
-    const shmem::Turn turn;
-    const auto found = std::ranges::find(shmem::split_teams, team, &shmem::TeamPointer::get);
-    if (found == shmem::split_teams.end())
-        shmem::refuse("team_destroy", "team: not a team, or destroyed before");
-    shmem::check("team_destroy", weft_team_free((*found)->team));
-    (*found)->team = nullptr;
-    shmem::split_teams.erase(found);
+    const auto found = shmem::find(team);
+    if (found == nullptr) shmem::refuse("team_destroy", "team: not a team, or destroyed before");
+    shmem::check("team_destroy", weft_team_free(found->team));
+    found->team = nullptr;
+    const std::scoped_lock lock(shmem::tables);
+    std::erase(shmem::split_teams, found);
 }
 
 SHMEM_ROUTINE(int, ctx_create, (long options, shmem_ctx_t* ctx)) {
@@ -191,10 +191,7 @@ SHMEM_ROUTINE(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_
 SHMEM_ROUTINE(void, ctx_destroy, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
     if (ctx == SHMEM_CTX_DEFAULT) shmem::refuse("ctx_destroy", "ctx: the default context stays");
-    {
-        const shmem::Turn turn;
-        shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // after a quiet of it
-    }
+    shmem::check("ctx_destroy", weft_context_free(ctx->stream));  // after a quiet of it
     delete ctx;
 }
 

@@ -45,7 +45,6 @@ void put(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
         return;
     }
     if (bytes == 0) return;
-    const Turn turn;
     const auto call = when == When::at_once ? weft_put_nbi : weft_put;
     check(routine, call(stream_of(ctx), place, source, bytes, world));
 }
@@ -59,7 +58,6 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
         return;
     }
     if (bytes == 0) return;
-    const Turn turn;
     const auto call = when == When::at_once ? weft_get_nbi : weft_get;
     check(routine, call(stream_of(ctx), dest, place, bytes, world));
 }
@@ -96,7 +94,6 @@ void iput(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
                  strided.size);
         return;
     }
-    const Turn turn;
     check(routine, weft_put_strided(stream_of(ctx), place, strided.to_bytes(1), source,
                                     strided.from_bytes(1), strided.size, strided.count, world));
 }
@@ -113,7 +110,6 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
                  strided.size);
         return;
     }
-    const Turn turn;
     check(routine, weft_get_strided(stream_of(ctx), dest, strided.to_bytes(1), place,
                                     strided.from_bytes(1), strided.size, strided.count, world));
 }
@@ -147,7 +143,6 @@ void put_signal(const char* routine, shmem_ctx_t ctx, void* dest, const void* so
             return;
         }
     }
-    const Turn turn;
     const auto call = when == When::at_once ? weft_put_signal_nbi : weft_put_signal;
     check(routine, call(stream_of(ctx), bytes == 0 ? word : place, bytes == 0 ? word : source,
                         bytes, reinterpret_cast<std::uint64_t*>(word), signal.value,
@@ -163,24 +158,20 @@ using shmem::job;
 using shmem::When;
 
 SHMEM_ROUTINE(void, fence, (void)) {
-    const shmem::Turn turn;
     shmem::check("fence", weft_fence(job.world));
 }
 
 SHMEM_ROUTINE(void, quiet, (void)) {
-    const shmem::Turn turn;
     shmem::check("quiet", weft_quiet(job.world));
 }
 
 SHMEM_ROUTINE(void, ctx_fence, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const shmem::Turn turn;
     shmem::check("ctx_fence", weft_fence(shmem::stream_of(ctx)));
 }
 
 SHMEM_ROUTINE(void, ctx_quiet, (shmem_ctx_t ctx)) {
     if (ctx == SHMEM_CTX_INVALID) return;
-    const shmem::Turn turn;
     shmem::check("ctx_quiet", weft_quiet(shmem::stream_of(ctx)));
 }
 

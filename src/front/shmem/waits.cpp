@@ -4,8 +4,7 @@
 // Idea     A wait for one word of any type is a wait of weft until the word of 8 bytes around it
 //          changes, again and again until the comparison holds: weft knows how to wait.
 // Holds    A word is read with acquire, which pairs with the release of a signal or an atomic
-//          operation, here or at this PE's service of far PEs. At level MULTIPLE a wait holds no
-//          turn while it lasts.
+//          operation, here or at this PE's service of far PEs.
 #include <type_traits>
 
 #include "front/shmem/job.hpp"
@@ -61,7 +60,6 @@ struct Condition {
 
 /// Returns when *word has another value than `seen`, or has had a chance to get one.
 void await_change(const std::uint64_t* word, std::uint64_t seen) {
-    if (job.multiple) return drive_and_yield();
     check("wait_until", weft_wait_until(job.world, word, WEFT_NE, seen));
 }
 
@@ -117,7 +115,7 @@ enum class Patience : bool { wait, look };
 /// Returns when a word may have changed. Words of 2 bytes are not weft's.
 template <class T>
 void await_any(const Condition<T>& condition) {
-    if (job.multiple || sizeof(T) < 4) return drive_and_yield();
+    if (sizeof(T) < 4) return drive_and_yield();
     constexpr bool kSigned = std::is_signed_v<T>;
     weft_words words{};
     words.words = const_cast<const T*>(condition.words);

@@ -4,9 +4,10 @@
 // Idea     Issuing only numbers and queues a call; whichever call waits polls everything: the wire,
 //          all running operations, all queues whose front may start by the bank rule. So ranks may
 //          start calls of different teams in different orders without a deadlock.
-// Holds    One thread calls; if the engine is shared, a progress thread may help between its calls
-//          (help()). Nothing blocks but wait(), run() and drain(). A call that runs alone on a node
-//          takes the fused path: no queue, no operation object, no decoding.
+// Holds    One thread calls; if the turn is shared, a progress thread may help between its calls
+//          (help()), and if it is divided, threads call at once, on different teams. Nothing blocks
+//          but wait(), run() and drain(). A call that runs alone on a node takes the fused path: no
+//          queue, no operation object, no decoding.
 // Next     window.hpp for the bank rule; stepper.hpp for steps; watchdog.hpp for long waits.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "run/execute/engine_options.hpp"
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation_pool.hpp"
@@ -28,18 +30,12 @@
 
 namespace weft::run {
 
-struct EngineOptions {
-    WatchdogOptions watchdog;
-    bool shared = false;           ///< a progress thread drives, too: each call takes its turn
-    Recorder* recorder = nullptr;  ///< told what calls do, if they are made by run_recorded()
-};
-
 template <Transport Wire>
 class Engine {
   public:
     Engine(Wire& wire, Rank job_rank, EngineOptions options)
         : wire_(wire),
-          turn_(options.shared),
+          turn_(options.turn),
           job_rank_(job_rank),
           recorder_(options.recorder),
           stepper_(wire, job_rank, recorder_),
@@ -138,7 +134,7 @@ class Engine {
                       const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        if (!busy() && make_room_for_fused(team, program))
+        if (!turn_.divided() && !busy() && make_room_for_fused(team, program))
             return run_fused_recorded(team, program, registers, reducer);
         return run_queued(team, program, registers, reducer);
     }
@@ -153,12 +149,12 @@ class Engine {
         if (ended()) return true;
         const Driving here(*this);
         idle_ = {};
-        also_waits_ = std::ref(waits);
         bool done = false;
         while (!done && !gave_up_) {
+            also_waits_ = std::ref(waits);
             if (!poll_now()) external_.drive();
             done = ended();
-            if (!done) wire_.relax(idle_.failures);
+            if (!done) rest();
         }
         also_waits_ = nullptr;
         if (!done) failure_ = watchdog_.failure();
@@ -236,18 +232,22 @@ class Engine {
     void drive_until(Ended ended) {
         if (ended()) return;
         idle_ = {};  // time that passed before is no part of this wait
-        while (!ended()) {
+        for (;; rest()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
-            wire_.relax(idle_.failures);
         }
+    }
+
+    void rest() {
+        wire_.relax(idle_.failures);
+        turn_.give_way();
     }
 
     [[gnu::noinline]] bool run_slowly(TeamState& team, const BoundProgram& program,
                                       Registers registers, const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving here(*this);
-        if (busy() || !make_room_for_fused(team, program))
+        if (turn_.divided() || busy() || !make_room_for_fused(team, program))
             return run_queued(team, program, registers, reducer);
         at_rest_ = !turn_.shared();
         return run_fused(team, program, registers, reducer);
@@ -288,7 +288,7 @@ class Engine {
     /// bulk: the window of bulk banks in which the call counts, too.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        at_rest_ = false;
+        if (at_rest_) at_rest_ = false;  // not even written where threads call at once
         Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;

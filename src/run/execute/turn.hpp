@@ -3,7 +3,9 @@
 //
 // Idea     One thread drives an engine at a time. If only the application's thread ever does, a
 //          turn costs a branch; if a progress thread does, too, it is a lock that each call holds
-//          while it uses the engine. A signal handler cannot read an engine that it has
+//          while it uses the engine. Where the application's threads call at once the turn is
+//          divided: a call that waits drives for all, and between polls gives way to those that
+//          came meanwhile, in their order. A signal handler cannot read an engine that it has
 //          interrupted: it sets a flag; the thread that drives the engine tests it where it reads
 //          the clock anyway, and prints what it waits for.
 // Holds    A request for status costs a call two plain stores and a load, and a call that runs
@@ -22,18 +24,47 @@ namespace weft::run {
 
 class Turn {
   public:
-    explicit Turn(bool shared) : shared_(shared) {}
+    /// Who else takes it than one thread of the application.
+    enum class Kind : std::uint8_t {
+        own,     ///< none
+        shared,  ///< a thread that gives way to calls
+        divided  ///< other threads of the application, whose calls wait, too
+    };
+
+    explicit Turn(Kind kind) : kind_(kind) {}
 
     /// Holds the turn until it is destroyed; holds nothing if the turn is not shared.
     using Hold = std::unique_lock<std::mutex>;
-    [[nodiscard]] bool shared() const { return shared_; }
-    [[nodiscard]] Hold take() { return shared_ ? Hold(mutex_) : Hold(mutex_, std::defer_lock); }
+    [[nodiscard]] bool shared() const { return kind_ != Kind::own; }
+    [[nodiscard]] bool divided() const { return kind_ == Kind::divided; }
+    [[nodiscard]] Hold take() {
+        if (kind_ == Kind::own) return Hold(mutex_, std::defer_lock);
+        if (kind_ == Kind::shared) return Hold(mutex_);
+        queue_up();
+        return Hold(mutex_, std::adopt_lock);
+    }
+    /// Holding it: lets those have it that wait for it, and returns when it is this thread's again.
+    void give_way() {
+        if (waiting_.load(std::memory_order_relaxed) == 0) return;
+        mutex_.unlock();
+        queue_up();
+    }
     /// Takes the turn only if it is free; owns_lock() says whether it was. For shared turns.
     [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
 
   private:
-    const bool shared_;
+    /// Who has come holds `next_` until the turn is its own: none overtakes it.
+    void queue_up() {
+        waiting_.fetch_add(1, std::memory_order_relaxed);
+        const std::scoped_lock order(next_);
+        mutex_.lock();
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+    const Kind kind_;
     std::mutex mutex_;
+    std::mutex next_;
+    std::atomic<int> waiting_{0};  ///< of a divided turn: threads without it that want it
 };
 
 /// What a progress thread found when it tried to help (Engine::help()).
@@ -48,24 +79,24 @@ enum class HelpOutcome : std::uint8_t {
 struct StatusRequest {
     // Handler and engine mostly run on one thread, so relaxed order with signal fences is enough.
     // Where the handler runs on another thread, an answer may come one call late.
-    std::atomic<bool> inside{false};   ///< a call of this runtime is being driven
+    std::atomic<int> inside{0};        ///< calls of this runtime that are being driven
     std::atomic<bool> pending{false};  ///< set by the handler, cleared by the answer
 
-    /// Returns what to give to leave(): calls nest.
-    [[nodiscard]] bool enter() noexcept {
-        const bool nested = inside.load(std::memory_order_relaxed);
-        inside.store(true, std::memory_order_relaxed);
+    /// Calls nest, and those of several threads wait at once. Each has the turn when it enters and
+    /// leaves, so nothing is lost between load and store.
+    void enter() noexcept {
+        inside.store(inside.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        return nested;
     }
-    /// True if a request is pending and the outermost call is over.
-    [[nodiscard]] bool leave(bool nested) noexcept {
+    /// True if a request is pending and the last call is over.
+    [[nodiscard]] bool leave() noexcept {
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        inside.store(nested, std::memory_order_relaxed);
-        // A handler that runs from here on sees `inside` false; one that ran before has set
+        const int others = inside.load(std::memory_order_relaxed) - 1;
+        inside.store(others, std::memory_order_relaxed);
+        // A handler that runs from here on sees no call inside; one that ran before has set
         // `pending`.
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        return !nested && pending.load(std::memory_order_relaxed);
+        return others == 0 && pending.load(std::memory_order_relaxed);
     }
 };
 
@@ -74,9 +105,9 @@ struct StatusRequest {
 template <class Engine>
 class Driving {
   public:
-    explicit Driving(Engine& engine) : engine_(engine), nested_(engine.status_request_.enter()) {}
+    explicit Driving(Engine& engine) : engine_(engine) { engine.status_request_.enter(); }
     ~Driving() {
-        if (engine_.status_request_.leave(nested_)) [[unlikely]]
+        if (engine_.status_request_.leave()) [[unlikely]]
             engine_.watchdog_.answer_status_request([this] { return engine_.describe_running(); });
     }
     Driving(const Driving&) = delete;
@@ -84,7 +115,6 @@ class Driving {
 
   private:
     Engine& engine_;
-    bool nested_;
 };
 
 }  // namespace weft::run

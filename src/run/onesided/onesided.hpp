@@ -9,15 +9,18 @@
 //          land in any order; so fence and quiet cannot rest on completions alone
 //          (docs/one-sided.md, section 4).
 // Holds    Offsets are of segments, ranks of the job, both checked by the caller. One thread at a
-//          time, with the engine's turn. Calls that return false have failed for good: failure() of
-//          the driver.
+//          time, with the engine's turn; each wait may let others have it, so nothing that is read
+//          before one is taken for true after it. Calls that return false have failed for good:
+//          failure() of the driver.
 // Next     requests.hpp and service.hpp for both ends of a request.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -36,21 +39,6 @@ struct Atomic {
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
 };
-
-namespace onesided {
-
-/// Where block i of a strided transfer is.
-template <class Place>
-[[nodiscard]] constexpr Place block_of(Place first, std::size_t i, std::int64_t stride) noexcept {
-    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
-    if constexpr (std::is_pointer_v<Place>) {
-        return first + distance;
-    } else {
-        return first + static_cast<Place>(distance);
-    }
-}
-
-}  // namespace onesided
 
 /// How a wait with a deadline has ended.
 enum class Waited : std::uint8_t { done, late, failed };
@@ -177,11 +165,12 @@ class OneSided {
             old = change_near(near, atomic);
             return true;
         }
+        old = 0;
         const std::uint64_t number =
-            send_after_writes(of_call(stream), rank, request_for(atomic), true);
-        if (number == 0 || !requests_.await(rank, number)) return false;
-        old = requests_.result(rank, number);
-        return true;
+            send_after_writes(of_call(stream), rank, request_for(atomic), true, &old);
+        if (number != 0 && requests_.await(rank, number)) return true;
+        requests_.forget(rank, &old);
+        return false;
     }
     /// The same, and returns at once: the word's former value, of its width, is in `into` when
     /// quiet() returns.
@@ -213,7 +202,9 @@ class OneSided {
         Stream& of = of_call(stream);
         for (const Rank rank : of.dirty) {
             Stream::Peer& at = of.at(rank);
-            at.fenced = at.fenced || unsettled(rank);
+            if (!unsettled(rank)) continue;
+            at.fenced = true;
+            at.fence = at.posted;
         }
     }
 
@@ -227,19 +218,25 @@ class OneSided {
             return ended() ? Waited::done : Waited::late;
         };
         Waited waited = by(kNoPeer, [&] { return of.outstanding == 0; });
-        for (std::size_t i = 0; waited == Waited::done && i < of.dirty.size(); ++i) {
-            const Rank rank = of.dirty[i];
+        // Those that are dirty now: while this waits, other threads put and call quiet.
+        std::vector<Stream::Flush> flushes = std::exchange(of.spare, {});
+        flushes.clear();
+        for (const Rank rank : of.dirty) flushes.push_back({.rank = rank});
+        for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
+            const Rank rank = flushes[i].rank;
             waited = by(rank, [&] { return is_flushable(rank); });
-            if (waited == Waited::done && !ask_flush(of, rank)) waited = Waited::failed;
+            if (waited != Waited::done) break;
+            const auto asked = ask_flush(of, rank);
+            if (!asked) waited = Waited::failed;
+            if (asked) flushes[i] = *asked;
         }
-        for (std::size_t i = 0; waited == Waited::done && i < of.dirty.size(); ++i) {
-            const Rank rank = of.dirty[i];
-            waited = by(rank, [&] { return is_flushed(rank); });
-            if (waited == Waited::done) settle(of, rank);
+        for (std::size_t i = 0; waited == Waited::done && i < flushes.size(); ++i) {
+            const Stream::Flush& flush = flushes[i];
+            waited = by(flush.rank, [&] { return is_flushed(flush); });
+            if (waited == Waited::done) settle(of, flush);
         }
-        if (waited != Waited::done) return waited;
-        for (const Rank rank : of.dirty) of.at(rank).dirty = false;
-        of.dirty.clear();
+        if (waited == Waited::done) forget_clean(of, flushes);
+        of.spare = std::move(flushes);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return waited;
     }
@@ -247,7 +244,7 @@ class OneSided {
     /// Of all streams.
     bool quiet_all() {
         bool done = quiet();
-        for (const auto& stream : streams_) done = done && quiet(stream.get());
+        for (std::size_t i = 0; done && i < streams_.size(); ++i) done = quiet(streams_[i].get());
         return done;
     }
 
@@ -261,14 +258,12 @@ class OneSided {
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
     struct Peer {
-        std::uint64_t flush = 0;         ///< number of the request that flushes
-        std::uint64_t flush_writes = 0;  ///< transfers that it follows
-        std::uint64_t landed = 0;        ///< transfers that are known to have landed
-        std::uint64_t requested = 0;     ///< transfers before the last request
+        std::uint64_t landed = 0;      ///< transfers that are known to have landed
+        std::uint64_t requested = 0;   ///< transfers before the last request
         std::uint32_t delivering = 0;  ///< writes under way, where delivery is what completes them
-        /// Has had signals with its data, which are done later than they land: a flush has to
-        /// follow.
-        bool signaled = false;
+        /// Signals with their data are done later than they land: a flush has to follow.
+        std::uint64_t signals = 0;
+        std::uint64_t signals_done = 0;  ///< those that one has followed
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -295,8 +290,10 @@ class OneSided {
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
         if (base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank)) return true;
+        const auto sent =
+            requests_.send(rank, {.kind = RequestKind::flush}, false, nullptr, [](auto&) {});
         of.mark_dirty(rank);
-        return requests_.send(rank, {.kind = RequestKind::flush}, false) != 0;
+        return sent != 0;
     }
 
     static std::uint64_t change_near(std::byte* near, const Atomic& atomic) noexcept {
@@ -343,10 +340,10 @@ class OneSided {
     bool put_with_immediate(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
                             std::size_t bytes, std::uint64_t payload, Return when) {
         if (of.at(rank).fenced && !flush(of, rank)) return false;
-        peer(rank).signaled = true;
         std::uint32_t& pending = pending_of(of, rank, when);
-        return write(of, rank, to, from, bytes, pending, payload) &&
-               (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
+        if (!write(of, rank, to, from, bytes, pending, payload)) return false;
+        ++peer(rank).signals;
+        return when == Return::at_once || await_none(of, pending, rank, "put", bytes);
     }
 
     bool write(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
@@ -355,12 +352,14 @@ class OneSided {
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
             return false;
-        of.mark_dirty(rank);
         const base::Write write{rank, from, bytes, to, &pending, payload};
         std::uint64_t resume = 0;
-        return wire_.try_write(write, resume) == base::Post::posted ||
-               until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
-                     "put");
+        const bool posted =
+            wire_.try_write(write, resume) == base::Post::posted ||
+            until([&] { return wire_.try_write(write, resume) == base::Post::posted; }, rank,
+                  "put");
+        of.mark_dirty(rank);
+        return posted;
     }
 
     bool put_word(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
@@ -372,16 +371,19 @@ class OneSided {
     }
 
     /// A request that is done after all that was put to that peer before.
-    std::uint64_t send_after_writes(Stream& of, Rank rank, RemoteRequest request, bool asks,
+    std::uint64_t send_after_writes(Stream& of, Rank rank, const RemoteRequest& request, bool asks,
                                     void* into = nullptr) {
-        of.mark_dirty(rank);
         if (delivers() &&
             !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
             return 0;
-        peer(rank).requested = wire_.written_to(rank);
-        if (wire_.completion() == base::RemoteCompletion::counted)
-            request.after = wire_.close_batch(rank);
-        return requests_.send(rank, request, asks, into);
+        const auto follow = [&](RemoteRequest& stamped) {
+            peer(rank).requested = wire_.written_to(rank);
+            if (wire_.completion() == base::RemoteCompletion::counted)
+                stamped.after = wire_.close_batch(rank);
+        };
+        const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
+        of.mark_dirty(rank);
+        return number;
     }
 
     /// Whether something that was put or asked may not be there yet.
@@ -389,7 +391,8 @@ class OneSided {
         if (requests_.outstanding(rank)) return true;
         switch (wire_.completion()) {
             case base::RemoteCompletion::ordered:
-                return peer(rank).signaled;  // else what is written next lands after it
+                // Else what is written next lands after it.
+                return peer(rank).signals != peer(rank).signals_done;
             case base::RemoteCompletion::delivered:
                 return peer(rank).delivering != 0;
             case base::RemoteCompletion::counted:
@@ -399,9 +402,9 @@ class OneSided {
     }
 
     bool flush(Stream& of, Rank rank) {
-        if (!ask_flush(of, rank) || !until([&] { return is_flushed(rank); }, rank, "flush"))
-            return false;
-        settle(of, rank);
+        const auto asked = ask_flush(of, rank);
+        if (!asked || !until([&] { return is_flushed(*asked); }, rank, "flush")) return false;
+        settle(of, *asked);
         return true;
     }
 
@@ -410,28 +413,41 @@ class OneSided {
         return (!delivers() || peer(rank).delivering == 0) && requests_.has_room(rank);
     }
 
-    bool ask_flush(Stream& of, Rank rank) {
-        Peer& at = peer(rank);
-        at.flush = 0;
-        at.flush_writes = wire_.written_to(rank);
-        const bool settled = delivers() ? at.delivering == 0 : at.landed == at.flush_writes;
-        if (!requests_.outstanding(rank) && settled) return true;
-        if (delivers() && !requests_.outstanding(rank)) return true;  // is_flushed() sees it
-        at.flush = send_after_writes(of, rank, {.kind = RequestKind::flush}, true);
-        return at.flush != 0;
+    /// Nothing: it has failed.
+    std::optional<Stream::Flush> ask_flush(Stream& of, Rank rank) {
+        const Peer& at = peer(rank);
+        Stream::Flush flush{.rank = rank,
+                            .posted = of.at(rank).posted,
+                            .writes = wire_.written_to(rank),
+                            .signals = at.signals};
+        const bool settled = delivers() || at.landed == flush.writes;  // is_flushed() looks, too
+        if (settled && !requests_.outstanding(rank)) return flush;
+        flush.number = send_after_writes(of, rank, {.kind = RequestKind::flush}, true);
+        if (flush.number == 0) return std::nullopt;
+        return flush;
     }
 
-    [[nodiscard]] bool is_flushed(Rank rank) {
-        const Peer& at = peer(rank);
-        return (at.flush == 0 || requests_.is_done(rank, at.flush)) &&
-               (!delivers() || at.delivering == 0);
+    [[nodiscard]] bool is_flushed(const Stream::Flush& flush) {
+        return (flush.number == 0 || requests_.is_done(flush.rank, flush.number)) &&
+               (!delivers() || peer(flush.rank).delivering == 0);
     }
     /// All that was put to a peer before its flush has landed.
-    void settle(Stream& of, Rank rank) {
-        Peer& at = peer(rank);
-        at.landed = at.flush_writes;
-        at.signaled = false;
-        of.at(rank).fenced = false;
+    void settle(Stream& of, const Stream::Flush& flush) {
+        Peer& at = peer(flush.rank);
+        at.landed = std::max(at.landed, flush.writes);
+        at.signals_done = std::max(at.signals_done, flush.signals);
+        Stream::Peer& here = of.at(flush.rank);
+        here.fenced = here.fenced && here.fence > flush.posted;
+    }
+    /// Peers that nothing was put to since they were flushed are clean.
+    static void forget_clean(Stream& of, const std::vector<Stream::Flush>& flushes) {
+        for (const Stream::Flush& flush : flushes) {
+            // The flush itself was posted, too.
+            const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
+            Stream::Peer& at = of.at(flush.rank);
+            at.dirty = at.dirty && at.posted != covered;
+        }
+        std::erase_if(of.dirty, [&](Rank rank) { return !of.at(rank).dirty; });
     }
 
     /// One piece at a time: into its place if that lies in this rank's segment, else by the buffer.
@@ -441,7 +457,8 @@ class OneSided {
             reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
         const std::uint64_t segment = wire_.segment_bytes();
         const bool direct = offset < segment && bytes <= segment - offset;
-        of.mark_dirty(rank);
+        if (!direct && !until([&] { return !buffer_taken_; }, rank, "get")) return false;
+        buffer_taken_ = buffer_taken_ || !direct;
         for (std::size_t done = 0; done < bytes;) {
             const std::size_t piece =
                 direct ? bytes : std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
@@ -456,6 +473,7 @@ class OneSided {
             if (!direct) std::memcpy(into + done, own_ + area_.buffer(), piece);
             done += piece;
         }
+        if (!direct) buffer_taken_ = false;
         return true;
     }
 
@@ -468,7 +486,8 @@ class OneSided {
     std::vector<Peer> peers_;  ///< by rank of the job; never resized: the wire counts in it
     Stream usual_;
     std::vector<std::unique_ptr<Stream>> streams_;  ///< those that were opened
-    std::uint32_t blocking_ = 0;                    ///< transfers of the call that waits
+    std::uint32_t blocking_ = 0;                    ///< transfers of calls that wait
+    bool buffer_taken_ = false;                     ///< by a get that uses the area's buffer
 };
 
 }  // namespace weft::run

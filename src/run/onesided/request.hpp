@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/region.hpp"
 
@@ -65,6 +66,17 @@ struct RemoteRequest {
 static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 
 namespace onesided {
+
+/// Where block i of a strided transfer is.
+template <class Place>
+[[nodiscard]] constexpr Place block_of(Place first, std::size_t i, std::int64_t stride) noexcept {
+    const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
+    if constexpr (std::is_pointer_v<Place>) {
+        return first + distance;
+    } else {
+        return first + static_cast<Place>(distance);
+    }
+}
 
 template <class Word>
 std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,

@@ -4,7 +4,9 @@
 // Idea     A reply to one request implies that all before it are done, so only some ask for one:
 //          those with a result, flushes, and one in a few so that slots become free.
 // Holds    A request's slot is used again only when a reply has said that the request is done. At
-//          the first request to a peer memory is allocated, never after.
+//          the first request to a peer memory is allocated, never after. Threads may send at once:
+//          each wait lets others have the turn, so nothing is numbered before the last one that
+//          matters.
 // Next     service.hpp for the target's side; onesided.hpp for who asks.
 #pragma once
 
@@ -29,17 +31,21 @@ class Requests {
           own_(wire.near(rank)),
           peers_(static_cast<std::size_t>(area.ranks)) {}
 
-    /// Posts a request and returns its number; 0: driver.failure() says why not. into: where the
-    /// result goes, of as many bytes as the word, when its reply is taken; it has to ask then.
-    std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into = nullptr) {
+    /// Posts a request and returns its number; 0: driver.failure() says why not. Its place in the
+    /// order is its own from the moment at which stamp() is called with it. into: where the result
+    /// goes, of as many bytes as the word, when its reply is taken; it has to ask then.
+    template <class Stamp>
+    std::uint64_t send(Rank rank, RemoteRequest request, bool asks, void* into, Stamp stamp) {
         Peer& peer = peers_[static_cast<std::size_t>(rank)];
         if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
-        const std::uint64_t number = peer.sent + 1;
-        Slot& slot = peer.slots[number % area_.slots()];
-        if (!driver_.await([&] { return has_room(rank, peer, slot); },
+        if (!driver_.await([&] { return has_room(rank); },
                            [&] { return waits(rank, peer, "room for a request"); }))
             return 0;
+        const std::uint64_t number = ++peer.sent;
+        stamp(request);
         request.asks = asks || number % (area_.slots() / 2) == 0 ? 1 : 0;
+        if (request.asks != 0) peer.slots[peer.asked++ % area_.slots()].asked_number = number;
+        Slot& slot = peer.slots[number % area_.slots()];
         slot.request = request;
         slot.into = into;
         slot.part = {reinterpret_cast<const std::byte*>(&slot.request), slot.request.bytes()};
@@ -53,8 +59,6 @@ class Requests {
         if (!driver_.await([&] { return wire_.try_put(put, resume) == base::Post::posted; },
                            [&] { return waits(rank, peer, "the network to take a request"); }))
             return 0;
-        peer.sent = number;
-        if (request.asks != 0) peer.slots[peer.asked++ % area_.slots()].asked_number = number;
         return number;
     }
 
@@ -74,9 +78,11 @@ class Requests {
         return driver_.await([&] { return take_replies(rank, peer) >= number; },
                              [&] { return waits(rank, peer, "a reply"); });
     }
-    /// What the reply to an awaited request brought.
-    [[nodiscard]] std::uint64_t result(Rank rank, std::uint64_t number) const {
-        return peers_[static_cast<std::size_t>(rank)].slots[number % area_.slots()].result;
+    /// The result of a request goes nowhere any more.
+    void forget(Rank rank, const void* into) {
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
+            if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
     }
     /// Requests to a peer that are not known to be done.
     [[nodiscard]] bool outstanding(Rank rank) {
@@ -88,7 +94,6 @@ class Requests {
     struct Slot {
         RemoteRequest request;
         base::PutPart part;
-        std::uint64_t result = 0;
         std::uint64_t asked_number = 0;  ///< a queue of its own, of requests that asked
         void* into = nullptr;            ///< where the result goes; nullptr: nowhere else
         std::uint32_t pending = 0;
@@ -116,8 +121,7 @@ class Requests {
             // Acquire: pairs with the release of the flag; what was replied is visible with it.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
             Slot& slot = peer.slots[number % area_.slots()];
-            std::memcpy(&slot.result, cell->payload, sizeof slot.result);
-            if (slot.into != nullptr) std::memcpy(slot.into, &slot.result, slot.request.width);
+            if (slot.into != nullptr) std::memcpy(slot.into, cell->payload, slot.request.width);
             slot.into = nullptr;
             peer.done = number;
             ++peer.answered;

@@ -53,6 +53,12 @@ std::unique_ptr<Recorder> recorder_for(const base::Settings& settings, Rank rank
     return std::make_unique<Recorder>(ranks, settings.trace.empty() ? 0 : events);
 }
 
+Turn::Kind turn_for(const base::Settings& settings) {
+    if (settings.threads == base::ThreadLevel::multiple) return Turn::Kind::divided;
+    const bool helped = settings.progress == base::ProgressMode::thread;
+    return helped ? Turn::Kind::shared : Turn::Kind::own;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment) {
@@ -117,7 +123,7 @@ EngineOptions Runtime::engine_options() {
                          .abort = [this](const std::string& why) { abort_job(why); },
                          .status_request = &report.status_request(),
                          .answer = [&report](const std::string& line) { report.answer(line); }},
-            .shared = settings_.progress == base::ProgressMode::thread,
+            .turn = turn_for(settings_),
             .recorder = recorder_.get()};
 }
 
@@ -207,6 +213,7 @@ void Runtime::remove_team(Team& team) {
 }
 
 void Runtime::leave_team(Team& team) {
+    const Setup setup = begin_setup();
     team.leave();
     end_left_teams();
 }
@@ -251,6 +258,7 @@ base::Result<Team*> Runtime::create_team(std::vector<Rank> job_ranks, const Exch
         std::uint64_t tick;
         std::uint64_t members;  ///< a hash of their ranks
     };
+    const Setup setup = begin_setup();
     const std::string_view text(reinterpret_cast<const char*>(job_ranks.data()),
                                 job_ranks.size() * sizeof(Rank));
     const Offer mine{free_regions(), tick_bound(), std::hash<std::string_view>{}(text)};
@@ -302,6 +310,7 @@ std::uint64_t Runtime::network_writes() const {
 }
 
 base::Tick Runtime::tick_bound() const {
+    const Turn::Hold hold = engine_->take_turn();
     base::Tick bound = retired_tick_;
     for (const auto& team : teams_) {
         const base::Tick next = team->state().next_tick;
@@ -370,6 +379,7 @@ void Runtime::release(Operation& operation) {
 }
 
 void Runtime::set_external(void (*function)(void* argument), void* argument) {
+    const Turn::Hold hold = engine_->take_turn();
     external_.set(function, argument);
     job_.wire->allow_naps(function == nullptr);
 }

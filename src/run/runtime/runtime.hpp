@@ -2,12 +2,15 @@
 // runtime.hpp - builds and owns everything: the job, the engine, the teams, the heap.
 //
 // Idea     The composition root. No globals: several runtimes fit in one process.
-// Holds    One thread drives a runtime at a time. Destructors do not communicate; finalize() does.
+// Holds    One thread drives a runtime at a time, each for as long as the engine's turn is its own
+//          where several may call. Destructors do not communicate; finalize() does.
 // Next     team.hpp for calls; job.hpp for start-up; include/weft/weft.hpp for what users see.
 #pragma once
 
+#include <atomic>
 #include <bitset>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -55,6 +58,13 @@ class Runtime {
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
     /// Of what calls do; nullptr if it was not asked for.
     [[nodiscard]] Recorder* recorder() { return recorder_.get(); }
+
+    /// Held by calls that make and end teams and symmetric memory, where threads call at once:
+    /// these agree in several exchanges about what is free.
+    using Setup = std::unique_lock<std::recursive_mutex>;
+    [[nodiscard]] Setup begin_setup() {
+        return settings_.threads == base::ThreadLevel::multiple ? Setup(setup_) : Setup();
+    }
 
     /// A new team of these members (ranks of the job), already agreed about; see Team::split.
     Team& add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
@@ -128,7 +138,11 @@ class Runtime {
     /// For calls that need no progress themselves, but whose callers others may wait for.
     void progress_now_and_then() {
         constexpr unsigned kProgressEvery = 32;
-        if (job_.nodes_linked() && ++calls_ % kProgressEvery == 0) progress();
+        if (!job_.nodes_linked()) return;
+        // Threads that call at once may lose some.
+        const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
+        calls_.store(calls, std::memory_order_relaxed);
+        if (calls % kProgressEvery == 0) progress();
     }
     void progress();
     /// Waits call the function from now on, and do not sleep; nullptr: no more.
@@ -175,6 +189,7 @@ class Runtime {
     ExternalProgress& external_;  ///< the engine's
     std::unique_ptr<RealOneSided> onesided_;
     std::unique_ptr<RealMessages> messages_;  ///< nullptr: no message was sent or awaited yet
+    std::atomic<const RealMessages*> handling_{nullptr};  ///< the same, for any thread
     SymmetricHeap heap_;
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
@@ -183,7 +198,8 @@ class Runtime {
     bool finalized_ = false;
     std::uint64_t network_writes_ = 0;    ///< up to finalize()
     std::optional<ClockOffsets> clocks_;  ///< at the start, if a trace is asked for
-    unsigned calls_ = 0;
+    std::atomic<unsigned> calls_{0};
+    std::recursive_mutex setup_;
     std::unique_ptr<RealProgressThread> progress_thread_;  ///< last: it drives the engine
 };
 

@@ -38,11 +38,14 @@ void Runtime::open_messages() {
     if (messages_ != nullptr) return;
     messages_ =
         std::make_unique<RealMessages>(*job_.wire, layout_.messages, job_.bootstrap->rank());
+    handling_.store(messages_.get(), std::memory_order_release);
     job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
 }
 
 bool Runtime::in_handler() const {
-    return messages_ != nullptr && messages_->in_handler();
+    // Acquire: pairs with the release of who opened them. A thread in a handler sees them.
+    const RealMessages* const messages = handling_.load(std::memory_order_acquire);
+    return messages != nullptr && messages->in_handler();
 }
 
 base::Result<void> Runtime::set_handler(int number, const MessageHandler& handler) {

@@ -156,7 +156,7 @@ SigtermReport::SigtermReport(bool speaks) {
         place.taken = true;
         place.rank = -1;
         place.stage = nullptr;
-        place.status_request.inside = false;
+        place.status_request.inside = 0;
         place.status_request.pending = false;
         place_ = &place;
         break;

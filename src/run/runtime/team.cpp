@@ -77,8 +77,7 @@ bool Team::run(const Plan& plan, Registers memory) {
 bool Team::run_accepted(const Plan& plan, Registers memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return true;
-    failure_ = engine_.failure();
-    return false;
+    return fail();
 }
 
 base::Result<void> Team::call(const Call& call, Purpose purpose) {
@@ -92,6 +91,11 @@ base::Result<void> Team::call(const Call& call, Purpose purpose) {
 bool Team::run_any(const Plan& plan, Registers memory) {
     if (recorder_ == nullptr || !plan.accepts(memory)) return run(plan, memory);
     if (engine_.run_recorded(*state_, plan.program, memory, plan.reducer)) return true;
+    return fail();
+}
+
+bool Team::fail() {
+    const Turn::Hold hold = engine_.take_turn();
     failure_ = engine_.failure();
     return false;
 }
@@ -114,7 +118,7 @@ const Plan* Team::find(const Call& call) {
 }
 
 const Plan* Team::look_up(const Call& call, Purpose purpose) {
-    if (state_->failed) [[unlikely]] {
+    if (const Turn::Hold hold = engine_.take_turn(); state_->failed) [[unlikely]] {
         failure_ = state_->failure;
         return nullptr;
     }
@@ -235,6 +239,7 @@ base::Result<void> Team::end_abandoned(const std::vector<SplitEntry>& entries) {
 }
 
 base::Result<Team*> Team::split(int color, int key) {
+    const Runtime::Setup setup = runtime_.begin_setup();
     auto gathered = gather_entries(color, key);
     if (!gathered) return gathered.failure().within("split");
     const std::vector<SplitEntry>& entries = *gathered;
@@ -264,6 +269,7 @@ base::Result<Team*> Team::split_node() {
 }
 
 base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t alignment) {
+    const Runtime::Setup setup = runtime_.begin_setup();
     if (runtime_.finalized()) return state_->failure;
     if (runtime_.heap().has_abandoned(*this)) {
         if (auto settled = runtime_.settle_onesided(); !settled) return settled.failure();
@@ -274,6 +280,7 @@ base::Result<std::byte*> Team::allocate(std::uint64_t bytes, std::uint64_t align
 }
 
 base::Result<void> Team::free(const void* memory) {
+    const Runtime::Setup setup = runtime_.begin_setup();
     if (runtime_.finalized()) return state_->failure;
     const std::uint64_t offset = runtime_.heap_offset(memory);
     if (offset == link::kNoOffset)
@@ -311,6 +318,7 @@ base::Result<std::byte*> Team::reallocate(const void* memory, std::uint64_t byte
 }
 
 void Team::abandon(const void* memory) {
+    const Runtime::Setup setup = runtime_.begin_setup();
     const std::uint64_t offset = runtime_.heap_offset(memory);
     if (offset != link::kNoOffset) runtime_.heap().abandon(*this, offset);
 }
@@ -337,6 +345,7 @@ base::Result<void> Team::meet_for_the_last_time() {
 }
 
 base::Result<void> Team::release() {
+    const Runtime::Setup setup = runtime_.begin_setup();
     if (auto idle = check_idle(); !idle) return idle;
     base::Result<void> ended;
     if (!failed()) {

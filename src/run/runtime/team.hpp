@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -172,6 +173,8 @@ class Team {
     [[nodiscard]] bool run_accepted(const Plan& plan, Registers memory);
     [[nodiscard]] bool run_any(const Call& call);
     [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
+    /// Keeps why the engine has failed.
+    bool fail();
 
     Runtime& runtime_;
     RealEngine& engine_;
@@ -187,7 +190,7 @@ class Team {
     TeamState* state_ = nullptr;
     std::uint64_t serial_;
     std::uint64_t allocations_ = 0;
-    bool abandoned_ = false;
+    std::atomic<bool> abandoned_{false};  ///< read by threads that make teams
     bool left_ = false;
     bool announced_ = false;  ///< to all members, that this rank has left
 };

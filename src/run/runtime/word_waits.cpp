@@ -148,6 +148,7 @@ template <class Holds>
 base::Result<void> WordWaits::once(Holds holds) {
     if (holds()) return {};
     runtime_.engine().poll();
+    const Turn::Hold hold = runtime_.engine().take_turn();
     if (const base::Failure* lost = runtime_.engine().lost()) return *lost;
     static_cast<void>(holds());
     return {};

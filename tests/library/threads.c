@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// threads.c - four threads of each rank call at once: random one-sided traffic, collectives, waits.
+//
+// usage: threads [ROUNDS [SEED [wrong]]]
+//
+// Idea     Each thread has a team of all ranks and words of its own at each rank, which the same
+//          thread of one rank alone writes: so a serial model per thread says what must be there.
+//          All threads of all ranks share words that are changed by operations which commute.
+// Control  `wrong`: one thread puts one value that the model does not have; the job must see it.
+#include <pthread.h>
+#include <stdlib.h>
+#include <weft/near.h>
+#include <weft/weft.h>
+
+#include "check.h"
+
+enum { kThreads = 4, kCells = 40, kBlock = 300, kHandler = 7, kCalls = 25 };
+
+struct shared {
+    uint64_t cells[kThreads][kCells];   // written by the rank before
+    uint64_t blocks[kThreads][kBlock];  // by puts with signals, likewise
+    uint64_t signals[kThreads], credits[kThreads];
+    uint64_t counter;  // added to by everyone
+    uint32_t bits;     // changed by everyone, twice each time
+};
+
+struct worker {
+    int number;
+    uint64_t state;  // of the drawing
+    weft_team* team;
+    weft_team* calls;  // the team's or a context's
+    uint64_t added, sent;
+    uint64_t model[kCells];
+    int wrong;
+};
+
+static struct shared* mine;
+static uint64_t handled, rounds = 20, planted;
+static struct worker workers[kThreads];
+static weft_near* near_view;
+
+static uint64_t draw(struct worker* worker) {
+    worker->state += 0x9e3779b97f4a7c15ULL;
+    uint64_t z = worker->state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return z ^ z >> 31;
+}
+
+static int expect(struct worker* worker, int holds, const char* what) {
+    if (!holds && worker->wrong++ < 3)
+        fprintf(stderr, "rank %d: thread %d: %s (last error: %s)\n", my_rank, worker->number, what,
+                weft_last_error());
+    return holds;
+}
+#define MUST(call) expect(worker, (call) == WEFT_OK, #call)
+#define HOLDS(condition) expect(worker, condition, #condition)
+
+static void handle(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    (void)arg;
+    (void)message;
+    (void)data;
+    __atomic_fetch_add(&handled, bytes, __ATOMIC_RELAXED);
+}
+
+static void write_cell(struct worker* worker, int next) {
+    const int cell = (int)(draw(worker) % kCells);
+    uint64_t value = draw(worker);
+    uint64_t* const at = &mine->cells[worker->number][cell];
+    worker->model[cell] = value;
+    if (planted && worker->number == 2 && __atomic_exchange_n(&planted, 0, __ATOMIC_RELAXED))
+        ++value;
+    MUST(weft_fence(worker->calls));  // after what was put there before
+    switch (draw(worker) % 5) {
+        case 0:
+            MUST(weft_put(worker->calls, at, &value, sizeof value, next));
+            break;
+        case 1:
+            MUST(weft_put_strided(worker->calls, at, 4, &value, 4, 4, 2, next));
+            break;
+        case 2:
+            MUST(weft_atomic(worker->calls, WEFT_ATOMIC_SET, WEFT_UINT64, at, &value, NULL, NULL,
+                             next));
+            break;
+        case 3:
+            MUST(weft_put_nbi(worker->calls, at, &value, sizeof value, next));
+            MUST(weft_quiet(worker->calls));  // the source is gone then
+            break;
+        default:
+            MUST(weft_quiet(worker->calls));  // the view's puts are the world's
+            MUST(weft_near_put_u64(near_view, at, value, next));
+            MUST(weft_quiet(world));
+    }
+}
+
+static void change_words(struct worker* worker) {
+    const int peer = (int)(draw(worker) % (uint64_t)size);
+    const uint64_t value = draw(worker) % 1000;
+    const uint32_t bits = (uint32_t)draw(worker);
+    uint64_t old = 0, later = 0;
+    worker->added += value;
+    switch (draw(worker) % 4) {
+        case 0:
+            MUST(weft_fetch_add(worker->calls, &mine->counter, value, peer, &old));
+            break;
+        case 1:
+            MUST(weft_fetch_add(worker->calls, &mine->counter, value, peer, NULL));
+            break;
+        case 2:
+            MUST(weft_near_add_u64(near_view, &mine->counter, value, peer));
+            break;
+        default:
+            MUST(weft_atomic_nbi(worker->calls, WEFT_ATOMIC_ADD, WEFT_UINT64, &mine->counter,
+                                 &value, NULL, &later, peer));
+            MUST(weft_quiet(worker->calls));
+    }
+    for (int twice = 0; twice < 2; ++twice)
+        MUST(weft_atomic(worker->calls, WEFT_ATOMIC_XOR, WEFT_UINT32, &mine->bits, &bits, NULL,
+                         NULL, peer));
+    if (draw(worker) % 4 == 0) {
+        MUST(weft_am_request(world, peer, kHandler, &value, sizeof value));
+        worker->sent += sizeof value;
+    }
+}
+
+/// A put with a signal to the next rank, from the one before, and what it has brought.
+static void pass_block(struct worker* worker, uint64_t round, int next, int before) {
+    uint64_t block[kBlock], back[3] = {0, 0, 0};
+    const int t = worker->number;
+    weft_request* request = NULL;
+    for (int i = 0; i < kBlock; ++i) block[i] = round * 1000 + (uint64_t)(my_rank * 7 + t + i);
+    MUST(weft_wait_until(worker->team, &mine->credits[t], WEFT_GE, round - 1));
+    MUST(weft_put_signal(worker->calls, mine->blocks[t], block, sizeof block, &mine->signals[t],
+                         round, 0, next));
+    MUST(weft_wait_until(worker->team, &mine->signals[t], WEFT_GE, round));
+    for (int i = 0; i < kBlock; ++i)
+        HOLDS(mine->blocks[t][i] == round * 1000 + (uint64_t)(before * 7 + t + i));
+    MUST(weft_iget(worker->team, back, &mine->blocks[t][5], sizeof back, my_rank, &request));
+    MUST(weft_wait(&request));
+    HOLDS(back[2] == mine->blocks[t][7]);
+    MUST(weft_signal(worker->calls, &mine->credits[t], round, 0, before));
+}
+
+static void meet(struct worker* worker, uint64_t round) {
+    const uint64_t one = round + (uint64_t)worker->number;
+    uint64_t sum = 0, text[70];
+    weft_request* request = NULL;
+    MUST(weft_allreduce(worker->team, &one, &sum, 1, WEFT_UINT64, WEFT_SUM));
+    HOLDS(sum == one * (uint64_t)size);
+    for (int i = 0; i < 70; ++i) text[i] = my_rank == (int)(round % (uint64_t)size) ? one + i : 0;
+    MUST(weft_ibroadcast(worker->team, text, 70, WEFT_UINT64, (int)(round % (uint64_t)size),
+                         &request));
+    change_words(worker);
+    MUST(weft_wait(&request));
+    HOLDS(text[69] == one + 69);
+}
+
+static void* work(void* argument) {
+    struct worker* const worker = argument;
+    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    uint64_t there[kCells];
+    for (uint64_t round = 1; round <= rounds; ++round) {
+        for (int i = 0; i < kCalls; ++i)
+            draw(worker) % 3 == 0 ? change_words(worker) : write_cell(worker, next);
+        MUST(weft_quiet(worker->calls));
+        MUST(weft_get(worker->calls, there, mine->cells[worker->number], sizeof there, next));
+        HOLDS(memcmp(there, worker->model, sizeof there) == 0);
+        pass_block(worker, round, next, before);
+        meet(worker, round);
+    }
+    MUST(weft_quiet(worker->calls));
+    MUST(weft_barrier(worker->team));
+    return NULL;
+}
+
+int main(int argc, char** argv) {
+    pthread_t threads[kThreads];
+    void* memory = NULL;
+    uint64_t sums[4] = {0, 0, 0, 0}, all[4];
+    if (argc > 1) rounds = strtoull(argv[1], NULL, 0);
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    if (weft_init_threads(WEFT_THREADS_MULTIPLE, &runtime) != WEFT_OK) {
+        fprintf(stderr, "%s\n", weft_last_error());
+        return 3;
+    }
+    world = weft_world(runtime);
+    my_rank = weft_rank(world);
+    size = weft_size(world);
+    planted = argc > 3 && my_rank == 0;
+    DONE(weft_calloc(world, 1, sizeof *mine, &memory));
+    mine = memory;
+    DONE(weft_am_register(runtime, kHandler, handle, NULL));
+    DONE(weft_near_open(world, sizeof *near_view, &near_view));
+    for (int i = 0; i < kThreads; ++i) {
+        struct worker* const worker = &workers[i];
+        *worker = (struct worker){.number = i, .state = seed * 64 + (uint64_t)(my_rank * 8 + i)};
+        DONE(weft_team_split(world, 0, my_rank, &worker->team));
+        worker->calls = worker->team;
+        if (i % 2 == 1) DONE(weft_context_create(worker->team, 0, &worker->calls));
+    }
+    DONE(weft_barrier(world));
+    for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, &workers[i]);
+    for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+    for (int i = 0; i < kThreads; ++i) {
+        wrong += workers[i].wrong;
+        sums[0] += workers[i].added;
+        sums[2] += workers[i].sent;
+    }
+    DONE(weft_quiet(world));
+    DONE(weft_barrier(world));
+    sums[1] = mine->counter;
+    CHECK(mine->bits == 0);
+    do {
+        weft_progress(runtime);
+        sums[3] = __atomic_load_n(&handled, __ATOMIC_RELAXED);
+        DONE(weft_allreduce(world, sums, all, 4, WEFT_UINT64, WEFT_SUM));
+    } while (all[3] < all[2] && wrong == 0);
+    CHECK(all[0] == all[1]);
+    CHECK(all[2] == all[3]);
+    sums[0] = (uint64_t)wrong;
+    DONE(weft_allreduce(world, sums, all, 1, WEFT_UINT64, WEFT_SUM));
+    for (int i = 0; i < kThreads; ++i) DONE(weft_team_free(workers[i].team));
+    DONE(weft_finalize(runtime));
+    wrong += (int)all[0];
+    return verdict("all threads are right");
+}

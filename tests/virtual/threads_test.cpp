@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Goal: threads of one rank call at once, and each wait lets the others go on: collectives of
+// several teams on one engine, and one-sided calls of several threads at each rank, whatever they
+// interrupt. Method: threads that share a divided turn, on the virtual wire and over the virtual
+// fabric; each has words of its own, of which a serial model says what they are, and all change
+// shared ones by operations that commute. Under the thread sanitizer a missing turn is a report.
+// Control: threads whose waits keep the turn stand still.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "tests/support/call.hpp"
+#include "tests/support/onesided_ranks.hpp"
+#include "tests/support/virtual_job.hpp"
+
+namespace weft::test {
+namespace {
+
+using run::RequestKind;
+using run::Return;
+using run::Turn;
+
+constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
+constexpr std::size_t kThreads = 4;
+
+// --- collectives of one engine -------------------------------------------------------------------
+
+constexpr base::RegionShape kShape{.cells = 32, .banks = 8, .bulk_banks = 4, .bulk_bytes = 65536};
+
+/// Each thread of each rank makes calls on the team of its number, one after the other.
+std::vector<std::string> call_at_once(Turn::Kind turn, std::uint64_t deadline_ns,
+                                      std::size_t rounds) {
+    VirtualJob job({.segment_bytes = 1 << 22,
+                    .node_of_rank = {0, 0, 1},
+                    .seed = 5,
+                    .profile = {.delay_max = 10, .straggler_delay_max = 100, .threads = true}},
+                   {.timeout_ns = deadline_ns, .abort_on_timeout = true}, turn);
+    std::deque<TeamCall> calls;
+    for (std::size_t thread = 0; thread < kThreads; ++thread) {
+        const VirtualTeam& team = job.add_team({.members = {0, 1, 2}, .shape = kShape});
+        for (const std::uint64_t elements : {1U, 900U})
+            calls.push_back(bind_call(job, team,
+                                      {.collective = "allreduce",
+                                       .algorithm = "a3",
+                                       .elements = elements,
+                                       .algebra = Algebra::affine}));
+    }
+    std::vector<std::string> wrong(kThreads * 3);
+    std::vector<std::thread> threads;
+    for (std::size_t place = 0; place < wrong.size(); ++place) {
+        threads.emplace_back([&, place] {
+            const auto rank = static_cast<Rank>(place / kThreads);
+            const auto at = static_cast<std::size_t>(rank);
+            const std::size_t thread = place % kThreads;
+            VirtualEngine& engine = job.engine(rank);
+            for (std::size_t round = 0; round < rounds && wrong[place].empty(); ++round) {
+                // Other threads come to theirs in another order at each rank.
+                if (round % 3 == at) std::this_thread::yield();
+                const TeamCall& call = calls[thread * 2 + round % 2];
+                const Occurrence occurrence{5, round};
+                std::vector<std::byte> input(call.bytes() + 1);
+                std::vector<std::byte> output(call.bytes() + 1);
+                fill_input(call, occurrence, rank, input.data());
+                const run::Registers memory{.input = input.data(), .output = output.data()};
+                run::TeamState& state = *job.team(thread).states[at];
+                wrong[place] = engine.run(state, call.programs[at], memory, call.reducer)
+                                   ? check_output(call, occurrence, rank, output.data())
+                                   : "the call has failed";
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return wrong;
+}
+
+TEST(Threads, CollectivesOfSeveralTeamsGoOnAtOnce) {
+    EXPECT_EQ(call_at_once(Turn::Kind::divided, kDeadlineNs, 60),
+              std::vector<std::string>(kThreads * 3));
+}
+
+// A wait that keeps the turn keeps a thread from the call that the other ranks wait for. Where all
+// come in the same order nothing is lost, so several attempts.
+TEST(Threads, WithoutADividedTurnTheyStandStill) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        const auto ends = call_at_once(Turn::Kind::shared, 200'000'000, 400);
+        if (ends != std::vector<std::string>(kThreads * 3)) return;
+    }
+    ADD_FAILURE() << "no call has ever waited for another thread";
+}
+
+// --- one-sided calls of one rank -----------------------------------------------------------------
+
+/// Ranks over the virtual fabric, each used by several threads. The fabric has one thread, so all
+/// ranks share one turn.
+class Shared {
+  public:
+    struct Drive {
+        Shared* shared;
+        base::Failure gave_up;
+
+        template <class Ended, class Waits>
+        bool await(Ended ended, Waits waits) {
+            const std::uint64_t deadline = base::monotonic_ns() + kDeadlineNs;
+            while (!ended()) {
+                if (base::monotonic_ns() > deadline) {
+                    gave_up = base::fail(Status::timeout, "{}", waits());
+                    return false;
+                }
+                shared->step();
+                shared->turn.give_way();
+            }
+            return true;
+        }
+        [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+    };
+    using Calls = run::OneSided<link::Wire, Drive>;
+
+    Shared(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
+        : random_(base::Random(seed).stream(21)),
+          network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
+          fabric_(options(setting, seed)) {
+        const run::OneSidedArea area{.offset = 0, .ranks = network_.size()};
+        heap_ = (area.bytes() + 63) / 64 * 64;
+        for (Rank rank = 0; rank < network_.size(); ++rank) {
+            std::vector<std::byte*> near = segments();
+            for (Rank peer = 0; peer < network_.size(); ++peer)
+                if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
+            link::Wire& wire = wires_.emplace_back(
+                std::move(near), fabric_.open_port(rank),
+                link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
+            Drive& drive = drives_.emplace_back(Drive{this, {}});
+            Calls& made = calls.emplace_back(wire, drive, area, rank);
+            wire.set_service(&Calls::serve, &Calls::on_immediate, &made);
+        }
+    }
+
+    void step() { wires_[random_.below(wires_.size())].progress(); }
+    [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
+    std::uint64_t& word(Rank rank, std::size_t number) {
+        return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
+    }
+    [[nodiscard]] Rank size() const { return network_.size(); }
+
+    Turn turn{Turn::Kind::divided};
+    std::deque<Calls> calls;
+
+  private:
+    static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
+
+    std::vector<std::byte*> segments() {
+        std::vector<std::byte*> all;
+        for (Rank rank = 0; rank < network_.size(); ++rank) all.push_back(network_.segment(rank));
+        return all;
+    }
+    VirtualFabricOptions options(const FabricSetting& setting, std::uint64_t seed) {
+        VirtualFabricOptions made{
+            .segments = segments(), .segment_bytes = kSegment, .seed = seed, .setting = setting};
+        made.setting.conduct = harden(setting.conduct, random_);
+        return made;
+    }
+
+    base::Random random_;
+    VirtualNetwork network_;
+    VirtualFabric fabric_;
+    std::uint64_t heap_ = 0;
+    std::deque<link::Wire> wires_;
+    std::deque<Drive> drives_;
+};
+
+// Words of the heap of each rank: a counter of all, and those that one thread of one rank writes.
+constexpr std::size_t kSum = 0;
+constexpr std::size_t kWords = 24;
+std::size_t own_word(Rank origin, std::size_t thread, std::size_t number) {
+    return 64 + (static_cast<std::size_t>(origin) * kThreads + thread) * 64 + number;
+}
+
+const std::byte* bytes_of(const std::uint64_t& word) {
+    return reinterpret_cast<const std::byte*>(&word);
+}
+
+/// What one thread does, and what it thereby knows.
+class Worker {
+  public:
+    Worker(Shared& shared, Rank rank, std::size_t thread, std::uint64_t seed)
+        : shared_(shared),
+          calls_(shared.calls[static_cast<std::size_t>(rank)]),
+          rank_(rank),
+          thread_(thread),
+          random_(base::Random(seed).stream(static_cast<std::uint64_t>(rank) * 16 + thread)),
+          models_(static_cast<std::size_t>(shared.size()), std::vector<std::uint64_t>(kWords)) {
+        const auto hold = shared_.turn.take();
+        if (thread % 2 == 1) stream_ = calls_.open_stream();
+    }
+
+    void run(std::size_t operations) {
+        for (std::size_t i = 0; i < operations && wrong.empty(); ++i) act();
+        const auto hold = shared_.turn.take();
+        if (!calls_.quiet(stream_)) wrong = "the last quiet has failed";
+    }
+
+    std::string wrong;
+    std::uint64_t added = 0;
+
+  private:
+    void act() {
+        const auto hold = shared_.turn.take();
+        const auto peer =
+            static_cast<Rank>(random_.below(static_cast<std::uint64_t>(shared_.size())));
+        const std::size_t number = random_.below(kWords);
+        const std::uint64_t at = shared_.at(own_word(rank_, thread_, number));
+        std::uint64_t& model = models_[static_cast<std::size_t>(peer)][number];
+        const std::uint64_t value = random_();
+        switch (random_.below(7)) {
+            case 0:
+                calls_.fence(stream_);
+                check(calls_.put(peer, at, bytes_of(value), 8, Return::reusable, stream_));
+                model = value;
+                break;
+            case 1: {
+                std::uint64_t block[kWords];
+                std::iota(block, block + kWords, value);
+                calls_.fence(stream_);
+                check(calls_.put(peer, shared_.at(own_word(rank_, thread_, 0)), bytes_of(block[0]),
+                                 sizeof block, Return::reusable, stream_));
+                models_[static_cast<std::size_t>(peer)].assign(block, block + kWords);
+                break;
+            }
+            case 2: {
+                std::uint64_t old = 0;
+                calls_.fence(stream_);
+                check(calls_.change(peer, {RequestKind::swap, 8, at, value, 0}, old, stream_));
+                model = value;  // a request follows what was put before
+                break;
+            }
+            case 3:
+                added += value % 100;
+                check(calls_.apply(peer, {RequestKind::add, 8, shared_.at(kSum), value % 100, 0},
+                                   stream_));
+                break;
+            case 4: {
+                std::uint64_t old = 0;
+                added += value % 100;
+                check(calls_.change(peer, {RequestKind::add, 8, shared_.at(kSum), value % 100, 0},
+                                    old, stream_));
+                break;
+            }
+            case 5:
+                calls_.fence(stream_);
+                check(calls_.put_signal(peer, at, bytes_of(value), 8,
+                                        {shared_.at(kSum), value % 7, true}, Return::reusable,
+                                        stream_));
+                added += value % 7;
+                model = value;
+                break;
+            default: {
+                std::uint64_t seen[kWords];
+                check(calls_.quiet(stream_));
+                check(calls_.get(peer, reinterpret_cast<std::byte*>(seen),
+                                 shared_.at(own_word(rank_, thread_, 0)), sizeof seen,
+                                 Return::reusable, stream_));
+                for (std::size_t i = 0; i < kWords && wrong.empty(); ++i)
+                    if (seen[i] != models_[static_cast<std::size_t>(peer)][i])
+                        wrong = fmt::format(
+                            "rank {} thread {}: word {} of rank {} is {:#x}, not {:#x}", rank_,
+                            thread_, i, peer, seen[i], models_[static_cast<std::size_t>(peer)][i]);
+            }
+        }
+    }
+    void check(bool done) {
+        if (!done && wrong.empty())
+            wrong = fmt::format("rank {} thread {}: a call has failed", rank_, thread_);
+    }
+
+    Shared& shared_;
+    Shared::Calls& calls_;
+    Rank rank_;
+    std::size_t thread_;
+    base::Random random_;
+    std::vector<std::vector<std::uint64_t>> models_;
+    run::Stream* stream_ = nullptr;
+};
+
+void expect_right(const FabricSetting& setting, std::uint64_t seed) {
+    Shared shared(setting, {0, 1, 1}, seed);
+    std::deque<Worker> workers;
+    for (Rank rank = 0; rank < shared.size(); ++rank)
+        for (std::size_t thread = 0; thread < kThreads; ++thread)
+            workers.emplace_back(shared, rank, thread, seed);
+    std::vector<std::thread> threads;
+    for (Worker& worker : workers)
+        threads.emplace_back([&worker] { worker.run(full_mode() ? 2000 : 120 / kSlowdown + 60); });
+    for (std::thread& thread : threads) thread.join();
+    std::uint64_t added = 0;
+    std::uint64_t there = 0;
+    for (const Worker& worker : workers) {
+        EXPECT_EQ(worker.wrong, "") << "seed " << seed;
+        added += worker.added;
+    }
+    for (Rank rank = 0; rank < shared.size(); ++rank) there += shared.word(rank, kSum);
+    EXPECT_EQ(there, added) << "seed " << seed;
+}
+
+TEST(Threads, OneSidedCallsOfOneRankAreRight) {
+    const std::uint64_t last = full_mode() ? 20 : 2;
+    for (const FabricSetting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), with_signals(), counted_torn()})
+        for (std::uint64_t seed = 1; seed <= last; ++seed) expect_right(setting, seed);
+}
+
+}  // namespace
+}  // namespace weft::test
