@@ -47,7 +47,7 @@ struct CollectiveTraits {
     Contribution contribution = Contribution::none;
     InPlace in_place = InPlace::input;
     Counts counts = Counts::equal;
-    Collective even = collective;  ///< the same with equal blocks
+    Collective even = Collective::barrier;  ///< the same with equal blocks
 
     [[nodiscard]] constexpr bool has_data() const { return contribution != Contribution::none; }
     [[nodiscard]] constexpr bool rooted() const {
@@ -81,7 +81,7 @@ inline constexpr auto kCollectives = [] {
     using enum Collective;
     using Part = VectorPart;
     using From = Contribution;
-    return std::array{
+    std::array rows{
         CollectiveTraits{barrier, "barrier", Part::none, Part::none, From::none, InPlace::never},
         CollectiveTraits{broadcast, "broadcast", Part::whole, Part::whole, From::root,
                          InPlace::never},
@@ -106,6 +106,10 @@ inline constexpr auto kCollectives = [] {
         CollectiveTraits{reduce_scatterv, "reduce_scatterv", Part::whole, Part::own_block,
                          From::all, InPlace::input, Counts::known_to_all, reduce_scatter},
     };
+    // No default of the member: clang 16 takes one that reads another member for no constant.
+    for (CollectiveTraits& row : rows)
+        if (!row.has_counts()) row.even = row.collective;
+    return rows;
 }();
 // clang-format on
 
@@ -120,9 +124,10 @@ static_assert(
 
 /// Those whose blocks have counts come last.
 inline constexpr Collective kFirstWithCounts = [] {
-    for (const CollectiveTraits& traits : kCollectives) {
-        if (traits.has_counts()) return traits.collective;
-    }
+    Collective first = Collective::barrier;
+    for (std::size_t i = kCollectives.size(); i-- > 0 && kCollectives[i].has_counts();)
+        first = kCollectives[i].collective;
+    return first;
 }();
 
 /// Their names, in the same order.
