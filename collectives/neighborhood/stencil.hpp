@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "plan/schedule/step.hpp"
+#include "plan/schedule/block.hpp"
 
 namespace weft::collectives {
 

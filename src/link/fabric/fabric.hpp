@@ -81,8 +81,6 @@ struct FabricFacts {
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;
     std::uint64_t registered_bytes = 0;  ///< by now, of sections and of what puts are staged in
-    std::int64_t discover_us = 0;        ///< start-up: asking libfabric what there is
-    std::int64_t enable_us = 0;  ///< start-up: opening the endpoint and registering the memory
 };
 
 /// What a put promises beyond landing some day.

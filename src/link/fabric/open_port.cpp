@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "link/fabric/keys.hpp"
 #include "link/fabric/port.hpp"
@@ -93,12 +92,6 @@ std::string pinned_limit() {
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
     if (limit.rlim_cur == RLIM_INFINITY) return "RLIMIT_MEMLOCK is unlimited";
     return fmt::format("RLIMIT_MEMLOCK lets this process pin {} bytes (ulimit -l)", limit.rlim_cur);
-}
-
-std::int64_t us_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() -
-                                                                 start)
-        .count();
 }
 
 /// What may have been set too late: libfabric reads its variables at its first call.
@@ -332,7 +325,6 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
     named.provider = found.info->fabric_attr->prov_name;
     const auto notify = choose_notify(named, found.grant, options.notify);
     if (!notify) return notify.failure();
-    const auto start = std::chrono::steady_clock::now();
     std::unique_ptr<Port> port(new Port(memory, options, found, *notify,
                                         choose_completion(named, found.grant, options.notify)));
     if (auto opened = port->open_endpoint(*found.info, options); !opened) {
@@ -350,20 +342,16 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->open_counters(options.rank); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
-    port->facts_.enable_us = us_since(start);
     port->facts_.late_settings = late_settings(found, options);
     return port;
 }
 
 base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
-    const auto start = std::chrono::steady_clock::now();
     auto found = discover(options);
     if (!found) return found.failure();
-    const std::int64_t discover_us = us_since(start);
     auto port = Port::open(memory, options, *found);
     if (!port) return port.failure();
-    (*port)->set_discover_us(discover_us);
     return std::unique_ptr<FabricPort>(std::move(port).value());
 }
 

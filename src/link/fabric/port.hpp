@@ -10,8 +10,7 @@
 // Why      Small puts, too, have a completion each unless the profile allows otherwise: nothing
 //          else bounds how many a provider queues for a target that does not poll (millions,
 //          measured), and a layer of libfabric 1.17 crashes on the null context of an injected one
-//          whose peer died. In a ping-pong that costs 2 % (perf/micro/fabric_put.cpp), in a burst
-//          more.
+//          whose peer died. In a ping-pong that costs 2 %, in a burst more.
 //
 //          The segment is registered in sections, when they are used. Peers know the key of the
 //          first one from the card. Those of others they read from a table in the first section,
@@ -62,7 +61,6 @@ class Port final : public FabricPort {
                                                                   const Found& found);
     /// Gives puts in flight a moment to complete, then closes.
     ~Port() override;
-    void set_discover_us(std::int64_t us) { facts_.discover_us = us; }
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
