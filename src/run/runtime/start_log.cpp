@@ -39,13 +39,17 @@ void log_job(const base::Log& log, const Description& job) {
     log.info(fmt::format("large buffers of node-mates: {}", buffers));
 }
 
-void log_memory(const base::Log& log, const SegmentLayout& layout) {
+void log_memory(const base::Log& log, const SegmentLayout& layout, const Description& job) {
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+    std::string registered;
+    if (job.port)
+        registered = fmt::format("; {} MiB are registered with the network so far",
+                                 job.port->registered_bytes / kMebibyte);
     log.info(
         fmt::format("memory of each rank: {} MiB, of which only touched pages cost anything: "
-                    "heap {} MiB, up to {} teams of {} MiB",
+                    "heap {} MiB, up to {} teams of {} MiB{}",
                     layout.bytes / kMebibyte, (layout.bytes - layout.heap) / kMebibyte,
-                    SegmentLayout::kTeams, layout.region_bytes / kMebibyte));
+                    SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
 }
 
 std::string ways(const std::array<std::uint64_t, base::kWays>& bytes) {
@@ -123,7 +127,7 @@ void log_start(const Runtime& runtime) {
     const Description job = describe(runtime, runtime.job().nodes_linked());
     log_job(log, job);
     log_network(log, job);
-    log_memory(log, runtime.layout());
+    log_memory(log, runtime.layout(), job);
     log_settings(log, runtime.settings());
 }
 
