@@ -189,14 +189,7 @@ void draw_network(Random& random, Scenario& scenario) {
         scenario.setting.conduct.keeps_words = false;
     }
     scenario.setting.conduct = test::harden(scenario.setting.conduct, random);
-    test::VirtualProfile& profile = scenario.profile;
-    profile.lands_at_target = random.chance(1, 2);
-    profile.delay_max = static_cast<std::uint32_t>(random.below(100));
-    profile.straggler_percent = static_cast<std::uint32_t>(random.below(8));
-    profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
-    profile.refuse_half_percent = static_cast<std::uint32_t>(random.below(20));
-    profile.copy_percent = static_cast<std::uint32_t>(random.below(100));
-    profile.events_max = 4 + static_cast<std::uint32_t>(random.below(30));
+    scenario.profile = test::draw_profile(random);
 }
 
 Act draw_one_sided(Random& random, const Scenario& scenario) {

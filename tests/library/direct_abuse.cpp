@@ -7,7 +7,6 @@
 //          the system, take it from the stack or from constants. After each, calls and memory must
 //          be right.
 // Why      Pages of such buffers may have been replaced by shared ones.
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "weft/weft.hpp"
+#include "check.hpp"
 
 namespace weft::test {
 namespace {
@@ -34,14 +33,6 @@ using Words = std::span<std::uint64_t>;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPageWords = kPage / sizeof(std::uint64_t);
 constexpr std::size_t kBlockWords = 24 * kPageWords;
-
-int wrong = 0;
-
-void check(bool condition, std::string_view what) {
-    if (condition) return;
-    ++wrong;
-    fmt::print(stderr, "wrong: {}\n", what);
-}
 
 /// Calls of one team, with values from which each result follows.
 class Caller {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // owners.cpp - a program of real ranks: what objects of the C++ interface do at their end, and that
 // stale ones are refused.
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -10,31 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/weft.hpp"
+#include "check.hpp"
 
 namespace weft::test {
 namespace {
-
-int wrong = 0;
-
-void check(bool condition, std::string_view what) {
-    if (condition) return;
-    ++wrong;
-    fmt::print(stderr, "wrong: {}\n", what);
-}
-
-template <class Call>
-void refused(std::string_view what, Status status, std::string_view word, Call call) {
-    try {
-        call();
-        check(false, fmt::format("{} was not refused", what));
-    } catch (const Error& error) {
-        check(error.status() == status &&
-                  std::string_view(error.what()).find(word) != std::string::npos,
-              fmt::format("{}: status {}, \"{}\" should say \"{}\"", what,
-                          static_cast<int>(error.status()), error.what(), word));
-    }
-}
 
 /// More teams and memory than fit at once, all released by destructors and never freed. Ranks
 /// release at different times: the last one keeps each for a while.

@@ -10,17 +10,16 @@
 //          notice.
 #include <fmt/format.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <vector>
 
 #include "run/runtime/runtime.hpp"
+#include "tests/support/resident_bytes.hpp"
 
 namespace weft::test {
 namespace {
@@ -38,10 +37,7 @@ struct InUse {
 InUse in_use(run::Runtime& runtime) {
     InUse now;
     now.heap_bytes = static_cast<std::int64_t>(::mallinfo2().uordblks);
-    std::ifstream statm("/proc/self/statm");
-    std::int64_t pages = 0;
-    statm >> pages >> pages;
-    now.resident_bytes = pages * ::sysconf(_SC_PAGESIZE);
+    now.resident_bytes = resident_bytes();
     now.free_regions = runtime.free_regions();
     now.symmetric = runtime.heap().statistics();
     return now;

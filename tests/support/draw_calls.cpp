@@ -97,4 +97,16 @@ base::Tick draw_first_tick(base::Random& random) {
     return random.chance(1, 3) ? base::kTickMask - random.below(60) : 1 + random.below(1000);
 }
 
+VirtualProfile draw_profile(base::Random& random) {
+    VirtualProfile profile;
+    profile.lands_at_target = random.chance(1, 2);
+    profile.delay_max = static_cast<std::uint32_t>(random.below(100));
+    profile.straggler_percent = static_cast<std::uint32_t>(random.below(8));
+    profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
+    profile.refuse_half_percent = static_cast<std::uint32_t>(random.below(20));
+    profile.copy_percent = static_cast<std::uint32_t>(random.below(100));
+    profile.events_max = 4 + static_cast<std::uint32_t>(random.below(30));
+    return profile;
+}
+
 }  // namespace weft::test

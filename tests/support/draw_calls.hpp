@@ -24,5 +24,7 @@ namespace weft::test {
                                                        std::size_t count);
 /// Often shortly before ticks wrap.
 [[nodiscard]] base::Tick draw_first_tick(base::Random& random);
+/// How pieces fly on a network that delays, refuses and copies some.
+[[nodiscard]] VirtualProfile draw_profile(base::Random& random);
 
 }  // namespace weft::test

@@ -8,19 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
-#include <functional>
 
-#include "collectives/collective_traits.hpp"
-#include "collectives/landing.hpp"
-#include "collectives/registry.hpp"
-#include "plan/schedule/step.hpp"
-#include "plan/verify/verify.hpp"
-#include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
-#include "tests/support/generate_all.hpp"
-#include "tests/support/script.hpp"
 #include "tests/support/survives.hpp"
+#include "tests/virtual/direct_specs.hpp"
 
 namespace weft::test {
 namespace {
@@ -32,43 +23,11 @@ using Programs = std::vector<Program>;
 
 constexpr std::uint64_t kElements = 240;
 
-struct Spec {
-    std::string_view collective;
-    std::string text;
-};
-
-std::vector<Spec> landing_specs() {
-    std::vector<Spec> list;
-    for (const std::string_view collective : collectives::collectives())
-        for (const std::string& text : collectives::specs_to_try(collective))
-            if (text.ends_with(":into=vector")) list.push_back({collective, text});
-    return list;
-}
-
-/// One random script on `job`, with vectors in the segment and elsewhere.
+/// One random script on `job`.
 void run_true_ones(VirtualJob& job, base::Random& random, std::size_t made) {
-    const auto ranks = job.network().size();
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = 8, .bulk_banks = 4, .bulk_bytes = 32768}});
-    std::deque<TeamCall> palette;
-    for (const Spec& spec : landing_specs()) {
-        const bool rooted = collectives::is_rooted(spec.collective);
-        palette.push_back(bind_call(
-            job, team,
-            {.collective = std::string(spec.collective),
-             .algorithm = spec.text,
-             .elements = static_cast<std::uint64_t>(ranks) * (1 + random.below(40)),
-             .root = rooted ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)))
-                            : plan::kNoRank}));
-    }
-    const auto calls = draw_script(random, palette, made);
-    const std::uint64_t seed = job.network().seed();
-    const ScriptOutcome outcome =
-        Script(job, calls,
-               {.seed = seed, .in_place_percent = 40, .in_segment = random.chance(1, 4)})
-            .run();
-    for (const std::string& error : outcome.errors)
-        ADD_FAILURE() << "seed " << seed << ": " << error;
+    run_random_script(job, team, landing_specs(), false, random, made);
 }
 
 VirtualOptions draw_options(base::Random& random, std::uint64_t seed) {
@@ -118,11 +77,6 @@ TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
 
 // --- what goes wrong ---------------------------------------------------------------------------
 
-void erase(Program& program, std::size_t at) {
-    program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(at));
-    --program.lanes.front().count;
-}
-
 /// The first wait for what a step of that kind raises.
 bool drop_wait_for(Programs& programs, StepKind kind) {
     for (const Program& sender : programs) {
@@ -134,7 +88,7 @@ bool drop_wait_for(Programs& programs, StepKind kind) {
                        one.peer == sender.rank;
             });
             if (wait == waiter.steps.end()) continue;
-            erase(waiter, static_cast<std::size_t>(wait - waiter.steps.begin()));
+            erase_step(waiter, static_cast<std::size_t>(wait - waiter.steps.begin()));
             return true;
         }
     }
@@ -181,20 +135,15 @@ constexpr Fault kFaults[] = {
 TEST(LandingFaults, WhatTheVerifierRefusesGoesWrong) {
     for (const Fault& fault : kFaults) {
         int planted = 0;
-        for (const Spec& spec : landing_specs()) {
-            const Rank root = collectives::is_rooted(spec.collective) ? 3 : plan::kNoRank;
-            Programs programs = generate_all(spec.collective, spec.text,
-                                             {.size = 4, .root = root, .elements = kElements});
+        for (const DirectSpec& spec : landing_specs()) {
+            Programs programs = programs_of(spec, 4, kElements);
             if (!fault.plant(programs)) continue;
             ++planted;
-            const plan::Contract& contract = collectives::contract(spec.collective);
-            const auto verdict =
-                plan::verify({.programs = programs, .contract = &contract, .elements = kElements});
-            EXPECT_FALSE(verdict.valid)
+            EXPECT_FALSE(verdict_on(spec, programs, kElements).valid)
                 << spec.collective << " " << spec.text << ": " << fault.name;
             if (!fault.runs) continue;
-            EXPECT_FALSE(
-                survives(programs, contract, {.seeds = 100, .elements = kElements, .apart = true}))
+            EXPECT_FALSE(survives(programs, collectives::contract(spec.collective),
+                                  {.seeds = 100, .elements = kElements, .apart = true}))
                 << spec.collective << " " << spec.text << ": " << fault.name;
         }
         EXPECT_GE(planted, fault.least) << fault.name;

@@ -6,20 +6,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "collectives/collective_traits.hpp"
-#include "collectives/landing.hpp"
-#include "collectives/registry.hpp"
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
-#include "plan/verify/verify.hpp"
-#include "tests/support/generate_all.hpp"
+#include "tests/virtual/direct_specs.hpp"
 
 namespace weft::collectives {
 namespace {
 
+using test::DirectSpec;
+using test::erase_step;
 using test::generate_all;
+using test::landing_specs;
+using test::programs_of;
+using test::verdict_on;
 
 using plan::Buffer;
 using plan::Program;
@@ -28,33 +26,8 @@ using plan::StepKind;
 
 constexpr std::uint64_t kElements = 240;
 
-struct LandingSpec {
-    std::string_view collective;
-    std::string text;
-};
-
-/// All that have the parameter.
-std::vector<LandingSpec> landing_specs() {
-    std::vector<LandingSpec> list;
-    for (const Algorithm& algorithm : algorithms()) {
-        const auto& known = algorithm.parameters;
-        if (std::ranges::find(known, kIntoParameter.name, &Parameter::name) != known.end())
-            list.push_back({algorithm.collective, std::string(algorithm.name) + ":into=vector"});
-    }
-    return list;
-}
-
-std::vector<Program> programs_of(const LandingSpec& spec, Rank size) {
-    const Rank root = is_rooted(spec.collective) ? size / 2 : plan::kNoRank;
-    return generate_all(spec.collective, *parse_spec(spec.text),
-                        {.size = size, .root = root, .elements = kElements});
-}
-
-std::string error_of(const LandingSpec& spec, const std::vector<Program>& programs) {
-    return plan::verify({.programs = programs,
-                         .contract = &contract(spec.collective),
-                         .elements = kElements})
-        .error;
+std::string error_of(const DirectSpec& spec, const std::vector<Program>& programs) {
+    return verdict_on(spec, programs, kElements).error;
 }
 
 bool reads_slots(const Program& program, const Step& step) {
@@ -64,7 +37,7 @@ bool reads_slots(const Program& program, const Step& step) {
 }
 
 TEST(LandingProof, TheProgramsAreRight) {
-    for (const LandingSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : landing_specs()) {
         const AlgorithmSpec parsed = *parse_spec(spec.text);
         for (Rank size = 1; size <= 9; ++size) {
             for (Rank root = 0; root < (is_rooted(spec.collective) ? size : 1); ++root) {
@@ -90,9 +63,9 @@ TEST(LandingProof, TheProgramsAreRight) {
 
 TEST(LandingProof, NothingIsCopiedOutOfSlots) {
     EXPECT_GE(landing_specs().size(), 7U);
-    for (const LandingSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : landing_specs()) {
         for (const Rank size : {2, 3, 4, 8}) {
-            for (const Program& program : programs_of(spec, size)) {
+            for (const Program& program : programs_of(spec, size, kElements)) {
                 SCOPED_TRACE(fmt::format("{} {} of {}", spec.collective, spec.text, size));
                 EXPECT_EQ(program.segments, 1U);
                 for (const Step& step : program.steps) {
@@ -110,17 +83,15 @@ TEST(LandingProof, NothingIsCopiedOutOfSlots) {
 /// Who waits for less puts too early, or returns too early.
 TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
     int refused = 0;
-    for (const LandingSpec& spec : landing_specs()) {
+    for (const DirectSpec& spec : landing_specs()) {
         for (const Rank size : {2, 4, 5}) {
-            const auto programs = programs_of(spec, size);
+            const auto programs = programs_of(spec, size, kElements);
             ASSERT_EQ(error_of(spec, programs), "") << spec.text;
             for (std::size_t rank = 0; rank < programs.size(); ++rank) {
                 for (std::size_t at = 0; at < programs[rank].steps.size(); ++at) {
                     if (programs[rank].steps[at].kind != StepKind::wait) continue;
                     auto changed = programs;
-                    auto& steps = changed[rank].steps;
-                    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(at));
-                    --changed[rank].lanes.front().count;
+                    erase_step(changed[rank], at);
                     EXPECT_NE(error_of(spec, changed), "") << spec.text << " step " << at;
                     ++refused;
                 }
@@ -131,8 +102,8 @@ TEST(LandingProof, ARankThatDoesNotWaitIsRefused) {
 }
 
 TEST(LandingProof, APutIntoWhatIsOnlyToBeReadIsRefused) {
-    for (const LandingSpec& spec : landing_specs()) {
-        auto programs = programs_of(spec, 4);
+    for (const DirectSpec& spec : landing_specs()) {
+        auto programs = programs_of(spec, 4, kElements);
         for (Program& program : programs)
             for (Step& step : program.steps)
                 if (step.kind == StepKind::expose) step.flags = 0;

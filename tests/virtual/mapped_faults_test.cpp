@@ -10,19 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <deque>
-#include <functional>
+#include <optional>
 
-#include "collectives/collective_traits.hpp"
 #include "plan/schedule/builder.hpp"
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/step.hpp"
-#include "plan/verify/verify.hpp"
-#include "tests/support/draw_calls.hpp"
 #include "tests/support/full_mode.hpp"
-#include "tests/support/generate_all.hpp"
-#include "tests/support/script.hpp"
 #include "tests/support/survives.hpp"
+#include "tests/virtual/direct_specs.hpp"
 #include "tests/virtual/disagreements.hpp"
 
 namespace weft::test {
@@ -34,22 +28,6 @@ using plan::StepKind;
 using Programs = std::vector<Program>;
 
 constexpr std::uint64_t kElements = 24;
-
-/// Collective and spec.
-std::vector<std::pair<std::string_view, std::string_view>> mapped_specs() {
-    std::vector<std::pair<std::string_view, std::string_view>> list;
-    for (const collectives::Algorithm& algorithm : collectives::algorithms())
-        if (algorithm.name == "mapped") list.emplace_back(algorithm.collective, algorithm.name);
-    list.emplace_back("scan", "mapped-linear:pieces=3");
-    return list;
-}
-
-Programs mapped_programs(std::string_view collective, std::string_view spec, Rank size) {
-    return generate_all(collective, spec,
-                        {.size = size,
-                         .root = collectives::is_rooted(collective) ? size - 1 : plan::kNoRank,
-                         .elements = kElements});
-}
 
 // --- what is right -----------------------------------------------------------------------------
 
@@ -66,28 +44,8 @@ std::uint64_t run_true_ones(std::uint64_t seed) {
                     .seed = seed,
                     .profile = profile});
     const VirtualTeam& team = job.add_team({.shape = draw_shape(random)});
-    std::deque<TeamCall> palette;
-    for (const auto& [collective, spec] : mapped_specs()) {
-        const bool rooted = collectives::is_rooted(collective);
-        const auto root = rooted
-                              ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(ranks)))
-                              : plan::kNoRank;
-        palette.push_back(
-            bind_call(job, team,
-                      {.collective = std::string(collective),
-                       .algorithm = std::string(spec),
-                       .elements = static_cast<std::uint64_t>(ranks) * (1 + random.below(40)),
-                       .algebra = random.chance(1, 2) ? Algebra::sum64 : Algebra::affine,
-                       .root = root}));
-    }
-    const auto calls = draw_script(random, palette, kCalls);
-    const ScriptOutcome outcome =
-        Script(job, calls,
-               {.seed = seed, .in_place_percent = 40, .in_segment = random.chance(1, 3)})
-            .run();
-    for (const std::string& error : outcome.errors)
-        ADD_FAILURE() << "seed " << seed << ": " << error;
-    return calls.size();
+    run_random_script(job, team, mapped_specs(), true, random, kCalls);
+    return kCalls;
 }
 
 TEST(MappedFaults, TheTrueOnesAreRight) {
@@ -104,10 +62,6 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
 
 // --- what goes wrong ---------------------------------------------------------------------------
 
-void erase(Program& program, std::size_t at) {
-    program.steps.erase(program.steps.begin() + static_cast<std::ptrdiff_t>(at));
-    --program.lanes.front().count;
-}
 void insert(Program& program, std::size_t at, const Step& step) {
     program.steps.insert(program.steps.begin() + static_cast<std::ptrdiff_t>(at), step);
     ++program.lanes.front().count;
@@ -126,7 +80,7 @@ bool drop_done_signal(Programs& programs) {
     for (Program& program : programs) {
         const auto at = last_step(program, StepKind::signal);
         if (!at) continue;
-        erase(program, *at);
+        erase_step(program, *at);
         return true;
     }
     return false;
@@ -144,8 +98,8 @@ bool return_early(Programs& programs) {
             return step.kind == StepKind::wait && step.signal == done.signal;
         });
         if (wait == owner.steps.end()) continue;
-        erase(program, *at);
-        erase(owner, static_cast<std::size_t>(wait - owner.steps.begin()));
+        erase_step(program, *at);
+        erase_step(owner, static_cast<std::size_t>(wait - owner.steps.begin()));
         return true;
     }
     return false;
@@ -199,17 +153,17 @@ TEST(MappedFaults, WhatTheVerifierRefusesGoesWrong) {
     for (const Fault& fault : kFaults) {
         int planted = 0;
         int wrong = 0;
-        for (const auto& [collective, spec] : mapped_specs()) {
+        for (const DirectSpec& spec : mapped_specs()) {
             for (const Rank size : {2, 4}) {
-                Programs programs = mapped_programs(collective, spec, size);
+                Programs programs = programs_of(spec, size, kElements);
                 if (!fault.plant(programs)) continue;
                 ++planted;
-                const plan::Contract& contract = collectives::contract(collective);
-                const auto verdict = plan::verify(
-                    {.programs = programs, .contract = &contract, .elements = kElements});
-                EXPECT_FALSE(verdict.valid)
-                    << collective << " " << spec << " of " << size << ": " << fault.name;
-                wrong += survives(programs, contract, {.seeds = 60, .elements = kElements}) ? 0 : 1;
+                EXPECT_FALSE(verdict_on(spec, programs, kElements).valid)
+                    << spec.collective << " " << spec.text << " of " << size << ": " << fault.name;
+                wrong += survives(programs, collectives::contract(spec.collective),
+                                  {.seeds = 60, .elements = kElements})
+                             ? 0
+                             : 1;
             }
         }
         RecordProperty(fault.name, fmt::format("{} of {} go wrong", wrong, planted));

@@ -14,25 +14,18 @@
 #include "run/bind/bind.hpp"
 #include "run/reduce/reduce.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/resident_bytes.hpp"
 #include "tests/support/virtual_job.hpp"
 
 namespace weft::test {
 namespace {
-
-std::uint64_t resident_bytes() {
-    std::uint64_t pages = 0;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"),
-                                                               &std::fclose);
-    if (file == nullptr || std::fscanf(file.get(), "%*u %lu", &pages) != 1) return 0;
-    return pages * 4096;
-}
 
 TEST(Scale, ATeamOfVeryManyRanksStartsAndIsRight) {
     const auto ranks = static_cast<Rank>(full_mode() ? 16'384 : 1024);
     const Rank on_node = full_mode() ? 128 : 64;
     std::vector<int> nodes;
     for (Rank rank = 0; rank < ranks; ++rank) nodes.push_back(rank / on_node);
-    const std::uint64_t before = resident_bytes();
+    const std::int64_t before = resident_bytes();
     const base::RegionShape shape{.cells = 128, .banks = 4, .bulk_banks = 4, .bulk_bytes = 64};
     VirtualJob job({.segment_bytes = shape.bytes() + (1 << 16),
                     .node_of_rank = nodes,
@@ -80,7 +73,7 @@ TEST(Scale, ATeamOfVeryManyRanksStartsAndIsRight) {
         job.engine(rank).release(*operations[at]);
     }
     fmt::print("{} ranks: {} bytes a rank in this process, its segment included\n", ranks,
-               (resident_bytes() - before) / static_cast<std::uint64_t>(ranks));
+               (resident_bytes() - before) / ranks);
 }
 
 }  // namespace

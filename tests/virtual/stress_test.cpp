@@ -26,18 +26,6 @@ std::uint64_t effort(std::uint64_t usual) {
     return usual / kSlowdown * (full_mode() ? 20 : 1);
 }
 
-VirtualProfile draw_profile(base::Random& random) {
-    VirtualProfile profile;
-    profile.lands_at_target = random.chance(1, 2);
-    profile.delay_max = static_cast<std::uint32_t>(random.below(100));
-    profile.straggler_percent = static_cast<std::uint32_t>(random.below(8));
-    profile.refuse_percent = static_cast<std::uint32_t>(random.below(40));
-    profile.refuse_half_percent = static_cast<std::uint32_t>(random.below(20));
-    profile.copy_percent = static_cast<std::uint32_t>(random.below(100));
-    profile.events_max = 4 + static_cast<std::uint32_t>(random.below(30));
-    return profile;
-}
-
 struct Trial {
     std::uint64_t seed = 0;
     std::size_t calls = 0;

@@ -3,23 +3,15 @@
 // operation of the user took two KiB for good. Method: the resident memory after some thousands
 // of different calls, and after many more. On the code before, it grows by tens of megabytes.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include "tests/regress/ranks/play.hpp"
+#include "tests/support/resident_bytes.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
 namespace {
-
-std::int64_t resident_bytes() {
-    std::ifstream statm("/proc/self/statm");
-    std::int64_t pages = 0;
-    statm >> pages >> pages;
-    return pages * ::sysconf(_SC_PAGESIZE);
-}
 
 void add(const void* in, void* inout, std::size_t count, void*) {
     for (std::size_t i = 0; i < count; ++i)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// check.hpp - for C++ programs of real ranks: what should hold, and calls that should be refused.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "weft/weft.hpp"
+
+namespace weft::test {
+
+inline int wrong = 0;
+
+inline void check(bool condition, std::string_view what) {
+    if (condition) return;
+    ++wrong;
+    fmt::print(stderr, "wrong: {}\n", what);
+}
+
+/// A call that must be refused with this status and a sentence that has the word.
+template <class Call>
+void refused(std::string_view what, Status status, std::string_view word, Call call) {
+    try {
+        call();
+        check(false, fmt::format("{} was not refused", what));
+    } catch (const Error& error) {
+        check(error.status() == status &&
+                  std::string_view(error.what()).find(word) != std::string_view::npos,
+              fmt::format("{}: status {}, \"{}\" should say \"{}\"", what,
+                          static_cast<int>(error.status()), error.what(), word));
+    }
+}
+
+}  // namespace weft::test

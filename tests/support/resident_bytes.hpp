@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// resident_bytes.hpp - how much memory this process has by the kernel's count.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+namespace weft::test {
+
+inline std::int64_t resident_bytes() {
+    std::ifstream statm("/proc/self/statm");
+    std::int64_t pages = 0;
+    statm >> pages >> pages;
+    return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace weft::test
