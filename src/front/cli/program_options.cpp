@@ -131,18 +131,26 @@ base::Result<std::shared_ptr<const CountedCall>> read_counted(const ProgramArgum
 
 namespace {
 
+/// The same for so many ranks, laid out as --layout says.
+base::Result<collectives::GenerateRequest> read_request(const ProgramArguments& arguments,
+                                                        Rank ranks) {
+    auto request = read_request(arguments);
+    if (!request) return request;
+    auto layout = read_layout(arguments, ranks);
+    if (!layout) return layout.failure();
+    request->size = ranks;
+    request->layout = *std::move(layout);
+    return request;
+}
+
 base::Result<ProgramQuestion> read_neighbor_question(const ProgramArguments& arguments) {
     auto neighbors = read_neighbors(arguments.neighbors, arguments.collective, arguments.algorithm,
                                     arguments.ranks);
     if (!neighbors) return neighbors.failure();
-    auto request = read_request(arguments);
+    auto request = read_request(arguments, (*neighbors)->ranks());
     if (!request) return request.failure();
-    request->size = (*neighbors)->ranks();
     request->root = plan::kNoRank;
     request->elements *= (*neighbors)->stencil.offsets().size();
-    auto layout = read_layout(arguments, request->size);
-    if (!layout) return layout.failure();
-    request->layout = *std::move(layout);
     return ProgramQuestion{arguments.collective,
                            {.name = arguments.algorithm},
                            *request,
@@ -161,12 +169,8 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
     if (*arguments.ranks < 1)
         return base::fail(Status::argument, "--ranks: {} is less than 1", *arguments.ranks);
-    auto request = read_request(arguments);
+    auto request = read_request(arguments, *arguments.ranks);
     if (!request) return request.failure();
-    request->size = *arguments.ranks;
-    auto layout = read_layout(arguments, request->size);
-    if (!layout) return layout.failure();
-    request->layout = *std::move(layout);
     auto counted = read_counted(arguments, request->size);
     if (!counted) return counted.failure();
     const std::string collective(collectives::traits_of(traits.even).name);
