@@ -112,7 +112,7 @@ class Job:
             time.sleep(0.002)
 
     def text(self):
-        self.reader.join(0 if self.process.poll() is None else 1)
+        self.reader.join(0 if self.process.poll() is None else 10)
         return self.output.decode(errors="replace")
 
     def wait(self, seconds, launcher="weft"):
@@ -211,6 +211,18 @@ def strike(job, launcher, fault, ranks, draw):
     return victim
 
 
+def count_named(options, number, figures, job, ended):
+    """Whether the rank is named; apart from that by a foreign launcher that hangs: it has yet to say what it has seen."""
+    launcher, fault, rank, seconds = ended
+    named = is_named(launcher, rank, job.text())
+    if not named and launcher == "weft":
+        raise Trouble(f"rank {rank} is not named")
+    figures[launcher, "named" if seconds is not None else "named by those that stayed"].append(named)
+    if not named:
+        print(f"not named: kill {number} (--seed {options.seed}): rank {rank} by {launcher}, {fault}"
+              f"{' (stays)' if seconds is None else ''}\n{job.text()}")
+
+
 def one_kill(options, number, figures):
     draw = random.Random(options.seed * 1_000_003 + number)
     launcher = options.launchers[number % len(options.launchers)]
@@ -226,13 +238,8 @@ def one_kill(options, number, figures):
         time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
         named = strike(job, launcher, fault, ranks, draw)
         seconds = job.wait(options.end, launcher)
-        if named is not None and is_named(launcher, named, job.text()):
-            figures[launcher, "named"].append(1)
-        elif named is not None and launcher == "weft":
-            raise Trouble(f"rank {named} is not named")
-        elif named is not None:
-            figures[launcher, "named"].append(0)
-            print(f"not named: kill {number} (--seed {options.seed}): rank {named} by {launcher}, {fault}\n{job.text()}")
+        if named is not None:
+            count_named(options, number, figures, job, (launcher, fault, named, seconds))
         left = job.leftovers(launcher)
         if launcher == "srun" and any(ENDPOINT.fullmatch(name) for name in left):
             figures[launcher, "files"].append(1)
@@ -251,8 +258,8 @@ def one_kill(options, number, figures):
 
 def show(figures):
     for (launcher, fault), seconds in sorted(figures.items()):
-        if fault == "named":
-            print(f"{launcher:7} named the rank in {sum(seconds)} of {len(seconds)} jobs")
+        if fault.startswith("named"):
+            print(f"{launcher:7} {fault}: the rank, in {sum(seconds)} of {len(seconds)} jobs")
             continue
         if fault == "files":
             print(f"{launcher:7} left files of endpoints in {len(seconds)} jobs, for the user's next job to remove")
