@@ -14,6 +14,7 @@
 
 using weft::mpi::BlocksOf;
 using weft::mpi::Elements;
+using weft::mpi::is_handed_back;
 using weft::mpi::Kind;
 using weft::mpi::Layer;
 using weft::mpi::PreparedCall;
@@ -42,6 +43,7 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 /// before the communicator; `prepare` is how the PreparedCall is made.
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, prepare)                        \
     WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
+        if (is_handed_back(comm)) return PMPI_##Name(WEFT_MPI_LIST arguments, comm);              \
         return Layer::get().blocking(                                                             \
             Kind::kind, comm, [&](PreparedCall& call) -> Why { return call.prepare; },            \
             [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
@@ -134,6 +136,7 @@ WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
                          own_blocks(out, out_counts, out_places, out_types)))
 
 WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
+    if (is_handed_back(comm)) return PMPI_Barrier(comm);
     return Layer::get().blocking(
         Kind::barrier, comm, [](PreparedCall&) { return Why::served; },
         [&] { return PMPI_Barrier(comm); });

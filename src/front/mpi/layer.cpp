@@ -241,12 +241,15 @@ Communicator* Layer::learn(MPI_Comm comm) {
         return nullptr;
     if (fresh.place.size == 1) fresh.refused = Why::one_rank;
     if (inter != 0) fresh.refused = Why::inter;
+    if (fresh.refused != Why::served && !statistics_.wanted())
+        handed_back.store(comm, std::memory_order_relaxed);
     // A team costs as much as hundreds of calls gain, and many communicators live for a few only.
     if (comm != MPI_COMM_WORLD) fresh.next_try = calls_before_team_ + 1;
     return &communicators_.add(comm, std::move(fresh));
 }
 
 void Layer::forget(MPI_Comm comm) {
+    if (is_handed_back(comm)) handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     weft_team* team = nullptr;
     {
         const std::lock_guard lock(tables_mutex_);

@@ -43,6 +43,14 @@ struct Communicator {
     std::unique_ptr<Choices> choices;  ///< of calls that are served only where weft is quicker
 };
 
+/// A communicator whose calls all go to the host and are not counted; MPI_COMM_NULL: none is known.
+/// Relaxed: whether a thread sees it changes the way of a call to the host, and nothing else.
+inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
+
+[[nodiscard]] inline bool is_handed_back(MPI_Comm comm) {
+    return comm == handed_back.load(std::memory_order_relaxed);
+}
+
 class Layer {
   public:
     static Layer& get();
