@@ -251,14 +251,17 @@ base::Result<BenchRow> measure_memcpy(Team world, const BenchOptions& options,
                     std::move(measured->single_calls_us)};
 }
 
-/// Nothing for what "all" stands for and all ranks refuse: to reach buffers that they cannot reach.
+/// Nothing for what "all" stands for and all ranks refuse: what does not fit the job's nodes, or
+/// reaches buffers that cannot be reached.
 std::optional<base::Result<BenchRow>> try_measuring(Team world, const BenchOptions& options,
                                                     std::uint64_t bytes, const std::string& spec) {
     try {
         return measure_row(world, options, bytes, spec);
     } catch (const Error& error) {
         const bool given = std::ranges::count(options.algorithms, spec) > 0;
-        if (given || error.status() != Status::unsupported) throw;
+        const bool refused =
+            error.status() == Status::unsupported || error.status() == Status::argument;
+        if (given || !refused) throw;
         return {};
     }
 }

@@ -152,10 +152,11 @@ class Prediction {
         return static_cast<Time>(sum * machine_.host_ranks / machine_.host_processors / size);
     }
 
-    /// `makespan(waits, computes)` of the simulator, put together.
-    template <class Makespan>
-    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, const Work& all, Rank size,
-                                                   const Loads& loads = {}) const {
+    /// `makespan(waits, computes)` of the simulator, put together; `again()`: what the next call
+    /// waits.
+    template <class Makespan, class Again>
+    [[nodiscard]] base::Result<Predicted> combined(Makespan makespan, Again again, const Work& all,
+                                                   Rank size, const Loads& loads = {}) const {
         const bool crowded = machine_.crowded();
         const base::Result<Time> first = makespan(true, !crowded);
         if (!first) return first.failure();
@@ -164,17 +165,39 @@ class Prediction {
         if (!computing) return computing.failure();
         const Time work = shared_out(all, size);
         const Time alone = *first + std::max(*computing, work);
-        return Predicted{.time = alone,
-                         .messages = all.messages,
-                         .in_stream = streams_ ? in_stream(*first, work, loads) : alone};
+        Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
+        if (!streams_) return predicted;
+        const base::Result<Time> each = again();
+        if (!each) return each.failure();
+        predicted.in_stream = in_stream(*first, *each, work, loads);
+        return predicted;
     }
 
-    /// What a call adds to a stream of them. Between nodes messages cost so much that no call is
-    /// quicker than the rank that has most to do with it.
-    [[nodiscard]] Time in_stream(Time waits, Time work, const Loads& loads) const {
-        if (!apart_) return work;
-        const Time busiest = loads.empty() ? 0 : std::ranges::max(loads);
-        return std::max(busiest, work) + waits / (is_short_ ? kShortCalls : kLongCalls);
+    /// What a call adds to a stream of them: all of what ranks wait in each call, which is where
+    /// one needs an answer of another, and a share of the other waits. Between nodes messages cost
+    /// so much that no call is quicker than the processor that has most to do with it.
+    [[nodiscard]] Time in_stream(Time waits, Time each, Time work, const Loads& loads) const {
+        if (!apart_) return work + each;
+        const Time shared = (waits - each) / (is_short_ ? kShortCalls : kLongCalls);
+        return std::max(busiest(loads), work) + each + shared;
+    }
+
+    /// What the processor computes that has most to do: ranks of a host start on its processors
+    /// in blocks (run/runtime/placement.hpp), and stay, since none of them ever sleeps.
+    [[nodiscard]] Time busiest(const Loads& loads) const {
+        const auto on_host = static_cast<std::size_t>(machine_.host_ranks);
+        const auto processors = static_cast<std::size_t>(machine_.host_processors);
+        Time most = 0;
+        Time sum = 0;
+        std::size_t current = 0;
+        for (std::size_t rank = 0; rank < loads.size(); ++rank) {
+            const std::size_t host = rank / on_host;
+            const std::size_t place = host * processors + rank % on_host * processors / on_host;
+            sum = place == current ? sum + loads[rank] : loads[rank];
+            current = place;
+            most = std::max(most, sum);
+        }
+        return most;
     }
 
     [[nodiscard]] base::Result<Predicted> of_stages(const Stages& stages) const {
@@ -186,7 +209,9 @@ class Prediction {
             if (!outcome) return outcome.failure();
             return outcome->makespan;
         };
-        return combined(makespan, work_of(stages), size_);
+        // All puts of such stages go one way, or the call synchronizes.
+        const auto again = [] { return base::Result<Time>(0); };
+        return combined(makespan, again, work_of(stages), size_);
     }
 
     [[nodiscard]] Work work_of(const Stages& stages) const {
@@ -227,22 +252,33 @@ class Prediction {
         const auto times = static_cast<std::uint64_t>(size / shown->ranks);
         work.multiply(times);
         Reach reach;
-        const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
+        const auto simulate = [&](bool waits, bool computes,
+                                  Surroundings around) -> base::Result<Outcome> {
             PutModels models = put_models(machine_, waits, computes);
             if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
-            Surroundings around;
             around.model = models.model;
             std::optional<Fold> fold;
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
             for (Rank rank = 0; rank < shown->ranks; ++rank)
                 if (auto added = add(part, *shown, rank, reach); !added) return added.failure();
-            const auto outcome = simulate_generic({&part, 1}, around);
+            return simulate_generic({&part, 1}, around);
+        };
+        const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
+            const auto outcome = simulate(waits, computes, {});
             if (!outcome) return outcome.failure();
             work.messages = outcome->messages * times;
             return outcome->makespan;
         };
-        auto predicted = combined(makespan, work, size, loads);
+        // Of two calls in a row, each rank's second one begins when its first one ends.
+        const auto again = [&]() -> base::Result<Time> {
+            const auto first = simulate(true, false, {.ends = true});
+            if (!first) return first.failure();
+            const auto second = simulate(true, false, {.starts = first->ends});
+            if (!second) return second.failure();
+            return second->makespan - first->makespan;
+        };
+        auto predicted = combined(makespan, again, work, size, loads);
         if (!predicted) return predicted;
         predicted->in_place = reach.mates;
         predicted->lands = reach.others;

@@ -11,7 +11,8 @@
 //          for all), only the ranks of one node are simulated, or a single one.
 //          Where ranks share processors and calls do not synchronize, a stream of them overlaps: a
 //          rank waits once for several calls, and each adds what all ranks compute, between nodes
-//          at least what the busiest rank does. On one node that goes for short vectors.
+//          at least what the busiest processor does, and what ranks wait in a second call in a row:
+//          for answers of each other. On one node that goes for short vectors.
 // Holds    Whole numbers only. Up to kPredictedRanks ranks the time is that of the programs that
 //          run, within 5 %: folded, all blocks of a vector count as equally large.
 // Next     select.hpp.

@@ -231,6 +231,7 @@ base::Result<Outcome> Lanes::outcome() const {
                     : fmt::format(" (entry {} of its numbers and segments)", missing_[i]));
         outcome.makespan = std::max(outcome.makespan, now_[i]);
         outcome.earliest_finish = std::min(outcome.earliest_finish, now_[i]);
+        if (around_.ends) outcome.ends.emplace_back(static_cast<Rank>(i), now_[i]);
     }
     return outcome;
 }

@@ -211,6 +211,8 @@ base::Result<Outcome> Processors::outcome() const {
     for (const Clock& clock : clocks_) {
         outcome.makespan = std::max(outcome.makespan, clock.now);
         outcome.earliest_finish = std::min(outcome.earliest_finish, clock.now);
+        if (around_.ends)
+            outcome.ends.emplace_back(static_cast<Rank>(outcome.ends.size()), clock.now);
     }
     return outcome;
 }

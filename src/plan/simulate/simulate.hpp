@@ -32,6 +32,7 @@ struct Surroundings {
     std::shared_ptr<const Network> network;  ///< none: the model's latency between all ranks
     Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and when
+    bool ends = false;                          ///< Outcome::ends is wanted, of the generic engine
     std::function<void(double)> progress;       ///< called now and then with the part done, 0 to 1
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
@@ -41,10 +42,11 @@ struct Surroundings {
 };
 
 struct Outcome {
-    Time makespan = 0;           ///< the last rank is done
-    Time earliest_finish = 0;    ///< the first rank is done
-    std::uint64_t messages = 0;  ///< puts and signals
-    std::uint64_t events = 0;    ///< puts, signals and waits
+    Time makespan = 0;                        ///< the last rank is done
+    Time earliest_finish = 0;                 ///< the first rank is done
+    std::uint64_t messages = 0;               ///< puts and signals
+    std::uint64_t events = 0;                 ///< puts, signals and waits
+    std::vector<std::pair<Rank, Time>> ends;  ///< when each rank is done, if that is wanted
 };
 
 /// One thing that a rank does, for timelines.

@@ -219,6 +219,22 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
     EXPECT_FALSE(chosen("broadcast", many, 64, 8).starts_with("chain"));
 }
 
+/// Calls of a stream in us, medians of weft bench, four or eight ranks on four nodes of one host.
+TEST(Select, AnswersAndTheBusiestProcessorBoundAStream) {
+    const auto over_net = [](Rank ranks) {
+        Machine machine = machine_of(ranks, 4, 2);
+        machine.far = run::machine_over("net").far;
+        return machine;
+    };
+    // In each call of it the ranks of a node wait for each other's answers: 14, linear 4.
+    for (const std::uint64_t bytes : {8U, 1024U, 4096U})
+        for (const char* collective : {"scan", "exscan"})
+            EXPECT_EQ(chosen(collective, over_net(8), 8, bytes), "linear") << bytes;
+    // kary sends as many messages as binomial, three of them from the root's processor: 7.1, 4.5.
+    EXPECT_EQ(chosen("broadcast", over_net(4), 4, 8), "binomial");
+    EXPECT_EQ(chosen("scatter", over_net(4), 4, 8), "binomial");
+}
+
 /// The way to data of node-mates has its costs, and the reason names it.
 TEST(Select, TheReasonSaysHowRanksOfANodeComeByEachOthersData) {
     Machine machine = machine_of(2, 1, 2);
