@@ -4,10 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace weft::farm {
 
 using Kind = Act::Kind;
+
+namespace {
+
+/// A reduction of such elements that throws.
+run::Reducer throwing(std::size_t element_bytes) {
+    static std::map<std::size_t, run::UserOperation> operations;
+    const UserFunction function = [](const void*, void*, std::size_t, void*) {
+        throw std::runtime_error("as the scenario wants");
+    };
+    const auto [held, added] = operations.try_emplace(
+        element_bytes, run::UserOperation{.function = function, .element_bytes = element_bytes});
+    return {.user = &held->second, .element_bytes = element_bytes};
+}
+
+}  // namespace
 
 void RankRun::go() {
     for (const std::size_t act : script_.part) {
@@ -34,6 +50,9 @@ void RankRun::perform(std::size_t number) {
         case Kind::disagree:
             if (act.team == 0) quarrelled_ = true;
             return collective(number, act.rank == rank_ ? act.instead : act.call, Form::blocking);
+        case Kind::throws:
+            if (act.team == 0) quarrelled_ = true;
+            return collective(number, act.call, Form::blocking);
         case Kind::exchange:
             return exchange(number);
         case Kind::make_team:
@@ -58,16 +77,20 @@ void RankRun::collective(std::size_t act, std::uint32_t number, Form form) {
     const test::TeamCall& bound = team.calls[number];
     Call& call =
         form == Form::persistent ? held_call(act, team, number) : new_call(act, team, number);
-    call.judged = world_.scenario.acts[act].kind != Kind::disagree;
+    const Act& made = world_.scenario.acts[act];
+    call.judged = made.kind != Kind::disagree && made.kind != Kind::throws;
+    const bool throws = made.kind == Kind::throws && made.rank == rank_;
+    const run::Reducer reducer =
+        throws ? throwing(test::element_bytes(bound.plan.algebra)) : bound.reducer;
     test::fill_input(bound, {world_.scenario.seed, act}, call.member, call.input);
     if (script_.made_by[act]++ == 0) ++script_.operations;
     if (failed_teams_.contains(&team)) ++script_.failed_before[act];
     const run::Registers registers{.input = call.input, .output = call.output};
     if (form == Form::blocking) {
-        if (run_blocking(call, registers, bound.reducer)) judge(call);
+        if (run_blocking(call, registers, reducer)) judge(call);
         return;
     }
-    issue(call, registers, bound.reducer);
+    issue(call, registers, reducer);
     const std::size_t most = 1 + random_.below(24);
     while (open_.size() > most) finish(*open_[random_.below(open_.size())]);
 }
@@ -168,22 +191,25 @@ void RankRun::judge(Call& call) {
     std::fill_n(call.input, bound.bytes(), std::byte{0x5a});
 }
 
-/// Right if a rank has died, or if ranks of the team disagree.
+/// Right if a rank has died, or if a rank of the team disagrees or its reduction throws.
 void RankRun::failed(const Call& call, const base::Failure& failure) {
     world_.note_deed();
     failed_ = true;
     failed_teams_.insert(call.team);
-    const auto quarrels = [&](std::size_t act) {
-        const Act& one = world_.scenario.acts[act];
-        return one.kind == Kind::disagree && &world_.teams[one.team] == call.team;
+    const auto comes_of = [&](Kind kind, const char* word) {
+        const auto is_cause = [&](std::size_t act) {
+            const Act& one = world_.scenario.acts[act];
+            return one.kind == kind && &world_.teams[one.team] == call.team;
+        };
+        return failure.status == Status::argument && failure.text.find(word) != std::string::npos &&
+               std::ranges::any_of(script_.part, is_cause);
     };
     const bool died = world_.mourning() && failure.status == Status::peer;
-    const bool disagreed = failure.status == Status::argument &&
-                           failure.text.find("disagree") != std::string::npos &&
-                           std::ranges::any_of(script_.part, quarrels);
-    if (!died && !disagreed)
+    if (!died && !comes_of(Kind::disagree, "disagree") && !comes_of(Kind::throws, "threw"))
         world_.fail(fmt::format("{} failed at rank {}: {}", call.program->description, rank_,
                                 failure.text));
+    if (world_.scenario.fault == Fault::forgotten_failure)
+        call.team->state_of(rank_)->failed = false;
 }
 
 void RankRun::finish_all(const LiveTeam* team) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "collectives/collective_traits.hpp"
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
 #include "tests/support/draw_calls.hpp"
@@ -139,9 +140,13 @@ void draw_team(Random& random, Scenario& scenario, bool lives) {
     team.calls.push_back(draw_good_call(random, "barrier", scenario, team, cells));
     team.calls.front().plan.algorithm = "dissemination";
     const bool banks = is_bank_fault(scenario.fault);
+    const bool reduces = scenario.fault == Fault::forgotten_failure;
     for (int i = 0; i < 6; ++i)
-        team.calls.push_back(
-            draw_good_call(random, banks && i > 0 ? "broadcast" : "", scenario, team, cells));
+        team.calls.push_back(draw_good_call(random,
+                                            banks && i > 0      ? "broadcast"
+                                            : reduces && i == 0 ? "allreduce"
+                                                                : "",
+                                            scenario, team, cells));
     if (scenario.fault == Fault::false_synchronizing) {
         for (CallSketch& call : team.calls) {
             const bool bare = call.plan.elements == 0 && call.plan.collective != "barrier";
@@ -264,20 +269,30 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     const std::uint64_t later = is_team_fault(fault) ? 2 : random.below(3);
     for (std::uint64_t i = 0; i < later; ++i) draw_team(random, scenario, false);
     while (scenario.acts.size() < acts) scenario.acts.push_back(draw_act(random, scenario));
-    if (fault != Fault::none) return scenario;
-    const std::uint64_t drama = random.below(8);
-    scenario.inquires = drama == 0 || random.chance(1, 8);
-    if (drama > 1) return scenario;
-    Act act{.kind = drama == 0 ? Kind::disagree : Kind::kill};
+    if (fault != Fault::none && fault != Fault::forgotten_failure) return scenario;
+    constexpr Kind kDramas[] = {Kind::disagree, Kind::kill, Kind::throws};
+    const std::uint64_t drama = fault == Fault::forgotten_failure ? 2 : random.below(8);
+    scenario.inquires = drama == 0 || drama == 2 || random.chance(1, 8);
+    if (drama >= std::size(kDramas)) return scenario;
+    Act act{.kind = kDramas[drama]};
     act.team = static_cast<std::uint32_t>(random.below(living));
     const TeamSketch& team = scenario.teams[act.team];
     act.call = static_cast<std::uint32_t>(random.below(team.calls.size()));
     act.instead = static_cast<std::uint32_t>((act.call + 1) % team.calls.size());
     act.rank = team.members[random.below(team.members.size())];
-    if (drama == 0) scenario.watched = false;
-    scenario.acts.insert(
-        scenario.acts.begin() + static_cast<std::ptrdiff_t>(random.below(scenario.acts.size() + 1)),
-        act);
+    if (drama != 1) scenario.watched = false;
+    const auto at = static_cast<std::ptrdiff_t>(random.below(scenario.acts.size() + 1));
+    if (act.kind == Kind::throws) {
+        const auto found = std::ranges::find_if(team.calls, [](const CallSketch& call) {
+            return call.plan.elements > 0 &&
+                   collectives::find_collective(call.plan.collective)->reduces();
+        });
+        if (found == team.calls.end()) return scenario;
+        act.call = static_cast<std::uint32_t>(found - team.calls.begin());
+        // Before anything else: a barrier, which no rank may take for good then.
+        scenario.acts.insert(scenario.acts.begin() + at, Act{.team = act.team});
+    }
+    scenario.acts.insert(scenario.acts.begin() + at, act);
     return scenario;
 }
 
@@ -340,6 +355,9 @@ std::string to_text(const Scenario& scenario, const Act& act) {
             return fmt::format("{}: {}, but rank {} calls {}", of_team,
                                to_text(team.calls[act.call]), act.rank,
                                to_text(team.calls[act.instead]));
+        case Kind::throws:
+            return fmt::format("{}: {}, and the reduction of rank {} throws", of_team,
+                               to_text(team.calls[act.call]), act.rank);
         case Kind::kill:
             return fmt::format("rank {} dies", act.rank);
     }

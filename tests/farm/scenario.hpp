@@ -3,7 +3,7 @@
 //
 // Idea     A scenario follows from its seed. Every rank goes through the same list and does what
 //          concerns it: collective calls in each form, exchanges whose counts only pairs know,
-//          teams made and freed, one-sided calls, one rank that disagrees, one that dies. Any part
+//          teams made and freed, one-sided calls, one rank that disagrees, throws or dies. Any part
 //          of the list is a program, too: so a failing one can be made short.
 // Holds    Team 0 has all ranks. Call 0 of each team is a barrier. Acts on a team that does not
 //          live are left out, so that parts of a list are right whatever is left out of them.
@@ -38,6 +38,7 @@ struct Act {
         fence,
         quiet,
         disagree,
+        throws,  ///< a collective whose reduction throws at `rank`
         kill,
     };
     Kind kind = Kind::collective;
@@ -45,7 +46,7 @@ struct Act {
     std::uint32_t team = 0;
     std::uint32_t call = 0;     ///< of the team's calls
     std::uint32_t instead = 0;  ///< disagree: what `rank` calls
-    Rank rank = 0;              ///< of the job: who acts, disagrees or dies
+    Rank rank = 0;              ///< of the job: who acts, disagrees, throws or dies
     Rank peer = 0;
     std::uint32_t first = 0;  ///< word of the peer's block
     std::uint32_t words = 0;
