@@ -88,7 +88,7 @@ std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
 
 std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
     const bool now = theirs.call_hash != mine.call_hash;
-    const bool just_before = !now && theirs.hash_before != mine.hash_before;
+    const bool just_before = !now && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
     return fmt::format(
         "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
         now || just_before ? "" : "a call before ", just_before ? theirs.epoch - 1 : theirs.epoch,
