@@ -11,40 +11,45 @@ namespace {
 /// Tries a place with times of its own; how many of the calls went to the host.
 int try_all(Choices& choices, Choices::Place place, double ours, double hosts) {
     int to_host = 0;
-    for (unsigned call = 0; call < Choices::kTried; ++call) {
+    const unsigned tried = Choices::pace_of(place).tried();
+    for (unsigned call = 0; call < tried; ++call) {
         const bool host = choices.goes_to_host(place);
         to_host += host ? 1 : 0;
         EXPECT_FALSE(choices.decided(place));
-        EXPECT_EQ(choices.tried(place, host ? hosts : ours), call + 1 == Choices::kTried);
+        EXPECT_EQ(choices.tried(place, host ? hosts : ours), call + 1 == tried);
     }
     return to_host;
 }
 
 TEST(Choices, CallsGoWhereTheyTookLessTime) {
-    for (const double hosts : {1.0, 3.0}) {
-        Choices choices;
-        const auto place = Choices::place_of(Kind::allreduce, 8);
-        EXPECT_EQ(try_all(choices, place, 2.0, hosts), static_cast<int>(Choices::kSamples));
-        const Choices::Times found = choices.medians(place);
-        EXPECT_EQ(found[0], 2.0);
-        EXPECT_EQ(found[1], hosts);
-        choices.decide(place, found);
-        EXPECT_TRUE(choices.decided(place));
-        EXPECT_EQ(choices.goes_to_host(place), hosts < 2.0);
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
+        for (const double hosts : {1.0, 3.0}) {
+            Choices choices;
+            const auto place = Choices::place_of(Kind::allreduce, bytes);
+            const auto block = static_cast<int>(Choices::pace_of(place).block);
+            const int rounds = Choices::kRounds;
+            EXPECT_EQ(try_all(choices, place, 2.0, hosts), rounds * block);
+            const Choices::Times found = choices.medians(place);
+            EXPECT_EQ(found[0] * hosts, found[1] * 2.0);
+            choices.decide(place, found);
+            EXPECT_TRUE(choices.decided(place));
+            EXPECT_EQ(choices.goes_to_host(place), hosts < 2.0);
+        }
     }
 }
 
-TEST(Choices, AFewSlowCallsOfAWayDoNotCount) {
+TEST(Choices, SlowCallsAtTheStartOfABlockAndASlowBlockDoNotCount) {
     Choices choices;
     const auto place = Choices::place_of(Kind::barrier, 0);
-    for (unsigned call = 0; call < Choices::kTried; ++call) {
+    const Choices::Pace pace = Choices::pace_of(place);
+    for (unsigned call = 0; call < pace.tried(); ++call) {
         const bool host = choices.goes_to_host(place);
-        const bool disturbed = !host && call % 8 == 5;
-        const bool cold = call < Choices::kWarm;
+        const bool cold = call < pace.warm || call % pace.block < pace.block / 4;
+        const bool disturbed = !host && call == pace.tried() - 1;
         static_cast<void>(choices.tried(place, disturbed || cold ? 1000.0 : host ? 2.0 : 1.0));
     }
-    EXPECT_EQ(choices.medians(place)[0], 1.0);
-    EXPECT_EQ(choices.medians(place)[1], 2.0);
+    EXPECT_EQ(choices.medians(place)[0], pace.block * 0.75);
+    EXPECT_EQ(choices.medians(place)[1], pace.block * 1.5);
 }
 
 TEST(Choices, CollectivesAndSizesAreChosenForApart) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after the other, and what calls cost.
 //
-// usage: communicators alive|churn|costs COUNT   (under a launcher, with the layer preloaded)
+// usage: communicators alive|churn|costs|stream COUNT   (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
 //          the rank that grew most has grown by since a tenth of them.
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
 //          MPI_COMM_SELF.
+// stream   COUNT calls on MPI_COMM_WORLD.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -114,6 +115,7 @@ int main(int argc, char** argv) {
     if (what == "alive") alive(count);
     if (what == "churn") churn(count);
     if (what == "costs") costs(count);
+    for (int i = 0; what == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

@@ -264,10 +264,9 @@ void Cases::draw_blocks(Case& c) {
     };
     const bool own = c.call == kAlltoallw;
     bool plain = all && c.in_place;  // MPI asks for equal type maps
-#if defined(OPEN_MPI)
-    // Open MPI 4.1.4 takes the algorithm by the caller's own type, so that ranks may differ.
+    // Open MPI 4.1.4 takes the algorithm by the caller's own type, so that ranks may differ; MPICH
+    // 4.0.2 cuts blocks into pieces of whole elements of it.
     plain = plain || c.call == kAllgatherv;
-#endif
     const auto any_type = [&](int& count) {
         if (!plain) return draw_type(layouts, count);
         count *= layouts.units;

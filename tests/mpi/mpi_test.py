@@ -173,10 +173,10 @@ class MpiTest(unittest.TestCase):
         self.assertEqual((status, out), (0, f"2 ranks: {cases} cases agree\n"), err)
 
     def test_a_choice_by_time_tries_both_and_then_takes_one(self):
-        status, _, err = run(2, ["checked"], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
+        status, _, err = run(2, ["communicators", "stream", 400], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
-        served = int(re.search(r"^weft: allreduce +202 +(\d+) ", err, re.MULTILINE)[1])
-        self.assertIn(served, (2 * 16, 2 * (100 - 8)), err)  # 16 and 8 of 24 are tried
+        served = int(re.search(r"^weft: allreduce +800 +(\d+) ", err, re.MULTILINE)[1])
+        self.assertIn(served, (2 * (128 + 64), 2 * (400 - 64)), err)  # 128, and 64 with each library, are tried
 
     def test_calls_from_fortran_are_served(self):
         wrapper = shutil.which(f"mpif90.{MPI}")

@@ -14,18 +14,19 @@ Choices::Place Choices::place_of(Kind kind, std::size_t common_bytes) {
 bool Choices::goes_to_host(Place place) const {
     if (decided(place)) return ways_[place] == Way::hosts;
     const auto trial = trials_.find(place);
-    const unsigned call = trial == trials_.end() ? 0 : trial->second.calls;
-    return call >= kWarm && hosts_turn(call);
+    return hosts_turn(pace_of(place), trial == trials_.end() ? 0 : trial->second.calls);
 }
 
 bool Choices::tried(Place place, double us) {
     ways_[place] = Way::trying;
+    const Pace pace = pace_of(place);
     Trial& trial = trials_[place];
     const unsigned call = trial.calls++;
-    if (call < kWarm) return false;
-    const unsigned later = call - kWarm;
-    trial.us[hosts_turn(call) ? 1 : 0][later / (2 * kBlock) * kBlock + later % kBlock] = us;
-    return trial.calls == kTried;
+    if (call < pace.warm) return false;
+    const unsigned later = call - pace.warm;
+    if (later % pace.block >= pace.block / 4)
+        trial.us[hosts_turn(pace, call) ? 1 : 0][later / (2 * pace.block)] += us;
+    return trial.calls == pace.tried();
 }
 
 Choices::Times Choices::medians(Place place) const {
@@ -33,7 +34,7 @@ Choices::Times Choices::medians(Place place) const {
     for (std::size_t way = 0; way < found.size(); ++way) {
         auto sorted = trials_.at(place).us[way];
         std::ranges::sort(sorted);
-        found[way] = (sorted[kSamples / 2 - 1] + sorted[kSamples / 2]) / 2;
+        found[way] = (sorted[kRounds / 2 - 1] + sorted[kRounds / 2]) / 2;
     }
     return found;
 }

@@ -2,10 +2,13 @@
 // choices.hpp - whether weft or the host is quicker at a call, found by trying both.
 //
 // Idea     Calls of one collective and of like size (within a factor of two) on a communicator are
-//          one place. The first calls of a place go to weft and to the host in turn, and their
-//          times are kept; then the members compare sums of medians, and the rest goes one way.
+//          one place. Its first calls go to weft; then blocks of calls go to the host and to weft
+//          in turn, and their times are kept; then the members compare sums of medians, and the
+//          rest goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
-//          model of the host would have to know its settings.
+//          model of the host would have to know its settings. Weft's first calls touch memory that
+//          none has touched before, bank after bank, and make plans; and a call alone is not what
+//          it is in a stream of its kind.
 // Holds    What is asked here depends on the order of calls and on sizes that all members know, so
 //          that they all go the same way.
 // Next     layer.hpp for who times calls and compares.
@@ -27,33 +30,42 @@ class Choices {
     /// Microseconds with weft and with the host.
     using Times = std::array<double, 2>;
 
-    /// Calls that are tried, counted for each way; those of weft come after a warm-up, in which it
-    /// makes its plan and finds out that a buffer is used again.
-    static constexpr unsigned kWarm = 8;
-    static constexpr unsigned kBlock = 4;
-    static constexpr unsigned kSamples = 2 * kBlock;
-    static constexpr unsigned kTried = kWarm + 2 * kSamples;
+    /// How many calls of a place go to weft first, and to each library before the other one's turn.
+    struct Pace {
+        unsigned warm;
+        unsigned block;
+        [[nodiscard]] constexpr unsigned tried() const { return warm + kRounds * 2 * block; }
+    };
+    static constexpr unsigned kRounds = 4;  ///< blocks of each library
+    static constexpr Pace kPace{128, 16};
+    static constexpr Pace kPaceOfLong{16, 4};  ///< of 256 KiB and more
 
     [[nodiscard]] static Place place_of(Kind kind, std::size_t common_bytes);
+    [[nodiscard]] static Pace pace_of(Place place) {
+        return place % kSizes >= kLongSize ? kPaceOfLong : kPace;
+    }
 
     [[nodiscard]] bool decided(Place place) const { return ways_[place] >= Way::ours; }
     /// Whether the next call goes to the host.
     [[nodiscard]] bool goes_to_host(Place place) const;
     /// The time of the next call. True: it was the last one that is tried, and decide() is due.
     [[nodiscard]] bool tried(Place place, double us);
-    /// This rank's medians.
+    /// This rank's medians over blocks, of the sums of all but the first calls of a block, in which
+    /// ranks may still wait for those that come from the other library.
     [[nodiscard]] Times medians(Place place) const;
     /// Sums of the medians of all members.
     void decide(Place place, const Times& sums);
 
   private:
     static constexpr std::size_t kSizes = 48;
+    static constexpr std::size_t kLongSize = 19;
     struct Trial {
         unsigned calls = 0;
-        std::array<std::array<double, kSamples>, 2> us{};
+        std::array<std::array<double, kRounds>, 2> us{};  ///< by way and block
     };
-    /// Of a call that is tried after the warm-up.
-    [[nodiscard]] static bool hosts_turn(unsigned call) { return (call - kWarm) / kBlock % 2 == 0; }
+    [[nodiscard]] static bool hosts_turn(Pace pace, unsigned call) {
+        return call >= pace.warm && (call - pace.warm) / pace.block % 2 == 0;
+    }
 
     std::array<Way, kKindNames.size() * kSizes> ways_{};
     std::unordered_map<Place, Trial> trials_;
