@@ -144,6 +144,10 @@ class Shared {
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
     }
     [[nodiscard]] Rank size() const { return network_.size(); }
+    /// Why a rank's wait has given up.
+    [[nodiscard]] const std::string& failure(Rank rank) const {
+        return drives_[static_cast<std::size_t>(rank)].gave_up.text;
+    }
 
     Turn turn{Turn::Kind::divided};
     std::deque<Calls> calls;
@@ -199,7 +203,7 @@ class Worker {
     void run(std::size_t operations) {
         for (std::size_t i = 0; i < operations && wrong.empty(); ++i) act();
         const auto hold = shared_.turn.take();
-        if (!calls_.quiet(stream_)) wrong = "the last quiet has failed";
+        if (!calls_.quiet(stream_)) fail();
     }
 
     std::string wrong;
@@ -271,8 +275,10 @@ class Worker {
         }
     }
     void check(bool done) {
-        if (!done && wrong.empty())
-            wrong = fmt::format("rank {} thread {}: a call has failed", rank_, thread_);
+        if (!done && wrong.empty()) fail();
+    }
+    void fail() {
+        wrong = fmt::format("rank {} thread {}: {}", rank_, thread_, shared_.failure(rank_));
     }
 
     Shared& shared_;
