@@ -179,7 +179,8 @@ def command_of(launcher, build, ranks, nodes, program):
 def is_named(launcher, rank, text):
     if launcher == "weft":
         return re.search(rf"^weft run: rank {rank} (was killed|exited)", text, re.M) is not None
-    return re.search(rf"rank {rank}\b|,{rank}\]|task {rank}:", text) is not None
+    # Slurm's PMIx names a rank that left without finalizing: source = [slurm.pmix.STEP:RANK].
+    return re.search(rf"rank {rank}\b|[,:]{rank}\]|task {rank}:", text) is not None
 
 
 def strike(job, launcher, fault, ranks, draw):
