@@ -52,7 +52,10 @@ struct Job {
     int rank = -1;
     int size = 0;
     int level = SHMEM_THREAD_SINGLE;
-    bool all_near = false;           ///< there is no network
+    bool all_near = false;  ///< there is no network
+    /// At a word before a wait drives everything: none where PEs outnumber the processors, since
+    /// the one that is to write may need this one's.
+    int looks = 0;
     SharedRange ranges[kRangesMax];  ///< of variables
     std::size_t range_count = 0;
     // One thread allocates, others may put meanwhile: all that was ever allocated lies between.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // setup.cpp - the start and the end of a PE, and what it can be asked.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -116,6 +118,9 @@ SHMEM_ROUTINE(int, init_thread, (int requested, int* provided)) {
         job.level = requested;
         shmem::share_variables(pages, bytes);
         shmem::make_predefined_teams();
+        constexpr int kLooks = 128;
+        const int mates = shmem::find_team(SHMEM_TEAM_SHARED)->size;
+        job.looks = job.all_near && mates <= sysconf(_SC_NPROCESSORS_ONLN) ? kLooks : 0;
         shmem::start_active_sets();
         shmem::check("init", weft_barrier(job.world));  // all variables are shared
         on_exit(shmem::finalize_at_exit, nullptr);
