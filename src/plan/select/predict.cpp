@@ -121,16 +121,14 @@ class Prediction {
   private:
     /// Whether calls of a stream overlap: none waits for all ranks. A rank that waits leaves the
     /// processor to those before it, which go on to later calls as long as their payloads have
-    /// room; so it waits once for many. Of long vectors on a node that is so where they are used in
-    /// place: a rank waits for those that read its own, and meanwhile the others have work. Between
-    /// nodes a message that is longer than what a connection holds needs both its ranks at once:
-    /// who goes on to a later call takes their processors (measured: a chain of three such messages
-    /// takes as long in a stream as alone).
+    /// room; so it waits once for many. Not of long vectors on a node, be they used in place:
+    /// measured, a chain of ranks takes as long in a stream as alone. So does one between nodes
+    /// whose messages are longer than what a connection holds: such a message needs both its ranks
+    /// at once, and who goes on to a later call takes their processors.
     [[nodiscard]] bool overlaps() const {
         const auto program = candidate_.program(size_, 0);
         if (!program || program->synchronizing) return false;
-        if (apart_) return held_;
-        return is_short_ || reach_of(*program, 0).mates;
+        return apart_ ? held_ : is_short_;
     }
 
     /// What messages keep senders and receivers busy.
