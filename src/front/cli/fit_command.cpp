@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fit_command.cpp - `weft fit`: what puts cost on the nodes of this job, measured and fitted.
 //
-// Holds    Half a round trip is issue, latency and receive; what the issue leaves of it is divided
-//          evenly between the other two, which no rank can measure apart.
+// Holds    Half a round trip is issue, latency and receive. Of near puts what the issue leaves of
+//          it is divided evenly between the other two, which no rank can measure apart.
 // Next     fit_measure.hpp for what is measured; docs/cost.md for the file.
 #include <fmt/format.h>
 
@@ -55,11 +55,14 @@ void add_parameters(Json& parameters, const Way& way, double turn) {
             multicast.until == std::string_view("issued"))
             issue_ns = multicast.line(&lab::Summary::median).slope * 1000;
     issue_ns = std::clamp(issue_ns, 0.0, half_ns);
+    const double rest_ns = half_ns - issue_ns;
+    const double receive_ns =
+        way.receive_us ? std::clamp(*way.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
     const auto key = [&](const char* name) { return fmt::format("{}_{}", way.name, name); };
-    parameters[key("latency_ns")] = rounded((half_ns - issue_ns) / 2);
+    parameters[key("latency_ns")] = rounded(rest_ns - receive_ns);
     parameters[key("issue_ns")] = rounded(issue_ns);
-    parameters[key("receive_ns")] = rounded((half_ns - issue_ns) / 2);
-    parameters[key("ns_per_byte")] = rounded(way.turns.slope * 1000);
+    parameters[key("receive_ns")] = rounded(receive_ns);
+    parameters[key("ns_per_byte")] = rounded(way.blocks.slope * 1000);
     parameters[key("turn_ns")] = rounded(turn);
 }
 
@@ -128,6 +131,7 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
     Json parameters = Json::object();
     Json multicasts = Json::array();
     Json turns = Json::array();
+    Json blocks = Json::array();
     for (const Way& way : fitted.ways) {
         const bool near = way.name == std::string_view("near");
         add_parameters(parameters, way,
@@ -138,6 +142,8 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
                          {"half_us", way.turns.intercept},
                          {"ns_per_byte", way.turns.slope * 1000},
                          {"r2", way.turns.r2}});
+        blocks.push_back(
+            {{"way", way.name}, {"ns_per_byte", way.blocks.slope * 1000}, {"r2", way.blocks.r2}});
         if (way.hop_us) turns.back()["hop_us"] = *way.hop_us;
     }
     if (fitted.copies) add_parameters(parameters, *fitted.copies, fitted.ways.front());
@@ -150,7 +156,8 @@ Json report_of(Runtime& runtime, const Fitted& fitted) {
             {"nodes", runtime.nodes()},
             {"parameters", std::move(parameters)},
             {"multicasts", std::move(multicasts)},
-            {"turns", std::move(turns)}};
+            {"turns", std::move(turns)},
+            {"blocks", std::move(blocks)}};
 }
 
 void print_text(const Json& report) {

@@ -26,7 +26,9 @@ constexpr std::array<std::size_t, 6> kTurnBytes{8, 1024, 4096, 16384, 65536, kBy
 constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, kBytesMax};
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kData = 64;  ///< in the memory of all: behind the flags
+constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
+constexpr std::size_t kData = 64;   ///< in the memory of all: behind the flags,
+constexpr std::size_t kPlaces = 4;  ///< so many of the largest
 
 double elapsed_us(std::uint64_t begin) {
     return static_cast<double>(base::monotonic_ns() - begin) * 1e-3;
@@ -49,6 +51,35 @@ Crowd crowd_of(Team world) {
     return {most, processors};
 }
 
+/// As long as it lives, the calling process runs on one of its processors: number `place` of them,
+/// counted around.
+class OnProcessor {
+  public:
+    explicit OnProcessor(int place) {
+        CPU_ZERO(&before_);
+        known_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0;
+        if (!known_) return;
+        place %= CPU_COUNT(&before_);
+        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            if (!CPU_ISSET(cpu, &before_) || place-- > 0) continue;
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            known_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+            return;
+        }
+    }
+    OnProcessor(const OnProcessor&) = delete;
+    OnProcessor& operator=(const OnProcessor&) = delete;
+    ~OnProcessor() {
+        if (known_) ::sched_setaffinity(0, sizeof before_, &before_);
+    }
+
+  private:
+    cpu_set_t before_;
+    bool known_ = false;
+};
+
 }  // namespace
 
 lab::Line Multicast::line(double lab::Summary::*statistic) const {
@@ -61,10 +92,11 @@ lab::Line Multicast::line(double lab::Summary::*statistic) const {
 FitMeasure::FitMeasure(Runtime& runtime, int repetitions)
     : world_(runtime.world()),
       repetitions_(repetitions),
-      memory_(world_, kData + kBytesMax),
+      memory_(world_, kData + kPlaces * kBytesMax),
       flag_(static_cast<std::uint64_t*>(memory_.data())),
       wake_(flag_ + 1),
       source_(kBytesMax),
+      copy_(kBytesMax),
       crowd_(crowd_of(world_)) {
     *flag_ = *wake_ = 0;
     world_.barrier();
@@ -86,6 +118,10 @@ std::vector<Way> FitMeasure::ways() {
             for (const bool blocking : {false, true})
                 while_others_sleep(near ? std::vector<Rank>{} : way.peers,
                                    [&] { multicast(way, blocking); });
+        if (!near)
+            while_others_sleep({way.peers.front()},
+                               [&] { way.receive_us = measure_receptions(way.peers.front()); });
+        while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way); });
         if (crowd_.shares()) way.hop_us = measure_hop(way);
         ways.push_back(std::move(way));
     }
@@ -101,10 +137,14 @@ void FitMeasure::while_others_sleep(const std::vector<Rank>& peers,
     const auto works = [&](Rank rank) {
         return rank == 0 || std::ranges::find(peers, rank) != peers.end();
     };
-    if (works(world_.rank()))
+    if (works(world_.rank())) {
+        // Two that yield to each other may else share a processor, and leave another one idle.
+        std::optional<OnProcessor> apart;
+        if (peers.size() < 2) apart.emplace(world_.rank() == 0 ? 0 : 1);
         work();
-    else
+    } else {
         while (!world_.test_until(wake_, Compare::ge, phase_)) std::this_thread::sleep_for(kNap);
+    }
     if (world_.rank() == 0)
         for (Rank rank = 1; rank < world_.size(); ++rank)
             if (!works(rank)) world_.put(wake_, &phase_, sizeof phase_, rank);
@@ -220,6 +260,63 @@ double FitMeasure::measure_hop(const Way& way) {
     }
     agree_on_turns();
     return times.empty() ? 0 : lab::median(times);
+}
+
+/// The peer sends while rank 0 sleeps.
+double FitMeasure::measure_receptions(Rank peer) {
+    constexpr std::chrono::milliseconds kNap{2};
+    constexpr std::array<std::uint64_t, 3> kMessages{8, 24, 40};
+    std::vector<lab::Point> points;
+    for (const std::uint64_t messages : kMessages) {
+        std::vector<double> times;
+        for (int i = 0; i < std::max(3, repetitions_ / 10); ++i) {
+            ++turn_;
+            if (world_.rank() == peer) {
+                world_.wait_until(flag_, Compare::ge, turn_);
+                for (std::uint64_t sent = 0; sent < messages; ++sent) {
+                    ++turn_;
+                    send(0, sizeof(std::uint64_t));
+                }
+                continue;
+            }
+            send(peer, sizeof(std::uint64_t));
+            std::this_thread::sleep_for(kNap);
+            turn_ += messages;
+            const std::uint64_t begin = base::monotonic_ns();
+            world_.wait_until(flag_, Compare::ge, turn_);
+            times.push_back(elapsed_us(begin));
+        }
+        if (!times.empty()) points.push_back({static_cast<double>(messages), lab::median(times)});
+    }
+    return points.empty() ? 0 : lab::fit_line(points).slope;
+}
+
+/// Each sends a block to the next one and gets one. What is near is copied from where it was put,
+/// as out of a slot: that is part of the put. Places take turns, as slots do.
+lab::Line FitMeasure::measure_blocks(const Way& way) {
+    std::vector<Rank> ring{0};
+    ring.insert(ring.end(), way.peers.begin(), way.peers.end());
+    const auto own = std::ranges::find(ring, world_.rank());
+    const Rank next = own + 1 == ring.end() ? 0 : own[1];
+    const auto members = static_cast<int>(ring.size());
+    const double shared = std::max(1.0, static_cast<double>(members) / crowd_.processors);
+    const bool near = way.name == std::string_view("near");
+    std::vector<lab::Point> points;
+    for (const std::size_t bytes : kBlockBytes) {
+        std::vector<double> times;
+        std::uint64_t begin = base::monotonic_ns();
+        for (int i = 0; i < repetitions_; ++i) {
+            ++turn_;
+            std::byte* const place = data() + turn_ % kPlaces * kBytesMax;
+            world_.put_signal(place, source_.data(), bytes, flag_, turn_, SignalOp::set, next);
+            world_.wait_until(flag_, Compare::ge, turn_);
+            if (near) std::memcpy(copy_.data(), place, bytes);
+            times.push_back(elapsed_us(begin) / shared);
+            begin = base::monotonic_ns();
+        }
+        points.push_back({static_cast<double>(bytes), lab::median(times)});
+    }
+    return lab::fit_line(points);
 }
 
 std::optional<NearCopies> FitMeasure::copies(const std::vector<Way>& ways) {

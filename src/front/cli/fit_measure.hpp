@@ -3,12 +3,13 @@
 //
 // Idea     Rank 0 puts 8 bytes to 1, 2, ... 8 distinct peers at once, blocking and non-blocking:
 //          the line through these times has the time of a further message as its slope (the
-//          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer, of more and
-//          more bytes, give latency and time per byte; a token that goes round while all ranks of
-//          the host wait for something, how long a rank waits for its turn. Near and far peers are
-//          measured apart. What it takes to copy between the buffers of two ranks of a node comes
-//          from broadcasts to one near peer: of memory that both have mapped, and of buffers that
-//          never come again, which the kernel copies.
+//          multicast benchmark of Ruefenacht et al., section 5.1). Turns with one peer give half a
+//          round trip; messages that are there already, what it takes to receive one; blocks that
+//          all send to the next one at the same time, the time per byte; a token that goes round
+//          while all ranks of the host wait for something, how long a rank waits for its turn. Near
+//          and far peers are measured apart. What it takes to copy between the buffers of two ranks
+//          of a node comes from broadcasts to one near peer: of memory that both have mapped, and
+//          of buffers that never come again, which the kernel copies.
 // Holds    Ranks that take no part in a measurement sleep, but for that of turns. Results are at
 //          rank 0.
 // Next     fit_command.cpp for what is made of it.
@@ -40,7 +41,9 @@ struct Way {
     const char* name = "";  ///< near or far
     std::vector<Rank> peers;
     std::vector<Multicast> multicasts;
-    lab::Line turns;  ///< half a round trip over bytes
+    lab::Line turns;   ///< half a round trip over bytes
+    lab::Line blocks;  ///< by processors: time over the bytes that each sends and receives
+    std::optional<double> receive_us;  ///< far: a message that is there
     /// From one rank to the next where all ranks of the host wait, if they share processors.
     std::optional<double> hop_us;
 };
@@ -84,6 +87,8 @@ class FitMeasure {
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
     [[nodiscard]] double measure_hop(const Way& way);
+    [[nodiscard]] double measure_receptions(Rank peer);
+    [[nodiscard]] lab::Line measure_blocks(const Way& way);
     void turn(Rank peer, std::size_t bytes);
     void send(Rank peer, std::size_t bytes);
     [[nodiscard]] std::optional<NearCopies> copies_of(Team pair);
@@ -97,6 +102,7 @@ class FitMeasure {
     std::uint64_t* flag_;  ///< of turns,
     std::uint64_t* wake_;  ///< and of sleepers
     std::vector<std::byte> source_;
+    std::vector<std::byte> copy_;
     std::uint64_t turn_ = 0;
     std::uint64_t phase_ = 0;
     Crowd crowd_;
