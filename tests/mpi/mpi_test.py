@@ -100,7 +100,8 @@ class MpiTest(unittest.TestCase):
             apart = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
             self.assertIsNone(apart[0], f"{what} ends without the mechanism: {apart}")
 
-    # Over UCX's TCP the program did not end in one of five runs on two processors: not yet understood.
+    # Over UCX's TCP the rounds end, but mostly not the job: in PMPI_Finalize one rank flushes its connections, for which
+    # it needs the others, who wait in the barrier of PMI by then. Without the layer all connections are in use before.
     @unittest.skipIf(MPI == "mpich" and not LONG, "runs with --long only")
     def test_a_rank_in_a_barrier_answers_messages(self):
         self.check("rendezvous", SENDER_NEEDED, True)
