@@ -25,7 +25,7 @@ WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, 
                                            weft_neighbors** out);
 /// On a grid of all members whose last coordinate runs quickest, with `extents[d]` ranks along
 /// dimension d, which is closed if `periodic[d]` is not 0: for each dimension the neighbor before
-/// and the one behind, where there is one, each both a source and a destination. Where a closed
+/// and the one after it, where there is one, each both a source and a destination. Where a closed
 /// dimension is so short that both are the same rank, or this one itself, that rank is named once.
 WEFT_API weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                             const int* periodic, weft_neighbors** out);

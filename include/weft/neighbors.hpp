@@ -29,7 +29,7 @@ class Neighbors {
           out_(members, std::move(sources), "sources") {}
 
     /// On a grid whose last coordinate runs quickest: for each dimension the neighbor before and
-    /// the one behind, where there is one, each both a source and a destination. Where a closed
+    /// the one after it, where there is one, each both a source and a destination. Where a closed
     /// dimension is so short that both are the same rank, or this one itself, that rank is named
     /// once.
     [[nodiscard]] static Neighbors on_grid(std::span<const Rank> extents,

@@ -62,6 +62,7 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "WEFT_TIMEOUT=0.5",
                                            "WEFT_TIMEOUT_ACTION=abort",
                                            "WEFT_PROGRESS=thread",
+                                           "WEFT_THREADS=multiple",
                                            "WEFT_NODES=3",
                                            "WEFT_NODE_ID=0",
                                            "WEFT_REDUCE_ISA=scalar",
@@ -85,6 +86,7 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.timeout_ns, 500'000'000U);
     EXPECT_EQ(settings.timeout_action, TimeoutAction::abort);
     EXPECT_EQ(settings.progress, ProgressMode::thread);
+    EXPECT_EQ(settings.threads, ThreadLevel::multiple);
     EXPECT_EQ(settings.nodes, 3U);
     EXPECT_EQ(settings.node_id, 0U);
     EXPECT_EQ(settings.reduce_isa, "scalar");
