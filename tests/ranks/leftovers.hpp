@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
@@ -22,16 +21,18 @@ inline std::set<std::string> shared_files() {
     return names;
 }
 
-/// Files that were not there before; those of other programs get time to go.
+/// Files that were not there before, and stay. Jobs of other tests have files, too: those get time
+/// to go, and what comes while this waits is not of the job that is over.
 inline std::set<std::string> new_shared_files(const std::set<std::string>& before) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    for (;;) {
-        const std::set<std::string> after = shared_files();
-        std::set<std::string> added;
-        std::ranges::set_difference(after, before, std::inserter(added, added.end()));
-        if (added.empty() || std::chrono::steady_clock::now() > deadline) return added;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    std::set<std::string> added = shared_files();
+    for (const std::string& file : before) added.erase(file);
+    while (!added.empty() && std::chrono::steady_clock::now() < deadline) {
         ::poll(nullptr, 0, 50);
+        std::erase_if(added,
+                      [](const std::string& file) { return !std::filesystem::exists(file); });
     }
+    return added;
 }
 
 /// Lines that match as a whole.
