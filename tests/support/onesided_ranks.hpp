@@ -10,9 +10,8 @@
 
 #include "run/onesided/onesided.hpp"
 #include "tests/support/draw_calls.hpp"
+#include "tests/support/fabric_over.hpp"
 #include "tests/support/full_mode.hpp"
-#include "tests/support/virtual_fabric.hpp"
-#include "tests/support/virtual_wire.hpp"
 
 namespace weft::test {
 
@@ -62,12 +61,12 @@ class Ranks {
         : seed_(seed),
           random_(base::Random(seed).stream(21)),
           network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
-          fabric_(options(setting)) {
+          fabric_(fabric_over(network_, setting, seed_, random_)) {
         const run::OneSidedArea area{.offset = 0, .ranks = size()};
         heap_ = (area.bytes() + 63) / 64 * 64;
         WEFT_CHECK(heap_ + kHeapBytes <= kSegment, heap_);
         for (Rank rank = 0; rank < size(); ++rank) {
-            std::vector<std::byte*> near = segments();
+            std::vector<std::byte*> near = segments_of(network_);
             for (Rank peer = 0; peer < size(); ++peer)
                 if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
             const bool alone = std::ranges::count(near, nullptr) == 0;
@@ -101,18 +100,6 @@ class Ranks {
   private:
     static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
     static constexpr std::uint64_t kStepsMax = 4'000'000;
-
-    std::vector<std::byte*> segments() {
-        std::vector<std::byte*> all;
-        for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
-        return all;
-    }
-    VirtualFabricOptions options(const FabricSetting& setting) {
-        VirtualFabricOptions made{
-            .segments = segments(), .segment_bytes = kSegment, .seed = seed_, .setting = setting};
-        made.setting.conduct = harden(setting.conduct, random_);
-        return made;
-    }
 
     std::uint64_t seed_;
     std::uint64_t steps_ = 0;

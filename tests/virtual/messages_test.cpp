@@ -25,11 +25,11 @@ class Talkers {
     Talkers(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
         : random_(base::Random(seed).stream(33)),
           network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
-          fabric_(options(setting, seed)) {
+          fabric_(fabric_over(network_, setting, seed, random_)) {
         const run::MessageArea area{.offset = 0, .ranks = size()};
         WEFT_CHECK(area.bytes() <= kSegment, area.bytes());
         for (Rank rank = 0; rank < size(); ++rank) {
-            std::vector<std::byte*> near = segments();
+            std::vector<std::byte*> near = segments_of(network_);
             for (Rank peer = 0; peer < size(); ++peer)
                 if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
             const bool alone = std::ranges::count(near, nullptr) == 0;
@@ -118,18 +118,6 @@ class Talkers {
         std::vector<std::uint64_t> sent_;   ///< by peer
         std::vector<std::uint64_t> heard_;  ///< by peer
     };
-
-    std::vector<std::byte*> segments() {
-        std::vector<std::byte*> all;
-        for (Rank rank = 0; rank < size(); ++rank) all.push_back(network_.segment(rank));
-        return all;
-    }
-    VirtualFabricOptions options(const FabricSetting& setting, std::uint64_t seed) {
-        VirtualFabricOptions made{
-            .segments = segments(), .segment_bytes = kSegment, .seed = seed, .setting = setting};
-        made.setting.conduct = harden(setting.conduct, random_);
-        return made;
-    }
 
     base::Random random_;
     VirtualNetwork network_;

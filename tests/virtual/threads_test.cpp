@@ -122,11 +122,11 @@ class Shared {
     Shared(const FabricSetting& setting, std::vector<int> nodes, std::uint64_t seed)
         : random_(base::Random(seed).stream(21)),
           network_({.segment_bytes = kSegment, .node_of_rank = std::move(nodes), .seed = seed}),
-          fabric_(options(setting, seed)) {
+          fabric_(fabric_over(network_, setting, seed, random_)) {
         const run::OneSidedArea area{.offset = 0, .ranks = network_.size()};
         heap_ = (area.bytes() + 63) / 64 * 64;
         for (Rank rank = 0; rank < network_.size(); ++rank) {
-            std::vector<std::byte*> near = segments();
+            std::vector<std::byte*> near = segments_of(network_);
             for (Rank peer = 0; peer < network_.size(); ++peer)
                 if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
             link::Wire& wire = wires_.emplace_back(
@@ -154,18 +154,6 @@ class Shared {
 
   private:
     static constexpr std::uint64_t kSegment = std::uint64_t{1} << 20;
-
-    std::vector<std::byte*> segments() {
-        std::vector<std::byte*> all;
-        for (Rank rank = 0; rank < network_.size(); ++rank) all.push_back(network_.segment(rank));
-        return all;
-    }
-    VirtualFabricOptions options(const FabricSetting& setting, std::uint64_t seed) {
-        VirtualFabricOptions made{
-            .segments = segments(), .segment_bytes = kSegment, .seed = seed, .setting = setting};
-        made.setting.conduct = harden(setting.conduct, random_);
-        return made;
-    }
 
     base::Random random_;
     VirtualNetwork network_;
