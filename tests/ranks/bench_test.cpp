@@ -252,6 +252,10 @@ TEST(BenchChoiceTest, AllLeavesOutWhatRanksCannotDoHere) {
                                   {"scatter", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : object["results"]) EXPECT_NE(row["algorithm"], "mapped");
     EXPECT_GE(object["results"].size(), 2U);
+    const Json apart =
+        object_of({"-n", "2", "--nodes", "2"}, {"broadcast", "--bytes", "8", "--algorithm", "all"});
+    for (const Json& row : apart["results"]) EXPECT_NE(row["algorithm"], "mapped");
+    EXPECT_GE(apart["results"].size(), 5U);
 }
 
 TEST(BenchChoiceTest, TheRootMattersWhereThereIsOne) {
