@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -31,6 +32,7 @@ constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
 constexpr int kLockTries = 400;  ///< 5 ms apart
 constexpr int kKeeperLooks_ms = 5;
+constexpr int kKeeperTries = 2000;  ///< 1 ms apart, to see it ready
 
 std::vector<std::string> names_in(int folder) {
     std::vector<std::string> names;
@@ -61,18 +63,20 @@ struct Keeper {
     std::array<std::byte, 16 << 10> stack;
     pid_t owner;
     char path[128];
+    std::atomic<bool> ready;  ///< no signal to its owner's group or name reaches it any more
 };
 
 /// The life of a keeper. It makes system calls only: it has none of the other threads of its owner,
 /// and these may have held locks. Launchers signal sessions and groups, hence one of its own.
 int keep(void* argument) {
-    const auto& keeper = *static_cast<const Keeper*>(argument);
+    auto& keeper = *static_cast<Keeper*>(argument);
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::setsid();
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
+    keeper.ready.store(true, std::memory_order_release);
     while (::getppid() == keeper.owner) ::poll(nullptr, 0, kKeeperLooks_ms);
     ::unlink(keeper.path);
     ::_exit(0);
@@ -80,10 +84,10 @@ int keep(void* argument) {
 
 /// A child that sends no SIGCHLD, that no wait() of the application sees, and that runs no handlers
 /// of fork(). Where no process can be started any more, there is none: the next job of this user
-/// removes the file.
+/// removes the file. Returns when it is ready: the file comes after that.
 pid_t start_keeper(const std::string& path) {
     void* const memory =
-        ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return -1;
     auto* const keeper = static_cast<Keeper*>(memory);
     keeper->owner = ::getpid();
@@ -91,6 +95,8 @@ pid_t start_keeper(const std::string& path) {
     constexpr int kNoSignal = 0;
     const pid_t pid =
         ::clone(&keep, keeper->stack.data() + keeper->stack.size(), kNoSignal, keeper);
+    const auto is_ready = [&] { return keeper->ready.load(std::memory_order_acquire); };
+    for (int i = 0; pid > 0 && i < kKeeperTries && !is_ready(); ++i) ::poll(nullptr, 0, 1);
     ::munmap(memory, sizeof(Keeper));
     return pid;
 }
