@@ -27,7 +27,7 @@ constexpr std::array<std::size_t, 4> kCopiedBytes{32768, 65536, 131072, kBytesMa
 constexpr std::array<std::size_t, 4> kAdoptedPages{8, 32, 64, 128};
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::array<std::size_t, 4> kBlockBytes{4096, 16384, 65536, kBytesMax};
-constexpr std::size_t kData = 64;   ///< in the memory of all: behind the flags,
+constexpr std::size_t kData = 64;   ///< in the memory of all: after the flags,
 constexpr std::size_t kPlaces = 4;  ///< so many of the largest
 
 double elapsed_us(std::uint64_t begin) {

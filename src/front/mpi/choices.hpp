@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // choices.hpp - whether weft or the host is quicker at a call, found by trying both.
 //
-// Idea     Calls of one collective and of like size (within a factor of two) on a communicator are
-//          one place. Its first calls go to weft; then blocks of calls go to the host and to weft
-//          in turn, and their times are kept; then the members compare sums of medians, and the
-//          rest goes one way.
+// Idea     Calls of one collective and of similar size (within a factor of two) on a communicator
+//          are one place. Its first calls go to weft; then blocks of calls go to the host and to
+//          weft in turn, and their times are kept; then the members compare sums of medians, and
+//          the rest goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
 //          model of the host would have to know its settings. Weft's first calls touch memory that
 //          none has touched before, bank after bank, and make plans; and a call alone is not what
