@@ -22,20 +22,27 @@ struct FakeSubject {
     std::uint64_t aligned = 0;
     std::vector<std::uint64_t> prepared;
     std::vector<std::uint64_t> calls_at_check;
+    bool aligned_after_calls = false;
+    std::uint64_t checked_at_once = 0;  // while other ranks may still be timed
 
     std::uint64_t now_ns() const { return clock_ns; }
     void align() {
         clock_ns += align_ns;
         ++aligned;
+        aligned_after_calls = true;
     }
     void prepare(std::uint64_t batch) {
         clock_ns += 1'000'000;
         prepared.push_back(batch);
     }
-    void call() { clock_ns += cost_ns(calls++); }
+    void call() {
+        clock_ns += cost_ns(calls++);
+        aligned_after_calls = false;
+    }
     bool check(std::uint64_t batch) {
         clock_ns += 1'000'000;
         calls_at_check.push_back(calls);
+        checked_at_once += aligned_after_calls ? 0 : 1;
         return batch != wrong_batch;
     }
     void largest(std::span<double> values) const {
@@ -54,6 +61,7 @@ TEST(Measuring, GivenIterationsAreSpreadOverTheBatches) {
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
     EXPECT_TRUE(measurement.checked);
+    EXPECT_EQ(subject.checked_at_once, 0U);
     for (std::size_t i = 0; i < subject.prepared.size(); ++i) EXPECT_EQ(subject.prepared[i], i);
 }
 
@@ -120,7 +128,7 @@ TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
     FakeSubject subject;
     const auto measurement = measure(
         subject, {.loop = MeasuringLoop::separated, .iterations = 40, .warmup = 0, .batches = 4});
-    EXPECT_EQ(subject.aligned, 4U + 40U);
+    EXPECT_EQ(subject.aligned, 4U + 40U + 4U) << "also before results are checked";
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
 }
