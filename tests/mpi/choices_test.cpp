@@ -1,41 +1,105 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a call is tried with both libraries, equally often, and then goes where it took less time.
+// Goal: a call is tried with both libraries, equally often, and then goes where it took less time;
+//       short calls are tried again in long blocks, and what these show counts.
 // Method: times are given, no library of MPI is started.
 #include "front/mpi/choices.hpp"
 
 #include <gtest/gtest.h>
 
+#include "front/mpi/choice_file.hpp"
+
 namespace weft::mpi {
 namespace {
 
-/// Tries a place with times of its own; how many of the calls went to the host.
-int try_all(Choices& choices, Choices::Place place, double ours, double hosts) {
-    int to_host = 0;
-    const unsigned tried = Choices::pace_of(place).tried();
-    for (unsigned call = 0; call < tried; ++call) {
-        const bool host = choices.goes_to_host(place);
-        to_host += host ? 1 : 0;
+/// What one trial of a place was.
+struct Tried {
+    unsigned calls = 0;
+    unsigned to_host = 0;
+    unsigned looks = 0;  ///< at the clock
+};
+
+/// Tries a place with times of its own until decide() is due. `pause_us` lies between calls.
+Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
+               double pause_us = 0) {
+    Tried tried;
+    double now = 0;
+    for (bool last = false; !last;) {
+        const Choices::Turn turn = choices.next(place);
+        EXPECT_TRUE(turn.tried);
         EXPECT_FALSE(choices.decided(place));
-        EXPECT_EQ(choices.tried(place, host ? hosts : ours), call + 1 == tried);
+        const double begun = now;
+        now += call_us[turn.host ? 1 : 0];
+        last = choices.tried(place, begun, now);
+        now += pause_us;
+        ++tried.calls;
+        tried.to_host += turn.host ? 1 : 0;
+        tried.looks += (turn.begins ? 1 : 0) + (turn.ends ? 1 : 0);
     }
-    return to_host;
+    return tried;
 }
 
 TEST(Choices, CallsGoWhereTheyTookLessTime) {
-    for (const std::size_t bytes : {std::size_t{8}, std::size_t{1} << 20}) {
-        for (const double hosts : {1.0, 3.0}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{256} << 10, std::size_t{1} << 20}) {
+        for (const double hosts : {100.0, 300.0}) {
             Choices choices;
             const auto place = Choices::place_of(Kind::allreduce, bytes);
-            const auto block = static_cast<int>(Choices::pace_of(place).block);
-            const int rounds = Choices::kRounds;
-            EXPECT_EQ(try_all(choices, place, 2.0, hosts), rounds * block);
+            const Choices::Pace pace = Choices::pace_of(place);
+            const Tried tried = try_once(choices, place, {200.0, hosts});
+            EXPECT_EQ(tried.calls, pace.tried());
+            EXPECT_EQ(tried.to_host, Choices::kRounds * pace.block);
             const Choices::Times found = choices.medians(place);
-            EXPECT_EQ(found[0] * hosts, found[1] * 2.0);
-            choices.decide(place, found);
+            EXPECT_DOUBLE_EQ(found[0], 200.0);
+            EXPECT_DOUBLE_EQ(found[1], hosts);
+            EXPECT_TRUE(choices.decide(place, found));
             EXPECT_TRUE(choices.decided(place));
-            EXPECT_EQ(choices.goes_to_host(place), hosts < 2.0);
+            EXPECT_EQ(choices.next(place).host, hosts < 200.0);
+            EXPECT_FALSE(choices.next(place).tried);
         }
     }
+}
+
+TEST(Choices, LongerCallsAreTriedLessOften) {
+    const auto tried = [](std::size_t bytes) {
+        return Choices::pace_of(Choices::place_of(Kind::broadcast, bytes)).tried();
+    };
+    EXPECT_GT(tried((256 << 10) - 1), tried(256 << 10));
+    EXPECT_GT(tried((1 << 20) - 1), tried(1 << 20));
+    EXPECT_LE(tried(1 << 20), 22U);
+}
+
+TEST(Choices, ShortCallsAreTriedAgainInLongBlocks) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::broadcast, 8);
+    static_cast<void>(try_once(choices, place, {0.25, 0.5}));
+    EXPECT_FALSE(choices.decide(place, choices.medians(place)));
+    // In a stream the host is quicker.
+    const Tried stream = try_once(choices, place, {0.25, 0.125});
+    const unsigned block = static_cast<unsigned>(Choices::kStreamUs / 0.5);
+    EXPECT_EQ(stream.calls, 2 * Choices::kRounds * block);
+    EXPECT_EQ(stream.to_host, Choices::kRounds * block);
+    EXPECT_EQ(stream.looks, 2 * 2 * Choices::kRounds);
+    EXPECT_NEAR(choices.medians(place)[0], 0.25, 1e-9);
+    EXPECT_NEAR(choices.medians(place)[1], 0.125, 1e-9);
+    EXPECT_TRUE(choices.decide(place, choices.medians(place)));
+    EXPECT_TRUE(choices.next(place).host);
+}
+
+TEST(Choices, LongBlocksWithOtherWorkBetweenCallsDoNotCount) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::broadcast, 8);
+    static_cast<void>(try_once(choices, place, {0.25, 0.5}));
+    EXPECT_FALSE(choices.decide(place, choices.medians(place)));
+    static_cast<void>(try_once(choices, place, {0.25, 0.125}, 10.0));
+    EXPECT_TRUE(choices.decide(place, choices.medians(place)));
+    EXPECT_FALSE(choices.next(place).host);
+}
+
+TEST(Choices, WhatIsNearTheHostsTimeIsLeftToIt) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::alltoall, 1 << 20);
+    static_cast<void>(try_once(choices, place, {99.0, 100.0}));
+    EXPECT_TRUE(choices.decide(place, choices.medians(place)));
+    EXPECT_TRUE(choices.next(place).host);
 }
 
 TEST(Choices, SlowCallsAtTheStartOfABlockAndASlowBlockDoNotCount) {
@@ -43,27 +107,71 @@ TEST(Choices, SlowCallsAtTheStartOfABlockAndASlowBlockDoNotCount) {
     const auto place = Choices::place_of(Kind::barrier, 0);
     const Choices::Pace pace = Choices::pace_of(place);
     for (unsigned call = 0; call < pace.tried(); ++call) {
-        const bool host = choices.goes_to_host(place);
-        const bool cold = call < pace.warm || call % pace.block < pace.block / 4;
+        const bool host = choices.next(place).host;
+        const bool cold = call < pace.warm || call % pace.block < pace.skipped();
         const bool disturbed = !host && call == pace.tried() - 1;
-        static_cast<void>(choices.tried(place, disturbed || cold ? 1000.0 : host ? 2.0 : 1.0));
+        static_cast<void>(choices.tried(place, 0, disturbed || cold ? 1000.0 : host ? 2.0 : 1.0));
     }
-    EXPECT_EQ(choices.medians(place)[0], pace.block * 0.75);
-    EXPECT_EQ(choices.medians(place)[1], pace.block * 1.5);
+    EXPECT_EQ(choices.medians(place)[0], 1.0);
+    EXPECT_EQ(choices.medians(place)[1], 2.0);
 }
 
 TEST(Choices, CollectivesAndSizesAreChosenForApart) {
     Choices choices;
     const auto place = Choices::place_of(Kind::broadcast, 1000);
-    try_all(choices, place, 2.0, 1.0);
-    choices.decide(place, choices.medians(place));
-    EXPECT_TRUE(choices.goes_to_host(place));
+    static_cast<void>(try_once(choices, place, {200.0, 100.0}));
+    EXPECT_TRUE(choices.decide(place, choices.medians(place)));
+    EXPECT_TRUE(choices.next(place).host);
     EXPECT_EQ(Choices::place_of(Kind::broadcast, 600), place);
     for (const auto other :
          {Choices::place_of(Kind::broadcast, 1024), Choices::place_of(Kind::broadcast, 0),
           Choices::place_of(Kind::reduce, 1000), Choices::place_of(Kind::reduce_scatter, ~0UL)}) {
         EXPECT_FALSE(choices.decided(other));
-        EXPECT_FALSE(choices.goes_to_host(other));
+        EXPECT_FALSE(choices.next(other).host);
+    }
+}
+
+TEST(Choices, WhatIsKnownIsNotTried) {
+    Choices::Ways known{};
+    const auto place = Choices::place_of(Kind::reduce, 64);
+    known[place] = Choices::Way::hosts;
+    Choices choices(known);
+    EXPECT_TRUE(choices.decided(place));
+    EXPECT_TRUE(choices.next(place).host);
+    EXPECT_FALSE(choices.next(place).tried);
+}
+
+TEST(ChoiceFile, WhatIsWrittenIsRead) {
+    KnownWays known;
+    const auto short_one = Choices::place_of(Kind::broadcast, 8);
+    const auto barrier = Choices::place_of(Kind::barrier, 0);
+    known[4][short_one] = Choices::Way::hosts;
+    known[9][barrier] = Choices::Way::ours;
+    known[9][short_one] = Choices::Way::trying;  // says nothing yet
+    const std::string text = write_ways("mpich 2 scan 64 weft\n", "openmpi", known);
+    EXPECT_EQ(text.substr(text.find('\n') + 1),
+              "mpich 2 scan 64 weft\n"
+              "openmpi 4 broadcast 8 host\n"
+              "openmpi 9 barrier 0 weft\n");
+    std::string complaint;
+    KnownWays read = read_ways(text, "openmpi", complaint);
+    EXPECT_EQ(complaint, "");
+    EXPECT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[4][short_one], Choices::Way::hosts);
+    EXPECT_EQ(read[9][barrier], Choices::Way::ours);
+    EXPECT_EQ(read[9][short_one], Choices::Way::untried);
+    EXPECT_EQ(write_ways(text, "openmpi", read), text);
+}
+
+TEST(ChoiceFile, LinesThatSayNothingAreToldOf) {
+    for (const std::string line :
+         {"openmpi 4 broadcast 8", "openmpi 4 broadcast eight host", "openmpi 1 barrier 0 host",
+          "openmpi 4 cast 8 host", "openmpi 4 broadcast 8 us", "nonsense"}) {
+        std::string complaint;
+        const KnownWays known =
+            read_ways("# remark\n\n" + line + "\nopenmpi 2 scan 8 weft\n", "openmpi", complaint);
+        EXPECT_EQ(complaint, line);
+        EXPECT_EQ(known.size(), 1U);
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after the other, and what calls cost.
 //
-// usage: communicators alive|churn|costs|stream COUNT   (under a launcher, with the layer)
+// usage: communicators alive|churn|costs|stream|overlap COUNT   (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
@@ -9,6 +9,7 @@
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
 //          MPI_COMM_SELF.
 // stream   COUNT calls on MPI_COMM_WORLD.
+// overlap  COUNT calls whose blocks lie at one place: not allowed, and done all the same.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -42,6 +43,15 @@ void alive(int count) {
     for (int round = 1; round <= 3; ++round) check_sum(again, round);
     MPI_Comm_free(&again);
     if (rank == 0 && wrong == 0) std::printf("%d communicators: right\n", count);
+}
+
+void overlap() {
+    const std::vector<int> counts(static_cast<std::size_t>(size), 2);
+    const std::vector<int> places(static_cast<std::size_t>(size), 1);
+    const int mine[2] = {5, 6};
+    int all[4] = {1, 1, 1, 1};
+    MPI_Allgatherv(mine, 2, MPI_INT, all, counts.data(), places.data(), MPI_INT, MPI_COMM_WORLD);
+    if (all[0] != 1 || all[1] != 5 || all[2] != 6 || all[3] != 1) ++wrong;
 }
 
 long resident_kib() {
@@ -116,6 +126,7 @@ int main(int argc, char** argv) {
     if (what == "churn") churn(count);
     if (what == "costs") costs(count);
     for (int i = 0; what == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
+    for (int i = 0; what == "overlap" && i < count; ++i) overlap();
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

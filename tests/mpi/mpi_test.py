@@ -25,8 +25,9 @@ LAYER = BIN / f"libweft-mpi-{MPI}.so"
 DEADLINE_S = 3000 if LONG else 60
 HANGS_S = 2
 ROUNDS = 1000 if LONG else {"openmpi": 20, "mpich": 3}[MPI]  # MPICH spins, on fewer processors than ranks
+# Not TCP for MPICH: over that its own PMPI_Finalize hangs now and then, with the layer and without it.
 SENDER_NEEDED = {"openmpi": {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
-                 "mpich": {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
+                 "mpich": {"UCX_TLS": "posix,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
 RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 
@@ -100,11 +101,6 @@ class MpiTest(unittest.TestCase):
             apart = run(3, ["entangled", what, 20], {**settings, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
             self.assertIsNone(apart[0], f"{what} ends without the mechanism: {apart}")
 
-    # Over UCX's TCP the rounds end, but mostly not the job: in PMPI_Finalize one rank flushes its connections, for which
-    # it needs the others, who wait in the barrier of PMI by then. Without the layer all connections are in use before.
-    may_hang_in_finalize = unittest.skipIf(MPI == "mpich" and not LONG, "runs with --long only")
-
-    @may_hang_in_finalize
     def test_a_rank_in_a_barrier_answers_messages(self):
         self.check("rendezvous", SENDER_NEEDED, True)
 
@@ -135,7 +131,6 @@ class MpiTest(unittest.TestCase):
         self.assertIn("active: yes; 200 of 202 collective calls served", done.stdout)
         self.assertRegex(done.stdout, r"weft: allreduce +202 +200 .* 2 type\n")
 
-    @may_hang_in_finalize
     def test_a_rank_in_finalize_answers_messages(self):
         status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
         self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
@@ -177,10 +172,29 @@ class MpiTest(unittest.TestCase):
         self.assertEqual((status, out), (0, f"2 ranks: {cases} cases agree\n"), err)
 
     def test_a_choice_by_time_tries_both_and_then_takes_one(self):
-        status, _, err = run(2, ["communicators", "stream", 400], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
+        status, _, err = run(2, ["communicators", "stream", 60000], {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)
-        served = int(re.search(r"^weft: allreduce +800 +(\d+) ", err, re.MULTILINE)[1])
-        self.assertIn(served, (2 * (128 + 64), 2 * (400 - 64)), err)  # 128, and 64 with each library, are tried
+        served = int(re.search(r"^weft: allreduce +120000 +(\d+) ", err, re.MULTILINE)[1]) // 2
+        tried = 64 + 4 * 4096  # at most, with each library
+        self.assertTrue(128 + 64 <= served <= 128 + tried or 60000 - tried <= served <= 60000 - 64, err)
+
+    def test_a_choice_is_kept_for_the_next_job(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "tuning"
+            settings = {"WEFT_MPI": "auto", "WEFT_MPI_STATS": "1", "WEFT_MPI_TUNING": str(file)}
+            first, _, err = run(2, ["communicators", "stream", 60000], settings)
+            kept = file.read_text()
+            found = re.search(rf"^{MPI} 2 allreduce 4 (weft|host)$", kept, re.MULTILINE)
+            self.assertEqual((first, found is not None), (0, True), (kept, err))
+            second, _, err = run(2, ["communicators", "stream", 100], settings)
+            self.assertEqual((second, file.read_text()), (0, kept), err)
+            served = int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1])
+            self.assertEqual(served, 200 if found[1] == "weft" else 0, err)
+
+    def test_blocks_that_overlap_are_served(self):
+        status, _, err = run(3, ["communicators", "overlap", 2], {"WEFT_MPI_STATS": "1"})
+        self.assertEqual(status, 0, err)
+        self.assertRegex(err, r"weft: allgatherv +6 +6 ")
 
     def test_calls_from_fortran_are_served(self):
         wrapper = shutil.which(f"mpif90.{MPI}")

@@ -14,10 +14,12 @@
 
 using weft::mpi::BlocksOf;
 using weft::mpi::Elements;
+using weft::mpi::has_shortcut;
 using weft::mpi::is_handed_back;
 using weft::mpi::Kind;
 using weft::mpi::Layer;
 using weft::mpi::PreparedCall;
+using weft::mpi::Shortcut;
 using weft::mpi::Why;
 
 namespace {
@@ -40,12 +42,15 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 }  // namespace
 
 /// The blocking and the started entry of a collective. `parameters` and `arguments` are those
-/// before the communicator; `prepare` is how the PreparedCall is made.
-#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, prepare)                        \
+/// before the communicator; `glance` is what a Shortcut keeps of them; `prepare` is how the
+/// PreparedCall is made.
+#define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
     WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
-        if (is_handed_back(comm)) return PMPI_##Name(WEFT_MPI_LIST arguments, comm);              \
+        const Shortcut shortcut{comm, WEFT_MPI_LIST glance};                                      \
+        if (is_handed_back(comm) || has_shortcut(Kind::kind, shortcut))                           \
+            return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
         return Layer::get().blocking(                                                             \
-            Kind::kind, comm, [&](PreparedCall& call) -> Why { return call.prepare; },            \
+            Kind::kind, shortcut, [&](PreparedCall& call) -> Why { return call.prepare; },        \
             [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
     }                                                                                             \
     WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Comm comm, MPI_Request* request) { \
@@ -55,12 +60,13 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, prepare)      \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, prepare) \
-    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, prepare)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare)                \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)           \
+    WEFT_MPI_PAIR(Name##_c, Started##_c, kind, parameters(MPI_Count, MPI_Aint), arguments, glance, \
+                  prepare)
 #else
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, prepare) \
-    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, prepare)
+#define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare) \
+    WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)
 #endif
 
 #define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root)
@@ -91,54 +97,58 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
     (const void* in, const Count* in_counts, const At* in_places, const MPI_Datatype* in_types, \
      void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types)
 
-WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root),
+WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root), (count, type),
                broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op),
-               all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root),
+               (count, type), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root), (count, type),
                reduce(in, {out, count, type}, op, root))
-WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op),
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op), (count, type),
                all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op),
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op), (count, type),
                all_reduce(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
-               (in, out, count, type, op), reduce_blocks(in, {out, count, type}, op))
+               (in, out, count, type, op), (count, type), reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
-               (in, out, counts, type, op), reduce_scatter(in, {out, 0, type}, counts, op))
+               (in, out, counts, type, op), (Shortcut::kNever),
+               reduce_scatter(in, {out, 0, type}, counts, op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
+               (in_count, in_type, root, out_count, out_type),
                gather({in, in_count, in_type}, {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
+               (in_count, in_type, root, out_count, out_type),
                scatter({in, in_count, in_type}, {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
                allgather({in, in_count, in_type}, {out, out_count, out_type}))
 WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type),
+               (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
                alltoall({in, in_count, in_type}, {out, out_count, out_type}))
 WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
-               (in, in_count, in_type, out, counts, places, type, root),
+               (in, in_count, in_type, out, counts, places, type, root), (0),
                gatherv({in, in_count, in_type}, blocks(out, counts, places, type), root))
 WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
-               (in, counts, places, type, out, out_count, out_type, root),
+               (in, counts, places, type, out, out_count, out_type, root), (0),
                scatterv(blocks(in, counts, places, type), {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
-               (in, in_count, in_type, out, counts, places, type),
+               (in, in_count, in_type, out, counts, places, type), (Shortcut::kNever),
                allgatherv({in, in_count, in_type}, blocks(out, counts, places, type)))
 WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
-               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type),
+               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (0),
                alltoallv(blocks(in, in_counts, in_places, in_type),
                          blocks(out, out_counts, out_places, out_type)))
 WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
-               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types),
+               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types), (0),
                alltoallv(own_blocks(in, in_counts, in_places, in_types),
                          own_blocks(out, out_counts, out_places, out_types)))
 
 WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
-    if (is_handed_back(comm)) return PMPI_Barrier(comm);
+    const Shortcut shortcut{comm};
+    if (is_handed_back(comm) || has_shortcut(Kind::barrier, shortcut)) return PMPI_Barrier(comm);
     return Layer::get().blocking(
-        Kind::barrier, comm, [](PreparedCall&) { return Why::served; },
+        Kind::barrier, shortcut, [](PreparedCall&) { return Why::served; },
         [&] { return PMPI_Barrier(comm); });
 }
 WEFT_MPI_ENTRY MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {

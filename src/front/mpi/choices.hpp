@@ -3,21 +3,23 @@
 //
 // Idea     Calls of one collective and of similar size (within a factor of two) on a communicator
 //          are one place. Its first calls go to weft; then blocks of calls go to the host and to
-//          weft in turn, and their times are kept; then the members compare sums of medians, and
-//          the rest goes one way.
+//          weft in turn, and their times are kept; then the members compare sums of medians. Short
+//          calls are tried once more in long blocks, which are timed as a whole. Then the rest
+//          goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
 //          model of the host would have to know its settings. Weft's first calls touch memory that
 //          none has touched before, bank after bank, and make plans; and a call alone is not what
-//          it is in a stream of its kind.
+//          it is in a stream of its kind, where a sender runs ahead of its receivers for hundreds
+//          of calls, and a look at the clock takes as long as a call.
 // Holds    What is asked here depends on the order of calls and on sizes that all members know, so
 //          that they all go the same way.
-// Next     layer.hpp for who times calls and compares.
+// Next     layer.hpp for who times calls and compares; choice_file.hpp for what is kept of them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <memory>
 
 #include "front/mpi/statistics.hpp"
 
@@ -26,7 +28,9 @@ namespace weft::mpi {
 class Choices {
   public:
     enum class Way : std::uint8_t { untried, trying, ours, hosts };
+    static constexpr std::size_t kSizes = 48;
     using Place = std::size_t;
+    using Ways = std::array<Way, kKindNames.size() * kSizes>;
     /// Microseconds with weft and with the host.
     using Times = std::array<double, 2>;
 
@@ -34,41 +38,59 @@ class Choices {
     struct Pace {
         unsigned warm;
         unsigned block;
+        /// The first calls of a block may wait for ranks that come from the other library.
+        [[nodiscard]] constexpr unsigned skipped() const { return block / 4; }
+        [[nodiscard]] constexpr unsigned timed() const { return block - skipped(); }
         [[nodiscard]] constexpr unsigned tried() const { return warm + kRounds * 2 * block; }
     };
     static constexpr unsigned kRounds = 4;  ///< blocks of each library
     static constexpr Pace kPace{128, 16};
-    static constexpr Pace kPaceOfLong{16, 4};  ///< of 256 KiB and more
+    static constexpr Pace kPaceOfLong{16, 4};    ///< of 256 KiB and more
+    static constexpr Pace kPaceOfLongest{6, 2};  ///< of 1 MiB and more
+    static constexpr double kStreamUs = 250;     ///< of a long block
+    static constexpr unsigned kStreamMax = 4096;
+    /// Weft must be so much quicker: what is near the host's time is as well left to it.
+    static constexpr double kGain = 0.97;
+
+    /// What the next call of a place is.
+    struct Turn {
+        bool tried = false;
+        bool host = false;
+        bool begins = false;  ///< the clock is looked at before it
+        bool ends = false;    ///< and after it
+    };
+
+    Choices() = default;
+    explicit Choices(const Ways& known) : ways_(known) {}
 
     [[nodiscard]] static Place place_of(Kind kind, std::size_t common_bytes);
-    [[nodiscard]] static Pace pace_of(Place place) {
-        return place % kSizes >= kLongSize ? kPaceOfLong : kPace;
-    }
+    [[nodiscard]] static Pace pace_of(Place place);
 
     [[nodiscard]] bool decided(Place place) const { return ways_[place] >= Way::ours; }
-    /// Whether the next call goes to the host.
-    [[nodiscard]] bool goes_to_host(Place place) const;
-    /// The time of the next call. True: it was the last one that is tried, and decide() is due.
-    [[nodiscard]] bool tried(Place place, double us);
-    /// This rank's medians over blocks, of the sums of all but the first calls of a block, in which
-    /// ranks may still wait for those that come from the other library.
+    /// Where calls of a place go that is decided.
+    [[nodiscard]] bool goes_to_host(Place place) const { return ways_[place] == Way::hosts; }
+    [[nodiscard]] Way way(Place place) const { return ways_[place]; }
+    [[nodiscard]] Turn next(Place place);
+    /// The next call is over; times where next() asked for them. True: decide() is due.
+    [[nodiscard]] bool tried(Place place, double begun_us, double ended_us);
+    /// This rank's medians over blocks, of a call.
     [[nodiscard]] Times medians(Place place) const;
-    /// Sums of the medians of all members.
-    void decide(Place place, const Times& sums);
+    /// Means of the medians of all members. False: another trial follows.
+    bool decide(Place place, const Times& means);
 
   private:
-    static constexpr std::size_t kSizes = 48;
-    static constexpr std::size_t kLongSize = 19;
     struct Trial {
+        Pace pace;
+        bool as_stream = false;  ///< blocks are timed as a whole
         unsigned calls = 0;
+        double begun_us = 0;
+        Times calls_us{};                                 ///< of calls that were timed one by one
         std::array<std::array<double, kRounds>, 2> us{};  ///< by way and block
     };
-    [[nodiscard]] static bool hosts_turn(Pace pace, unsigned call) {
-        return call >= pace.warm && (call - pace.warm) / pace.block % 2 == 0;
-    }
+    [[nodiscard]] bool ours_is_quicker(const Trial& trial, const Times& means) const;
 
-    std::array<Way, kKindNames.size() * kSizes> ways_{};
-    std::unordered_map<Place, Trial> trials_;
+    Ways ways_{};
+    std::array<std::unique_ptr<Trial>, kKindNames.size() * kSizes> trials_;
 };
 
 }  // namespace weft::mpi

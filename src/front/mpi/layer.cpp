@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,6 +110,8 @@ void Layer::read_settings() {
     // lint: allow(variable): as above
     if (const char* const calls = std::getenv("WEFT_MPI_TEAM_AFTER"))
         calls_before_team_ = static_cast<unsigned>(std::strtoul(calls, nullptr, 10));
+    // lint: allow(variable): as above
+    if (const char* const file = std::getenv("WEFT_MPI_TUNING")) tuning_file_ = file;
     const bool all_chosen = says("WEFT_MPI", "auto");
     for (std::size_t kind = 0; kind < kKindNames.size(); ++kind) {
         // lint: allow(variable): as above
@@ -161,6 +166,52 @@ int Layer::share_among_members(void* comm, const void* mine, void* all, std::siz
     return failed;
 }
 
+// --- what earlier jobs have found ----------------------------------------------------------------
+
+namespace {
+
+#if defined(OPEN_MPI)
+constexpr std::string_view kHostName = "openmpi";
+#else
+constexpr std::string_view kHostName = "mpich";
+#endif
+
+std::string content_of(const std::string& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+/// All ranks of the world start from what rank 0 has read.
+void Layer::read_tuning() {
+    if (tuning_file_.empty()) return;
+    int rank = 0;
+    PMPI_Comm_rank(own_, &rank);
+    std::string text = rank == 0 ? content_of(tuning_file_) : "";
+    int length = static_cast<int>(text.size());
+    PMPI_Bcast(&length, 1, MPI_INT, 0, own_);
+    text.resize(static_cast<std::size_t>(length));
+    PMPI_Bcast(text.data(), length, MPI_CHAR, 0, own_);
+    std::string complaint;
+    known_ = read_ways(text, kHostName, complaint);
+    if (rank == 0 && !complaint.empty())
+        std::fprintf(stderr, "weft: %s: a line that says nothing of use: %s\n",
+                     tuning_file_.c_str(), complaint.c_str());
+}
+
+void Layer::write_tuning() {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (tuning_file_.empty() || !news_ || rank != 0) return;
+    const std::string fresh = tuning_file_ + ".new";
+    std::ofstream stream(fresh);
+    stream << write_ways(content_of(tuning_file_), kHostName, known_);
+    stream.close();
+    if (!stream || std::rename(fresh.c_str(), tuning_file_.c_str()) != 0)
+        std::fprintf(stderr, "weft: %s cannot be written\n", tuning_file_.c_str());
+}
+
 /// Called by all ranks of the world: whether the runtime runs.
 bool Layer::join() {
     const std::lock_guard lock(join_mutex_);
@@ -185,6 +236,7 @@ bool Layer::join() {
         std::fprintf(stderr, "weft: %s\n", text);
         PMPI_Abort(*static_cast<MPI_Comm*>(comm), status);
     };
+    read_tuning();
     if (weft_init_with(&bootstrap, &runtime_) != WEFT_OK) {
         runtime_ = nullptr;
         refused_ = true;
@@ -207,6 +259,7 @@ bool Layer::join() {
 /// MPI_Finalize has begun on this rank.
 void Layer::end() {
     kinds_on_ = 0;
+    write_tuning();
     if (statistics_.wanted() && world_size_ != 0)
         statistics_.print(own_ != MPI_COMM_NULL ? own_ : MPI_COMM_WORLD);
     if (runtime_ != nullptr) {
@@ -344,18 +397,36 @@ weft_status Layer::run_shared(weft_team* team, PreparedCall& call) {
     }
 }
 
+Choices& Layer::choices_of(Communicator& at) {
+    if (at.choices != nullptr) return *at.choices;
+    const std::lock_guard lock(tables_mutex_);
+    at.choices = std::make_unique<Choices>(known_[at.place.size]);
+    return *at.choices;
+}
+
 bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
-    const Choices::Place place = Choices::place_of(call.kind(), call.common_bytes());
-    return at.choices != nullptr && at.choices->decided(place) && at.choices->goes_to_host(place);
+    return choices_of(at).goes_to_host(Choices::place_of(call.kind(), call.common_bytes()));
 }
 
 /// All members have made the last call that is tried.
 void Layer::compare(Communicator& at, Choices::Place place) {
     const Choices::Times mine = at.choices->medians(place);
-    Choices::Times sums{};
-    PMPI_Allreduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM,
+    Choices::Times means{};
+    PMPI_Allreduce(mine.data(), means.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM,
                    at.place.comm);
-    at.choices->decide(place, sums);
+    for (double& us : means) us /= at.place.size;
+    if (!at.choices->decide(place, means)) return;
+    const std::lock_guard lock(tables_mutex_);
+    known_[at.place.size][place] = at.choices->way(place);
+    news_ = true;
+}
+
+void Layer::remember_host(Kind kind, const Shortcut& shortcut) {
+    const auto lasts = [](MPI_Datatype type) {
+        return type == MPI_DATATYPE_NULL || is_builtin(type);
+    };
+    if (threaded_ || statistics_.wanted()) return;
+    if (lasts(shortcut.type) && lasts(shortcut.other_type)) remember(kind, shortcut);
 }
 
 int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request) {

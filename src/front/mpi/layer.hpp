@@ -23,11 +23,14 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 
+#include "front/mpi/choice_file.hpp"
 #include "front/mpi/choices.hpp"
 #include "front/mpi/handle_map.hpp"
 #include "front/mpi/host.hpp"
 #include "front/mpi/prepared.hpp"
+#include "front/mpi/shortcuts.hpp"
 #include "front/mpi/statistics.hpp"
 #include "weft/weft.h"
 
@@ -57,7 +60,8 @@ class Layer {
 
     /// A blocking call. prepare(PreparedCall&): why it cannot be served. host(): the call of PMPI.
     template <class Prepare, class Host>
-    int blocking(Kind kind, MPI_Comm comm, Prepare prepare, Host host) {
+    int blocking(Kind kind, const Shortcut& shortcut, Prepare prepare, Host host) {
+        const MPI_Comm comm = shortcut.comm;
         const Timer timer(statistics_);
         std::size_t bytes = 0;
         Why why = Why::off;
@@ -67,7 +71,7 @@ class Layer {
                 PreparedCall call(kind, at->place);
                 why = prepared(call, prepare);
                 if (why == Why::served && chooses(kind)) [[unlikely]]
-                    return quicker(*at, call, host, timer);
+                    return quicker(*at, call, shortcut, host, timer);
                 if (why == Why::served) {
                     bytes = call.bytes();
                     const int result = serve(*at, call);
@@ -179,30 +183,35 @@ class Layer {
     [[nodiscard]] bool chooses(Kind kind) const {
         return (kinds_chosen_ >> static_cast<unsigned>(kind) & 1U) != 0;
     }
-    [[nodiscard]] static bool hosts_are_quicker(Communicator& at, const PreparedCall& call);
-    static void compare(Communicator& at, Choices::Place place);
+    [[nodiscard]] bool hosts_are_quicker(Communicator& at, const PreparedCall& call);
+    [[nodiscard]] Choices& choices_of(Communicator& at);
+    void compare(Communicator& at, Choices::Place place);
+    void remember_host(Kind kind, const Shortcut& shortcut);
     /// A blocking call by whom it is quicker with.
     template <class Host>
-    int quicker(Communicator& at, PreparedCall& call, Host& host, const Timer& timer) {
-        if (at.choices == nullptr) at.choices = std::make_unique<Choices>();
+    int quicker(Communicator& at, PreparedCall& call, const Shortcut& shortcut, Host& host,
+                const Timer& timer) {
+        Choices& choices = choices_of(at);
         const Choices::Place place = Choices::place_of(call.kind(), call.common_bytes());
-        const bool hosts = at.choices->goes_to_host(place);
-        const bool tried = !at.choices->decided(place);
-        const auto begun =
-            tried ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
-        const int result = hosts ? host() : serve(at, call);
-        if (tried) {
-            const std::chrono::duration<double, std::micro> us =
-                std::chrono::steady_clock::now() - begun;
-            if (at.choices->tried(place, us.count())) compare(at, place);
-        }
-        timer.count(statistics_, call.kind(), hosts ? Why::slower : Why::served,
-                    hosts ? 0 : call.bytes());
+        const Choices::Turn turn = choices.next(place);
+        const double begun_us = turn.begins ? now_us() : 0;
+        const int result = turn.host ? host() : serve(at, call);
+        if (turn.tried && choices.tried(place, begun_us, turn.ends ? now_us() : 0))
+            compare(at, place);
+        if (turn.host && !turn.tried) remember_host(call.kind(), shortcut);
+        timer.count(statistics_, call.kind(), turn.host ? Why::slower : Why::served,
+                    turn.host ? 0 : call.bytes());
         return result;
+    }
+    [[nodiscard]] static double now_us() {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return std::chrono::duration<double, std::micro>(now).count();
     }
     int start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request);
     bool join();
     void read_settings();
+    void read_tuning();
+    void write_tuning();
 
     static int exchange(void* comm, const void* mine, void* all, std::size_t bytes);
     static int share_among_members(void* comm, const void* mine, void* all, std::size_t bytes);
@@ -226,6 +235,9 @@ class Layer {
     std::atomic<std::size_t> started_count_{0};
     unsigned idle_looks_ = 0;
     Statistics statistics_;
+    std::string tuning_file_;
+    KnownWays known_;    ///< what the file said, and what trials have shown since
+    bool news_ = false;  ///< a trial has shown something
 };
 
 }  // namespace weft::mpi

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace weft::mpi {
 
@@ -203,6 +204,24 @@ bool all_contiguous(const Blocks& blocks) {
         blocks, [](const auto& block) { return block.count == 0 || block.facts->contiguous; });
 }
 
+/// Whether two blocks share bytes: erroneous in MPI, but programs do it and get away with it.
+template <class Blocks>
+bool overlap(const Blocks& blocks) {
+    std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> held;
+    bool ascending = true;
+    for (const auto& block : blocks) {
+        const auto bytes = static_cast<std::ptrdiff_t>(block.count * block.facts->size);
+        if (bytes == 0) continue;
+        ascending = ascending && (held.empty() || held.back().second <= block.at);
+        held.emplace_back(block.at, block.at + bytes);
+    }
+    if (ascending) return false;
+    std::ranges::sort(held);
+    return std::ranges::adjacent_find(held, [](const auto& one, const auto& next) {
+               return one.second > next.first;
+           }) != held.end();
+}
+
 /// The lowest offset of a block with data: displacements of MPI may be negative, ours are not.
 template <class Blocks>
 std::ptrdiff_t lowest(const Blocks& blocks) {
@@ -238,7 +257,7 @@ void PreparedCall::read_blocks(const void* memory, const std::vector<Block>& blo
 }
 
 void PreparedCall::write_blocks(void* memory, const std::vector<Block>& blocks, bool keeps_own) {
-    const bool as_it_lies = all_contiguous(blocks);
+    const bool as_it_lies = all_contiguous(blocks) && !overlap(blocks);
     const std::ptrdiff_t low = lowest(blocks);
     std::size_t packed = 0;
     for (const Block& block : blocks) {

@@ -220,6 +220,11 @@ const TypeFacts* facts_of(MPI_Datatype type) {
     return type == MPI_DATATYPE_NULL ? nullptr : learn(type);
 }
 
+bool is_builtin(MPI_Datatype type) {
+    const TypeFacts* const known = tables().types.find(type);
+    return known != nullptr && known->element.has_value();
+}
+
 std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || !facts.element) return std::nullopt;

@@ -31,6 +31,8 @@ struct TypeFacts {
 
 /// What is known of a type; nullptr if it is none that can be used, which the host will say.
 [[nodiscard]] const TypeFacts* facts_of(MPI_Datatype type);
+/// One of MPI's own that reductions are served on; whatever else is asked about is none.
+[[nodiscard]] bool is_builtin(MPI_Datatype type);
 
 /// Our operation for one of MPI on this type, or nothing.
 [[nodiscard]] std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type,

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shortcuts.hpp - calls that the host is quicker at go there after a glance at their arguments.
+//
+// Why      The quickest calls of a host take 70 ns in a stream. To find the communicator, to read
+//          the arguments and to ask whose turn it is would be a fifth of that.
+// Holds    What is remembered is what the long way has decided: the arguments that it depends on,
+//          with types that no program can free. It goes with its communicator.
+// Next     choices.hpp for who decides; calls.cpp for who looks.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+
+#include "front/mpi/statistics.hpp"
+
+namespace weft::mpi {
+
+/// The arguments of a call that the choice depends on.
+struct Shortcut {
+    static constexpr MPI_Count kNever = -1;  ///< the count of calls that none is kept for
+
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Count count = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int root = 0;
+    MPI_Count other_count = 0;
+    MPI_Datatype other_type = MPI_DATATYPE_NULL;
+
+    [[nodiscard]] bool operator==(const Shortcut& other) const {
+        return comm == other.comm && count == other.count && type == other.type &&
+               root == other.root && other_count == other.other_count &&
+               other_type == other.other_type;
+    }
+};
+
+/// By Kind, the last call that the host was found to be quicker at. One thread uses it.
+inline std::array<Shortcut, kKindNames.size()> shortcuts;
+
+[[nodiscard]] inline bool has_shortcut(Kind kind, const Shortcut& call) {
+    return shortcuts[static_cast<std::size_t>(kind)] == call;
+}
+
+inline void remember(Kind kind, const Shortcut& call) {
+    if (call.count != Shortcut::kNever) shortcuts[static_cast<std::size_t>(kind)] = call;
+}
+
+inline void forget_shortcuts(MPI_Comm comm) {
+    for (Shortcut& one : shortcuts)
+        if (one.comm == comm) one = {};
+}
+
+}  // namespace weft::mpi

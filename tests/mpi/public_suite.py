@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""public_suite.py - the collective tests of MPICH's public suite, with the layer and without it.
+
+usage: public_suite.py openmpi|mpich FOLDER_OF_PROGRAMS SUITE [--only NAME,...] [--settings NAME=VALUE,...]
+
+SUITE    the folder test/mpi of MPICH's source (`apt-get source mpich`), which is not changed.
+Idea     Each program of coll/testlist is compiled against the MPI, and run by the MPI alone and under the layer. What
+         passes alone must pass under the layer; what the MPI fails at by itself says nothing about the layer.
+Holds    Not run by ctest: the suite is no part of this project. Exit status 1: something fails under the layer alone.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DEADLINE_S = 120
+RIGHT = re.compile(r"^ *No Errors", re.MULTILINE | re.IGNORECASE)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("mpi", choices=("openmpi", "mpich"))
+    parser.add_argument("programs", type=Path, help="where the layer lies")
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--only", default="", help="names of tests")
+    parser.add_argument("--settings", default="", help="variables of the layer")
+    return parser.parse_args()
+
+
+def configured(options, folder):
+    """A copy of the suite that knows its MPI."""
+    copy = folder / "suite"
+    shutil.copytree(options.suite, copy, symlinks=True)
+    for file in copy.rglob("*"):  # nothing is newer than what was made from it
+        os.utime(file, (0, 0), follow_symlinks=False)
+    subprocess.run(["./configure", "CC=gcc", f"MPICC=mpicc.{options.mpi}", "--disable-cxx", "--disable-fortran",
+                    "--disable-spawn", "--enable-strictmpi"], cwd=copy, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return copy
+
+
+def compiled(options, copy, name):
+    """The program of a test, or None: this MPI lacks what it needs."""
+    source, program = copy / "coll" / f"{name}.c", copy / "coll" / name
+    utilities = [str(copy / "util" / file) for file in ("mtest.c", "mtest_common.c", "mtest_single.c")]
+    done = subprocess.run([f"mpicc.{options.mpi}", "-O1", "-w", "-DHAVE_CONFIG_H", f"-I{copy}/include", str(source),
+                           *utilities, "-o", str(program), "-lm", "-lpthread"], capture_output=True, check=False)
+    return program if done.returncode == 0 else None
+
+
+def tests_of(copy):
+    """Name, ranks and arguments of each line; only what MPI's standard says."""
+    for line in (copy / "coll" / "testlist").read_text().splitlines():
+        words = line.split("#")[0].split()
+        if len(words) >= 2 and "strict=false" not in words:
+            yield words[0], int(words[1]), [word[4:] for word in words[2:] if word.startswith("arg=")]
+
+
+def command(options, ranks, words, settings):
+    if options.mpi == "openmpi":
+        given = [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+        return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *words]
+    given = [word for name, value in settings.items() for word in ("-genv", name, value)]
+    return ["mpiexec.mpich", "-np", str(ranks), *given, *words]
+
+
+def passes(options, ranks, words, layered):
+    """Whether the test says so, and how many calls the layer has served."""
+    files = [options.programs / f"libweft-mpi-{options.mpi}.so"] if layered else []
+    if options.mpi == "mpich" and ranks > (os.cpu_count() or 1):
+        files.append(options.programs / "peer_yield_ucx.so")
+    settings = {"LD_PRELOAD": ":".join(map(str, files))} if files else {}
+    if layered:
+        settings |= {"WEFT_MPI_STATS": "1", "WEFT_MPI_TEAM_AFTER": "0"}
+        settings |= dict(pair.split("=", 1) for pair in options.settings.split(",") if pair)
+    started = subprocess.Popen(command(options, ranks, words, settings), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, start_new_session=True)
+    try:
+        out, err = started.communicate(timeout=DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        started.terminate()
+        try:
+            started.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.communicate()
+        return False, 0, "no end"
+    served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", err, re.MULTILINE))
+    return started.returncode == 0 and RIGHT.search(out) is not None, served, out + err
+
+
+def main():
+    options = read_arguments()
+    options.programs = options.programs.resolve()
+    only = set(filter(None, options.only.split(",")))
+    counts = dict.fromkeys(("right", "wrong under the layer", "wrong by the MPI alone", "not built"), 0)
+    all_served = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = configured(options, Path(folder))
+        for name, ranks, words in tests_of(copy):
+            if only and name not in only:
+                continue
+            program = compiled(options, copy, name)
+            if program is None:
+                counts["not built"] += 1
+                continue
+            right, served, said = passes(options, ranks, [str(program), *words], True)
+            alone = right or passes(options, ranks, [str(program), *words], False)[0]
+            what = "right" if right else "wrong under the layer" if alone else "wrong by the MPI alone"
+            counts[what] += 1
+            all_served += served
+            print(f"{name}, {ranks} ranks: {what}, {served} calls served", flush=True)
+            if what == "wrong under the layer":
+                print(said, flush=True)
+    print(", ".join(f"{count} {what}" for what, count in counts.items()) + f"; {all_served} calls served")
+    return 1 if counts["wrong under the layer"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
