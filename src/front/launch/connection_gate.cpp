@@ -21,8 +21,9 @@ namespace {
 /// Sockets that are connecting, or that their process has closed, are shown with user 0.
 constexpr unsigned kEstablished = 1;  // TCP_ESTABLISHED of the kernel
 
-/// The ends of a connection as its other end has them. Addresses of version 4 only: the server
-/// listens on 127.0.0.1.
+/// The ends of a connection as its other end has them. Those of the server only, which listens on
+/// 127.0.0.1: the other end of a connection of the network may be on another machine, or in another
+/// network of this one, where this kernel's record of sockets does not show it.
 struct Ends {
     sockaddr_in there{};
     sockaddr_in here{};
@@ -36,7 +37,9 @@ std::optional<Ends> ends_of(int connection) {
     bytes = sizeof ends.here;
     if (::getsockname(connection, reinterpret_cast<sockaddr*>(&ends.here), &bytes) != 0)
         return std::nullopt;
-    if (ends.there.sin_family != AF_INET) return std::nullopt;
+    const bool is_own =
+        ends.there.sin_family == AF_INET && ends.here.sin_addr.s_addr == htonl(INADDR_LOOPBACK);
+    if (!is_own) return std::nullopt;
     return ends;
 }
 

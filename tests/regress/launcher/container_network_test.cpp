@@ -51,5 +51,20 @@ TEST(ContainerNetwork, OfItsOwnMakesAHostOfItsOwn) {
     EXPECT_NE(outcome.output.find("sum 3"), std::string::npos) << outcome.output;
 }
 
+// Bug: commands of weft that are ranks (bench, fit, tune) refused each connection over TCP from
+// another machine, and waited for it without end. The gate of the PMIx server
+// (connection_gate.hpp), which is in their program, too, looked for the other end's user in the
+// sockets of this kernel.
+TEST(ContainerNetwork, CommandsOfWeftReachEachOther) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
+    const Networks networks(fmt::format("weftc{}-", ::getpid()));
+    if (networks.made.status != 0) GTEST_SKIP() << networks.made.errors;
+    const Outcome outcome = run_command(
+        weft_run({"-n", "2", "--nodes", "2", "--timeout", "20", "-x", "WEFT_PROVIDER=tcp;ofi_rxm",
+                  "-x", "LD_PRELOAD=" IN_NETWORK_LIBRARY, "-x", "IN_NETWORK=" + networks.name},
+                 {WEFT_PROGRAM, "bench", "barrier", "--seconds", "0.01"}));
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+}
+
 }  // namespace
 }  // namespace weft::test
