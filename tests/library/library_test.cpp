@@ -67,6 +67,32 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
+/// Puts, words, signals and messages through teams and contexts.
+TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {
+    const std::string operations = long_forms() ? "1000000" : "6000";
+    unsigned seed = 1;
+    for (const Launch& launch : {launch_of(2, 1), launch_of(3, 1), launch_of(4, 2)}) {
+        SCOPED_TRACE(launch.name);
+        const Outcome outcome = run_ranks(
+            launch.options, {rank_program("traffic"), operations, std::to_string(seed++)});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output,
+                  fmt::format("{} ranks: all memory is as the model has it\n", launch.ranks));
+    }
+}
+
+/// The negative control: one value that the model does not have is seen.
+TEST(TrafficTest, AWrongValueIsSeen) {
+    for (const auto& [plant, seen] :
+         {std::pair("word", ": words: not as"), std::pair("message", ": requests: not as")}) {
+        const Outcome outcome =
+            run_ranks({"-n", "2"}, {rank_program("traffic"), "2000", "1", plant});
+        EXPECT_NE(outcome.status, 0);
+        EXPECT_NE(outcome.errors.find(seen), std::string::npos) << outcome.errors;
+    }
+}
+
 TEST(AbortTest, EndsTheJobWithItsStatus) {
     const Outcome outcome = run_ranks({"-n", "3", "--nodes", "2"}, {rank_program("words"), "7"});
     EXPECT_EQ(outcome.status, 7);

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// traffic.c - random puts, gets, words, signals and messages of all ranks, by teams and contexts,
+// compared with a serial model of the memory of all.
+//
+// usage: traffic OPERATIONS [SEED [word | message]]
+//
+// Idea     All ranks draw the same operations. Each does its own on the memory of the others, and
+//          all of them on a model; after each round its memory must be the model's.
+// Why      What is right must not depend on the order in which ranks come. So a word is, in a
+//          round, written by one rank in the order of the fences of one handle, or changed by
+//          operations that commute, or only read. Messages of one rank to another come in order:
+//          what handlers have seen of each rank is kept as a digest of that order.
+// Control  `word`, `message`: one rank puts or sends one value that the model does not have.
+#include <stdlib.h>
+#include <weft/near.h>
+#include <weft/weft.h>
+
+#include "check.h"
+
+enum { kRanksMax = 16, kCells = 48, kBlock = 96, kRound = 400, kTeamRounds = 8, kWordsMax = 256 };
+enum { kWorld, kContext, kTeam, kTeamContext, kHandles };
+enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
+enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
+
+struct memory {
+    uint64_t cells[kCells];
+    unsigned char blocks[kRanksMax][kBlock];  // by who writes them
+    uint64_t signal;                          // grows by 3 with each put that has one
+    uint64_t marks[kRanksMax];                // by who writes them, before a message that says so
+    // Written by handlers alone.
+    uint64_t requests[kRanksMax], replies[kRanksMax];  // what came from each rank, in its order
+    uint64_t passed;                                   // the sum of what was passed on to here
+    uint64_t handled;                                  // messages
+};
+
+struct operation {
+    int kind, origin, target, third, handle, cell, how, from, length;
+    uint64_t value;
+};
+
+static struct memory *mine, *model;  // model: by rank
+static uint64_t state, seed = 1;     // of the drawing
+static uint64_t held[kRound];        // what started operations read or write until the quiet
+static int plant_word, plant_message, round_number;
+static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: the last round, + 1
+static weft_team* handles[kHandles];
+static weft_near* near_view;
+
+static uint64_t draw(void) {
+    state += 0x9e3779b97f4a7c15ULL;
+    uint64_t z = state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return z ^ z >> 31;
+}
+static int below(int bound) {
+    return (int)(draw() % (unsigned)bound);
+}
+static uint64_t mixed(uint64_t digest, uint64_t value) {
+    return (digest ^ value) * 0x9e3779b97f4a7c15ULL + 1;
+}
+
+static struct operation draw_operation(void) {
+    struct operation op;
+    op.kind = below(8);
+    op.origin = below(size);
+    op.target = below(size);
+    op.third = below(size);
+    op.handle = below(kHandles);
+    op.cell = below(kCells);
+    op.how = below(6);
+    op.from = below(kBlock);
+    op.length = below(kWordsMax);
+    op.value = draw();
+    return op;
+}
+
+// What a cell is for in a round; and who writes it, by which handle.
+static uint64_t role_of(const struct operation* op) {
+    const uint64_t kept = state;
+    state = seed * 31 + (uint64_t)round_number * 1009 + (uint64_t)(op->target * kCells + op->cell);
+    draw();
+    const uint64_t drawn = draw();
+    state = kept;
+    return drawn;
+}
+
+// --- handles -------------------------------------------------------------------------------------
+
+// A team serves ranks of one color only.
+static weft_team* handle_for(const struct operation* op) {
+    return handles[op->handle < kTeam || colors[op->origin] == colors[op->target] ? op->handle
+                                                                                  : kWorld];
+}
+static int rank_in(weft_team* handle, int rank) {
+    return weft_team_translate(world, rank, handle);
+}
+
+static void end_team(void) {
+    DONE(weft_context_free(handles[kTeamContext]));
+    DONE(weft_team_free(handles[kTeam]));
+}
+/// Two teams or one, in some order.
+static void make_team(void) {
+    int keys[kRanksMax];
+    for (int rank = 0; rank < size; ++rank) {
+        colors[rank] = below(2);
+        keys[rank] = below(100);
+    }
+    DONE(weft_team_split(world, colors[my_rank], keys[my_rank], &handles[kTeam]));
+    DONE(weft_context_create(handles[kTeam], 0, &handles[kTeamContext]));
+}
+
+// --- words ---------------------------------------------------------------------------------------
+
+static void write_cell(const struct operation* op, uint64_t value, int slot) {
+    weft_team* const by = handle_for(op);
+    const int peer = rank_in(by, op->target);
+    uint64_t* const at = &mine->cells[op->cell];
+    held[slot] = value;
+    DONE(weft_fence(by));  // after what this rank has put there before
+    switch (op->how) {
+        case 0:
+            DONE(weft_put(by, at, &value, sizeof value, peer));
+            break;
+        case 1:
+            DONE(weft_put_nbi(by, at, &held[slot], sizeof value, peer));
+            break;
+        case 2:
+            DONE(weft_put_strided(by, at, 4, &value, 4, 4, 2, peer));
+            break;
+        case 3:
+            DONE(weft_atomic(by, WEFT_ATOMIC_SET, WEFT_UINT64, at, &value, NULL, NULL, peer));
+            break;
+        default:
+            DONE(weft_put_signal(by, at, &value, sizeof value, &mine->signal, 3, 1, peer));
+    }
+}
+
+/// Until no other change comes between the look and the exchange.
+static void swap_cell(weft_team* by, uint64_t* at, uint64_t value, int peer) {
+    uint64_t seen = 0, found = 0;
+    DONE(weft_atomic(by, WEFT_ATOMIC_FETCH, WEFT_UINT64, at, NULL, NULL, &seen, peer));
+    for (;; seen = found) {
+        DONE(weft_compare_swap(by, at, seen, seen + value, peer, &found));
+        if (found == seen || wrong != 0) return;
+    }
+}
+
+static void change_cell(int use, const struct operation* op, uint64_t value, int slot) {
+    weft_team* const by = handle_for(op);
+    const int peer = rank_in(by, op->target);
+    uint64_t* const at = &mine->cells[op->cell];
+    const int32_t half = (int32_t)value;
+    uint64_t old = 0;
+    if (use == kAdded && op->how == 0) {
+        DONE(weft_fetch_add(by, at, value, peer, &old));
+    } else if (use == kAdded && op->how == 1) {
+        DONE(weft_near_add_u64(near_view, at, value, op->target));
+    } else if (use == kAdded && op->how == 2) {
+        DONE(
+            weft_atomic_nbi(by, WEFT_ATOMIC_ADD, WEFT_UINT64, at, &value, NULL, &held[slot], peer));
+    } else if (use == kAdded) {
+        DONE(weft_fetch_add(by, at, value, peer, NULL));
+    } else if (use == kMixed) {
+        DONE(weft_atomic(by, WEFT_ATOMIC_XOR, WEFT_UINT64, at, &value, NULL,
+                         op->how < 2 ? &old : NULL, peer));
+    } else if (use == kHalves) {
+        DONE(weft_atomic(by, WEFT_ATOMIC_ADD, WEFT_INT32, (int32_t*)at + op->how % 2, &half, NULL,
+                         NULL, peer));
+    } else {
+        swap_cell(by, at, value, peer);
+    }
+}
+
+static void model_change(int use, int how, uint64_t* at, uint64_t value) {
+    uint32_t halves[2];
+    if (use == kAdded || use == kSwapped) *at += value;
+    if (use == kMixed) *at ^= value;
+    if (use != kHalves) return;
+    memcpy(halves, at, sizeof halves);
+    halves[how % 2] += (uint32_t)value;
+    memcpy(at, halves, sizeof halves);
+}
+
+static void read_cell(const struct operation* op) {
+    weft_team* const by = handle_for(op);
+    const int peer = rank_in(by, op->target);
+    const uint64_t* const at = &mine->cells[op->cell];
+    uint64_t got = 0;
+    weft_request* request = NULL;
+    if (op->how == 0) {
+        DONE(weft_iget(by, &got, at, sizeof got, peer, &request));
+        DONE(weft_wait(&request));
+    } else if (op->how == 1) {
+        DONE(weft_get_nbi(by, &got, at, sizeof got, peer));
+        DONE(weft_quiet(by));
+    } else if (op->how == 2) {
+        DONE(weft_near_get_u64(near_view, &got, at, op->target));
+    } else {
+        DONE(weft_get(by, &got, at, sizeof got, peer));
+    }
+    CHECK(got == model[op->target].cells[op->cell]);
+}
+
+static void do_cell(struct operation* op, int slot) {
+    const uint64_t role = role_of(op);
+    const int use = (int)(role % kUses);
+    uint64_t* const there = &model[op->target].cells[op->cell];
+    if (use == kRead) {
+        if (op->origin == my_rank) read_cell(op);
+        return;
+    }
+    if (use == kWritten) {
+        op->origin = (int)((role >> 8) % (unsigned)size);
+        op->handle = (int)((role >> 20) % kHandles);
+        *there = op->value;
+        if (op->how > 3) model[op->target].signal += 3;
+    } else {
+        model_change(use, op->how, there, op->value);
+    }
+    if (op->origin != my_rank) return;
+    uint64_t value = op->value;
+    if (plant_word && round_number == 1 && use == kAdded) {
+        plant_word = 0;
+        ++value;
+    }
+    use == kWritten ? write_cell(op, value, slot) : change_cell(use, op, value, slot);
+}
+
+static void do_block(const struct operation* op) {
+    const int strided = op->how % 2, room = kBlock - op->from;
+    const int step = strided ? 3 : 1;
+    const int length = 1 + op->length % (strided ? (room + 2) / 3 : room);
+    unsigned char bytes[kBlock];
+    for (int i = 0; i < length; ++i) {
+        bytes[i] = (unsigned char)(op->value >> i % 8 * 8);
+        model[op->target].blocks[op->origin][op->from + i * step] = bytes[i];
+    }
+    if (op->origin != my_rank) return;
+    unsigned char* const at = &mine->blocks[my_rank][op->from];
+    DONE(weft_fence(world));
+    if (strided)
+        DONE(weft_put_strided(world, at, step, bytes, 1, 1, (size_t)length, op->target));
+    else
+        DONE(weft_put(world, at, bytes, (size_t)length, op->target));
+}
+
+// --- messages ------------------------------------------------------------------------------------
+
+static uint64_t digest_of(const uint64_t* words, size_t count) {
+    uint64_t digest = count;
+    for (size_t i = 0; i < count; ++i) digest = mixed(digest, words[i]);
+    return digest;
+}
+static uint64_t copied_digest(const void* data, size_t bytes) {
+    uint64_t words[kWordsMax];
+    memcpy(words, data, bytes);
+    return digest_of(words, bytes / sizeof words[0]);
+}
+
+/// Release: who waits for the number sees what the handler has written.
+static void count_message(void) {
+    __atomic_fetch_add(&mine->handled, 1, __ATOMIC_RELEASE);
+}
+
+static void on_post(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    uint64_t* const seen = &mine->requests[weft_am_peer(message)];
+    (void)arg;
+    *seen = mixed(*seen, copied_digest(data, bytes));
+    count_message();
+}
+static void on_ask(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    DONE(weft_am_reply(message, kReply, data, bytes));
+    on_post(arg, message, data, bytes);
+}
+static void on_pass(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    uint64_t third;
+    memcpy(&third, data, sizeof third);
+    DONE(weft_am_request(world, (int)(third % (unsigned)size), kPassed, data, bytes));
+    on_post(arg, message, data, bytes);
+}
+static void on_marked(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    const int peer = weft_am_peer(message);
+    uint64_t* const seen = &mine->requests[peer];
+    *seen = mixed(*seen, __atomic_load_n(&mine->marks[peer], __ATOMIC_ACQUIRE));
+    on_post(arg, message, data, bytes);
+}
+static void on_reply(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    uint64_t* const seen = &mine->replies[weft_am_peer(message)];
+    (void)arg;
+    *seen = mixed(*seen, copied_digest(data, bytes));
+    count_message();
+}
+static void on_passed(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    (void)arg;
+    (void)message;
+    mine->passed += copied_digest(data, bytes);
+    count_message();
+}
+
+static void model_message(int handler, const struct operation* op, uint64_t digest) {
+    struct memory* const there = &model[op->target];
+    uint64_t* const seen = &there->requests[op->origin];
+    if (handler == kMarked) *seen = mixed(*seen, there->marks[op->origin]);
+    *seen = mixed(*seen, digest);
+    ++there->handled;
+    if (handler == kAsk) {
+        struct memory* const back = &model[op->origin];
+        back->replies[op->target] = mixed(back->replies[op->target], digest);
+        ++back->handled;
+    }
+    if (handler == kPass) {
+        model[op->third].passed += digest;
+        ++model[op->third].handled;
+    }
+}
+
+/// A mark is put and lands before the message that says so; once in a round, so that it stays.
+static int take_mark(struct operation* op) {
+    int* const last = &marked[op->origin][op->target];
+    if (*last == round_number + 1) return 0;
+    *last = round_number + 1;
+    model[op->target].marks[op->origin] = op->value;
+    if (op->origin != my_rank) return 1;
+    weft_team* const by = handle_for(op);
+    DONE(
+        weft_put(by, &mine->marks[my_rank], &op->value, sizeof op->value, rank_in(by, op->target)));
+    DONE(weft_quiet(by));
+    return 1;
+}
+
+static void do_message(struct operation* op) {
+    uint64_t words[kWordsMax];
+    const int most = op->how == 0 ? kWordsMax : 6;  // mostly such that a cell has room for them
+    const size_t count = 1 + (size_t)(op->length % most);
+    int handler = kPost + op->from % 4;
+    if (handler == kMarked && !take_mark(op)) handler = kPost;
+    words[0] = op->value - op->value % (unsigned)size + (unsigned)op->third;
+    for (size_t i = 1; i < count; ++i) words[i] = op->value * (i + 1);
+    model_message(handler, op, digest_of(words, count));
+    if (op->origin != my_rank) return;
+    if (plant_message && round_number == 1) {
+        plant_message = 0;
+        words[0] += (unsigned)size;
+    }
+    weft_team* const by = handle_for(op);
+    DONE(weft_am_request(by, rank_in(by, op->target), handler, words, count * sizeof words[0]));
+}
+
+// --- rounds --------------------------------------------------------------------------------------
+
+static void compare(const char* what, const void* have, const void* expected, size_t bytes) {
+    if (memcmp(have, expected, bytes) == 0 || wrong++ > 4) return;
+    fprintf(stderr, "rank %d: seed %llu, round %d: %s: not as the model has it\n", my_rank,
+            (unsigned long long)seed, round_number, what);
+}
+
+static void check_round(void) {
+    const struct memory* const here = &model[my_rank];
+    DONE(weft_wait_until(world, &mine->handled, WEFT_EQ, here->handled));
+    DONE(weft_wait_until(world, &mine->signal, WEFT_EQ, here->signal));
+    for (int i = 0; i < kHandles; ++i) DONE(weft_quiet(handles[i]));
+    DONE(weft_barrier(world));
+    compare("words", mine->cells, here->cells, sizeof mine->cells);
+    compare("blocks", mine->blocks, here->blocks, sizeof mine->blocks);
+    compare("marks", mine->marks, here->marks, sizeof mine->marks);
+    compare("requests", mine->requests, here->requests, sizeof mine->requests);
+    compare("replies", mine->replies, here->replies, sizeof mine->replies);
+    compare("what was passed on", &mine->passed, &here->passed, sizeof mine->passed);
+    compare("messages", &mine->handled, &here->handled, sizeof mine->handled);
+    DONE(weft_barrier(world));
+}
+
+/// A round, with calls of the teams under way beneath it.
+static void do_round(void) {
+    const uint64_t one = (uint64_t)round_number + 1;
+    uint64_t sum = 0, text[40];
+    weft_request *adding = NULL, *sending = NULL;
+    const int root = round_number % size;
+    for (uint64_t i = 0; i < 40; ++i) text[i] = my_rank == root ? one + i : 0;
+    DONE(weft_iallreduce(handles[kTeam], &one, &sum, 1, WEFT_UINT64, WEFT_SUM, &adding));
+    DONE(weft_ibroadcast(world, text, 40, WEFT_UINT64, root, &sending));
+    for (int slot = 0; slot < kRound; ++slot) {
+        struct operation op = draw_operation();
+        if (op.kind == 0)
+            do_block(&op);
+        else if (op.kind < 3)
+            do_message(&op);
+        else
+            do_cell(&op, slot);
+    }
+    DONE(weft_wait(&adding));
+    DONE(weft_wait(&sending));
+    CHECK(sum == one * (uint64_t)weft_size(handles[kTeam]));
+    CHECK(text[39] == one + 39);
+    check_round();
+}
+
+static void set_handlers(void) {
+    const weft_am_handler all[] = {on_post, on_ask, on_pass, on_marked, on_reply, on_passed};
+    for (int i = 0; i < 6; ++i) DONE(weft_am_register(runtime, kPost + i, all[i], NULL));
+}
+
+int main(int argc, char** argv) {
+    void* memory = NULL;
+    if (argc < 2 || !join_job() || size > kRanksMax) return 3;
+    const long operations = strtol(argv[1], NULL, 0);
+    if (argc > 2) seed = strtoull(argv[2], NULL, 0);
+    plant_word = argc > 3 && strcmp(argv[3], "word") == 0 && my_rank == 0;
+    plant_message = argc > 3 && strcmp(argv[3], "message") == 0 && my_rank == 0;
+    model = calloc((size_t)size, sizeof *model);
+    DONE(weft_calloc(world, 1, sizeof *mine, &memory));
+    mine = memory;
+    set_handlers();
+    handles[kWorld] = world;
+    DONE(weft_context_create(world, 0, &handles[kContext]));
+    DONE(weft_near_open(world, sizeof *near_view, &near_view));
+    state = seed;
+    for (long done = 0; done < operations; done += kRound, ++round_number) {
+        if (round_number % kTeamRounds == 0) {
+            if (round_number != 0) end_team();
+            make_team();
+        }
+        do_round();
+    }
+    int all = 0;
+    DONE(weft_allreduce(world, &wrong, &all, 1, WEFT_INT32, WEFT_SUM));
+    free(model);
+    DONE(weft_finalize(runtime));
+    wrong += all;
+    return verdict("all memory is as the model has it");
+}
