@@ -21,6 +21,8 @@ int main(int argument_count, char** arguments) {
         .shows_default();
     line.option("--processors", processors, "Two processors (default: the first two usable)")
         .comma_separated();
+    line.flag("--two-words", options.two_words,
+              "A word for each direction, as a put and its answer have it");
     line.flag("--json", json, "One JSON object on stdout");
     if (const auto status = line.read(argument_count, arguments)) return *status;
     options.first_processor = processors.first;

@@ -27,11 +27,16 @@ constexpr std::uint64_t kDeadlineNs = 10'000'000'000;  // beyond what was asked 
 
 /// The page that the children and their parent share.
 struct Shared {
-    alignas(64) std::atomic<std::uint64_t> turn{0};  // the line that travels; odd: second's turn
-    alignas(64) std::atomic<bool> stopped{false};    // one side has ended, well or not
+    // The line that travels, or one for each direction, not next to each other; odd: second's turn.
+    alignas(256) std::atomic<std::uint64_t> turn{0};
+    alignas(256) std::atomic<std::uint64_t> turn_back{0};
+    alignas(64) std::atomic<bool> stopped{false};  // one side has ended, well or not
     std::uint64_t deadline_ns = 0;
     std::uint32_t batches = 0;
     double half_trip_ns[kBatchesMax] = {};
+    bool two_words = false;
+
+    [[nodiscard]] std::atomic<std::uint64_t>& back() { return two_words ? turn_back : turn; }
 };
 
 void relax() {
@@ -41,10 +46,10 @@ void relax() {
 }
 
 /// Waits until it is turn `expected`; false if the other side has ended or the deadline passed.
-bool await_turn(Shared& shared, std::uint64_t expected) {
+bool await_turn(Shared& shared, const std::atomic<std::uint64_t>& word, std::uint64_t expected) {
     for (std::uint32_t polls = 1;; ++polls) {
         // Acquire: pairs with the release of the other side's turn.
-        if (shared.turn.load(std::memory_order_acquire) == expected) return true;
+        if (word.load(std::memory_order_acquire) == expected) return true;
         if (polls % (1U << 10) == 0 &&
             (shared.stopped.load() || base::monotonic_ns() > shared.deadline_ns))
             return false;
@@ -61,13 +66,14 @@ bool pin_to(int processor) {
 
 /// First child: serves, and times batches until the time is over.
 bool serve(Shared& shared, std::uint64_t duration_ns) {
+    const std::atomic<std::uint64_t>& back = shared.back();
     std::uint64_t turn = 0;
     std::uint64_t end_ns = 0;
     for (std::uint32_t batch = 0; batch <= kBatchesMax; ++batch) {
         const std::uint64_t begin = base::monotonic_ns();
         for (std::uint32_t trip = 0; trip < kTripsPerBatch; ++trip, turn += 2) {
             shared.turn.store(turn + 1, std::memory_order_release);
-            if (!await_turn(shared, turn + 2)) return false;
+            if (!await_turn(shared, back, turn + 2)) return false;
         }
         const std::uint64_t now = base::monotonic_ns();
         // The first batch waits for the other child to start and counts for nothing.
@@ -84,8 +90,9 @@ bool serve(Shared& shared, std::uint64_t duration_ns) {
 
 /// Second child: answers every turn until the first has ended.
 bool answer(Shared& shared) {
-    for (std::uint64_t turn = 0; await_turn(shared, turn + 1); turn += 2)
-        shared.turn.store(turn + 2, std::memory_order_release);
+    std::atomic<std::uint64_t>& back = shared.back();
+    for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)
+        back.store(turn + 2, std::memory_order_release);
     return shared.stopped.load();
 }
 
@@ -162,6 +169,7 @@ base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
         return base::fail(Status::memory, "no shared page for the ping-pong calibrator: {}",
                           std::strerror(errno));
     auto* shared = new (page) Shared;
+    shared->two_words = options.two_words;
     const auto duration_ns = static_cast<std::uint64_t>(std::max(options.seconds, 0.0) * 1e9);
     const base::Result<void> ran = run_children(*shared, result, duration_ns);
     if (ran) {

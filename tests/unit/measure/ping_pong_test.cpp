@@ -16,10 +16,12 @@ cpu_set_t affinity() {
     return set;
 }
 
-TEST(PingPong, TimeIsThatOfACacheLineAndAffinityStays) {
+class PingPongWords : public testing::TestWithParam<bool> {};
+
+TEST_P(PingPongWords, TimeIsThatOfACacheLineAndAffinityStays) {
     const cpu_set_t before = affinity();
     if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one usable processor";
-    const auto result = measure_ping_pong({.seconds = 0.01});
+    const auto result = measure_ping_pong({.seconds = 0.01, .two_words = GetParam()});
     ASSERT_TRUE(result.ok()) << result.failure().text;
     EXPECT_GT(result->min_ns, 1.0) << "faster than light between two cores";
     EXPECT_LT(result->min_ns, 1e6);
@@ -28,6 +30,9 @@ TEST(PingPong, TimeIsThatOfACacheLineAndAffinityStays) {
     const cpu_set_t after = affinity();
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
+
+INSTANTIATE_TEST_SUITE_P(PingPong, PingPongWords, testing::Bool(),
+                         [](const auto& chosen) { return chosen.param ? "TwoWords" : "OneWord"; });
 
 TEST(PingPong, OneProcessorIsTooFew) {
     const cpu_set_t before = affinity();
