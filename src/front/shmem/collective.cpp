@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// collective.cpp - collectives of weft for buffers of an OpenSHMEM program.
+//
+// Holds    Variables are given by their place in the heap: node-mates read and write them there,
+//          which they cannot where the program sees them.
 #include "front/shmem/collective.hpp"
 
 #include <numeric>
@@ -10,17 +14,17 @@ weft_status meet(const weft_shmem_team& team) {
 }
 
 weft_status broadcast(const weft_shmem_team& team, void* buffer, std::size_t bytes, int root) {
-    return weft_broadcast(team.team, buffer, bytes, WEFT_UINT8, root);
+    return weft_broadcast(team.team, in_heap(buffer), bytes, WEFT_UINT8, root);
 }
 
 weft_status allreduce(const weft_shmem_team& team, const void* in, void* out, std::size_t count,
                       weft_type type, weft_op op) {
-    const void* const from = in == out ? WEFT_IN_PLACE : in;
-    return weft_allreduce(team.team, from, out, count, type, op);
+    const void* const from = in == out ? WEFT_IN_PLACE : in_heap(in);
+    return weft_allreduce(team.team, from, in_heap(out), count, type, op);
 }
 
 weft_status allgather(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
-    return weft_allgather(team.team, in, out, bytes, WEFT_UINT8);
+    return weft_allgather(team.team, in_heap(in), in_heap(out), bytes, WEFT_UINT8);
 }
 
 weft_status collect(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
@@ -29,11 +33,12 @@ weft_status collect(const weft_shmem_team& team, const void* in, void* out, std:
     if (const auto status = allgather(team, &bytes, counts.data(), sizeof bytes); status != WEFT_OK)
         return status;
     std::exclusive_scan(counts.begin(), counts.end(), displacements.begin(), std::size_t{0});
-    return weft_allgatherv(team.team, in, out, counts.data(), displacements.data(), WEFT_UINT8);
+    return weft_allgatherv(team.team, in_heap(in), in_heap(out), counts.data(),
+                           displacements.data(), WEFT_UINT8);
 }
 
 weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t bytes) {
-    return weft_alltoall(team.team, in, out, bytes, WEFT_UINT8);
+    return weft_alltoall(team.team, in_heap(in), in_heap(out), bytes, WEFT_UINT8);
 }
 
 weft_status alltoall(const weft_shmem_team& team, const void* in, void* out, std::size_t count,
