@@ -21,6 +21,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -51,14 +52,15 @@ class Messages {
 
     /// Sends or queues a message; never waits.
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
+        const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
+        Peer& to = peer(rank);
+        if (to.queued == 0 && wire_.near(rank) != nullptr && post_near(rank, head, data)) return;
         Message& message = take();
         message.peer = rank;
-        const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         std::memcpy(message.bytes.get(), &head, sizeof head);
         if (bytes != 0) std::memcpy(message.bytes.get() + sizeof head, data, bytes);
         message.part = {message.bytes.get(), sizeof head + bytes};
         message.next = nullptr;
-        Peer& to = peer(rank);
         (to.queued == 0 ? to.first : to.last->next) = &message;
         to.last = &message;
         ++to.queued;
@@ -133,6 +135,7 @@ class Messages {
 
     /// Messages that no transfer reads any more are free again.
     bool retire() noexcept {
+        if (reading_.empty()) return false;
         return std::erase_if(reading_, [this](Message* message) {
                    if (message->pending != 0) return false;
                    free_.push_back(message);
@@ -209,6 +212,32 @@ class Messages {
         return true;
     }
 
+    /// To a near peer with room: from where the bytes are, since nothing reads them afterwards.
+    bool post_near(Rank rank, const MessageHead& head, const void* data) noexcept {
+        if (!has_room(rank)) return false;
+        const std::array parts{
+            base::PutPart{reinterpret_cast<const std::byte*>(&head), sizeof head},
+            base::PutPart{static_cast<const std::byte*>(data), head.bytes}};
+        std::uint64_t resume = 0;
+        const std::uint64_t number = peer(rank).sent + 1;
+        if (wire_.try_put(put_of(rank, number, parts), resume) == base::Post::again) return false;
+        peer(rank).sent = number;
+        return true;
+    }
+
+    [[nodiscard]] base::Put put_of(Rank rank, std::uint64_t number,
+                                   std::span<const base::PutPart> parts) const noexcept {
+        std::size_t bytes = 0;
+        for (const base::PutPart& part : parts) bytes += part.bytes;
+        const bool fits = bytes <= base::kCellPayload;
+        return {.peer = rank,
+                .parts = parts,
+                .bytes = bytes,
+                .target = fits ? base::Put::kInCell : area_.bytes_of(rank_, number),
+                .cell = area_.cell(rank_, number),
+                .flag = base::flag_word(number, fits ? kInCell : kInSlot)};
+    }
+
     bool post_queue(Rank rank) noexcept {
         Peer& to = peer(rank);
         bool moved = false;
@@ -218,14 +247,8 @@ class Messages {
                 if (!has_room(rank)) break;
                 message.number = ++to.sent;
             }
-            const bool fits = message.part.bytes <= base::kCellPayload;
-            base::Put put{.peer = rank,
-                          .parts = {&message.part, 1},
-                          .bytes = message.part.bytes,
-                          .cell = area_.cell(rank_, message.number),
-                          .flag = base::flag_word(message.number, fits ? kInCell : kInSlot),
-                          .pending = &message.pending};
-            if (!fits) put.target = area_.bytes_of(rank_, message.number);
+            base::Put put = put_of(rank, message.number, {&message.part, 1});
+            put.pending = &message.pending;
             if (wire_.try_put(put, message.resume) == base::Post::again) break;
             to.first = message.next;
             --to.queued;
