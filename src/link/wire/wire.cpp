@@ -152,11 +152,11 @@ void Wire::warm_one() noexcept {
 }
 
 void Wire::relax(unsigned failures) noexcept {
-    if (options_.spin && spin_limit_.allows(failures)) {
+    if (still_ < kYields) ++still_;
+    if (options_.spin && spin_limit_.allows(std::min(failures, still_))) {
         pause_briefly();
         return;
     }
-    if (still_ < kYields) ++still_;
     if (!sleeps_after(failures)) {
         sched_yield();
     } else {
