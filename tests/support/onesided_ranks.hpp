@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided_ranks.hpp - ranks with one-sided calls over the virtual fabric, in one process.
 //
-// Holds    A rank that waits lets a random rank make progress; one seed says all.
+// Holds    A rank that waits lets a random rank make progress; one seed says all, and no clock.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -75,6 +75,7 @@ class Ranks {
                 link::WireOptions{.rank = rank, .segment_bytes = kSegment, .cells_end = kSegment});
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& calls = calls_.emplace_back(wire, drive, area, rank);
+            calls.let_sleep();
             if (calls.service().has_origins())
                 wire.set_service(&Calls::serve, &Calls::on_immediate, &calls);
         }

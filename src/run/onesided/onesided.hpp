@@ -64,6 +64,8 @@ class OneSided {
         static_cast<OneSided*>(self)->service_.on_immediate(payload);
     }
     [[nodiscard]] Service<Wire>& service() { return service_; }
+    /// From here on no peer is taken for asleep, so that what this rank sends depends on no clock.
+    void let_sleep() { wakes_ = false; }
 
     // Calls belong to a stream, whose fence and quiet are about them alone; nullptr: the usual one.
 
@@ -290,7 +292,8 @@ class OneSided {
         const std::uint64_t awake_ns = kAwakeNs + bytes;  // at a gigabyte a second
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
-        if (base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank)) return true;
+        if (!wakes_ || base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank))
+            return true;
         const auto sent =
             requests_.send(rank, {.kind = RequestKind::flush}, false, nullptr, [](auto&) {});
         of.mark_dirty(rank);
@@ -489,6 +492,7 @@ class OneSided {
     std::vector<std::unique_ptr<Stream>> streams_;  ///< those that were opened
     std::uint32_t blocking_ = 0;                    ///< transfers of calls that wait
     bool buffer_taken_ = false;                     ///< by a get that uses the area's buffer
+    bool wakes_ = true;                             ///< peers that may be asleep
 };
 
 }  // namespace weft::run
