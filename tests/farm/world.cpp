@@ -158,7 +158,7 @@ void World::plant(LiveTeam& live) {
         return;
     run::TeamState& state = *live.states.front();
     std::swap(state.setup.job_ranks[1], state.setup.job_ranks[2]);
-    std::swap(state.near_regions[1], state.near_regions[2]);
+    std::swap(state.bases[run::kFusedRegions + 1], state.bases[run::kFusedRegions + 2]);
 }
 
 void World::join(LiveTeam& live, Rank rank) {

@@ -15,19 +15,58 @@ using plan::StepKind;
 
 constexpr std::size_t kFusedSteps = 512;  ///< longer programs are not worth a second form
 
-/// Reads the steps of one lane as stages; any step that does not fit ends the attempt.
+/// A vector, or a payload in a cell or in a slot beside it.
+struct Part {
+    enum class Of : std::uint8_t { none, vector, cell, published };
+    Of of = Of::none;
+    std::uint32_t number = 0;  ///< of the cell
+    Rank owner = -1;           ///< of a published cell
+    FusedPlace place = {};
+
+    [[nodiscard]] bool in_slot() const { return place.move == FusedMove::bulk; }
+    /// Whether both have the same flag.
+    [[nodiscard]] bool same_cell(const Part& other) const {
+        return (of == Of::cell || of == Of::published) && of == other.of &&
+               number == other.number && (of == Of::cell || owner == other.owner);
+    }
+};
+
+/// A cell whose flag is awaited.
+struct Awaited {
+    Part cell;
+    Rank peer = -1;
+};
+
+/// A part of a result, and the cell that is awaited for it.
+struct Operand {
+    Part part;
+    std::optional<Awaited> awaited;
+};
+
+/// What one result is made from.
+struct Result {
+    FusedPlace target;
+    std::uint64_t bytes = 0;
+    std::vector<Operand> operands;  ///< awaited, then combined, in this order
+};
+
+/// Reads the steps of one lane as stages: stores, then what is awaited, then a result. Any step
+/// that does not fit ends the attempt.
 class Fuser {
   public:
     Fuser(const BoundProgram& bound, const base::RegionShape& shape)
         : bound_(bound), shape_(shape) {}
 
     std::optional<FusedProgram> run() {
+        fused_.teams = FusedTeams::any;
         for (const BoundStep& step : bound_.steps) {
             if (!take(step)) return std::nullopt;
         }
-        close_stage();
-        result_.scratch_bytes = bound_.scratch_bytes;
-        return std::move(result_);
+        await_rest();
+        if (bound_.steps.empty()) return std::nullopt;
+        add({.kind = FusedKind::end});
+        fused_.scratch_bytes = bound_.scratch_bytes + (sums_ ? sizeof(base::Cell) : 0);
+        return std::move(fused_);
     }
 
   private:
@@ -54,153 +93,210 @@ class Fuser {
     }
 
     bool take_store(const BoundStep& step, Rank peer) {
-        if (!awaited_.empty()) close_stage();
-        result_.stores_at_peers = result_.stores_at_peers || peer >= 0;
-        FusedStore store{.peer = peer,
-                         .target = place_in_cell(step.number, 0, step.in_cell),
-                         .source = {},
-                         .bytes = 0};
-        if (peer < 0)
-            store.target = published_place(bound_.program.rank, step.number, 0);
-        else
-            store.target.cell = cell_in(store.target, peer);
+        await_rest();
+        if (peer >= 0) fused_.teams = FusedTeams::one_node;
+        const Part target = peer < 0 ? published(bound_.program.rank, step.number, 0)
+                                     : payload(peer, step.number, 0, step.in_cell);
+        FusedStep store{.kind = FusedKind::raise, .peer = peer, .target = flag_of(target)};
         if (step.source.count > 1) return false;
         if (step.source.count == 1) {
-            store.source = place_of(step.source.start);
-            store.bytes = bound_.pieces[step.source.start].bytes;
-            const bool fits = store.target.in_slot() || store.bytes <= base::kCellPayload;
-            if (store.source.buffer == FusedBuffer::none || !fits) return false;
+            const Part source = part_of(step.source.start);
+            store.amount = bound_.pieces[step.source.start].bytes;
+            if (source.of == Part::Of::none) return false;
+            if (!target.in_slot() && store.amount > base::kCellPayload) return false;
+            if (store.amount != 0) store.kind = FusedKind::send;
+            store.source = source.place;
+            store.other = target.place;
         }
-        stage_.stores.push_back(store);
+        add(store);
         return true;
     }
 
     bool take_wait(const BoundStep& step) {
-        const bool published = (step.flags & plan::kFromPublished) != 0;
-        result_.stores_at_peers = result_.stores_at_peers || !published;
-        FusedPlace place{.buffer = published ? FusedBuffer::published : FusedBuffer::cell,
-                         .peer = step.peer,
-                         .number = cell_of(step.number)};
-        place.cell = cell_in(place, published ? step.peer : bound_.program.rank);
-        awaited_.push_back({.place = place, .awaited = true, .combines = false});
+        const bool from_published = (step.flags & plan::kFromPublished) != 0;
+        if (!from_published) fused_.teams = FusedTeams::one_node;
+        awaited_.push_back({from_published ? published(step.peer, step.number, 0)
+                                           : payload(bound_.program.rank, step.number, 0, true),
+                            step.peer});
         return true;
     }
 
     bool take_result(const BoundStep& step) {
         if (step.target.count != 1) return false;
-        stage_.target = place_of(step.target.start);
-        const FusedBuffer to = stage_.target.buffer;
-        if (to != FusedBuffer::output && to != FusedBuffer::scratch) return false;
-        stage_.bytes = bound_.pieces[step.target.start].bytes;
+        const Part target = part_of(step.target.start);
+        if (target.of != Part::Of::vector || target.place.base == kFusedInput) return false;
         const std::uint32_t operands = step.kind == StepKind::copy ? 1 : step.operands;
         if (step.source.count != operands) return false;
         if (operands > kFusedOperands) return false;
+        Result result{target.place, bound_.pieces[step.target.start].bytes, {}};
         for (std::uint32_t i = 0; i < operands; ++i) {
-            if (!take_operand(step.source.start + i)) return false;
+            if (!take_operand(step.source.start + i, result)) return false;
         }
-        close_stage();
+        add_awaited();  // what is not combined still orders this stage before the next
+        if (result.bytes <= base::kCellPayload)
+            add_in_turn(result);
+        else
+            add_at_once(result);
+        ++stage_;
         return true;
     }
 
-    bool take_operand(std::uint32_t piece) {
-        FusedOperand operand{.place = place_of(piece)};
-        if (operand.place.buffer == FusedBuffer::none || bound_.pieces[piece].bytes != stage_.bytes)
+    bool take_operand(std::uint32_t piece, Result& result) {
+        Operand operand{part_of(piece), {}};
+        if (operand.part.of == Part::Of::none || bound_.pieces[piece].bytes != result.bytes)
             return false;
         const auto waited = std::ranges::find_if(
-            awaited_, [&](const FusedOperand& one) { return one.place.same_cell(operand.place); });
-        operand.awaited = waited != awaited_.end();
-        if (operand.awaited) {
-            operand.place.peer = waited->place.peer;
+            awaited_, [&](const Awaited& one) { return one.cell.same_cell(operand.part); });
+        if (waited != awaited_.end()) {
+            operand.awaited = *waited;
             awaited_.erase(waited);
         }
-        stage_.operands.push_back(operand);
+        result.operands.push_back(std::move(operand));
         return true;
     }
 
-    void close_stage() {
-        // What was awaited but not combined still orders this stage before the next.
-        stage_.operands.insert(stage_.operands.begin(), awaited_.begin(), awaited_.end());
+    // --- what becomes of them ----------------------------------------------------------------
+
+    void add(FusedStep step) {
+        step.stage = stage_;
+        fused_.steps.push_back(step);
+    }
+    void add_await(const Awaited& awaited) {
+        add({.kind = FusedKind::await, .peer = awaited.peer, .target = flag_of(awaited.cell)});
+    }
+    void add_awaited() {
+        for (const Awaited& awaited : awaited_) add_await(awaited);
         awaited_.clear();
-        stage_.elements = stage_.bytes / bound_.element_bytes;
-        stage_.in_cells = stage_.bytes <= base::kCellPayload;
-        stage_.pair = is_pair(stage_);
-        if (!stage_.stores.empty() || !stage_.operands.empty()) result_.stages.push_back(stage_);
-        stage_ = {};
+    }
+    /// Of a stage without a result.
+    void await_rest() {
+        if (awaited_.empty()) return;
+        add_awaited();
+        ++stage_;
     }
 
-    /// Two operands, the last two, and a result: nothing reads it or waits after they are combined.
-    [[nodiscard]] static bool is_pair(const FusedStage& stage) {
-        const std::size_t count = stage.operands.size();
-        return stage.in_cells && stage.bytes != 0 && count >= 2 &&
-               std::ranges::count_if(stage.operands, &FusedOperand::combines) == 2 &&
-               stage.operands[count - 2].combines && stage.operands[count - 1].combines;
-    }
-
-    [[nodiscard]] FusedCell cell_in(const FusedPlace& place, Rank owner) const {
-        if (place.published())
-            return {shape_.published(0, place.number), owner, sizeof(base::Cell)};
-        return {shape_.cell(0, place.number), owner, base::kCellStride};
-    }
-
-    [[nodiscard]] std::uint32_t cell_of(std::uint32_t number) const {
-        return number * bound_.depth;
-    }
-
-    /// None if it is not of a kind that stages read and write.
-    [[nodiscard]] FusedPlace place_of(std::uint32_t index) const {
-        const Piece& piece = bound_.pieces[index];
-        FusedPlace place{.offset = piece.offset};
-        if (piece.moving) return place;
-        if (piece.buffer == Buffer::input) place.buffer = FusedBuffer::input;
-        if (piece.buffer == Buffer::output) place.buffer = FusedBuffer::output;
-        if (piece.buffer == Buffer::scratch) {
-            place.buffer = FusedBuffer::scratch;
-            place.offset += piece.index * (bound_.scratch_bytes / bound_.program.scratch) -
-                            bound_.touched_scratch.begin;
+    /// Of a cell's size: from the left, while later operands are still on their way.
+    void add_in_turn(const Result& result) {
+        FusedPlace left = result.operands.front().part.place;
+        for (const Operand& operand : result.operands) {
+            if (operand.awaited) add_await(*operand.awaited);
+            if (&operand == &result.operands.front() || result.bytes == 0) continue;
+            const bool last = &operand == &result.operands.back();
+            // The target may be an operand that is yet to come.
+            const FusedPlace into = last ? result.target : sum();
+            add_combined(into, left, operand.part.place, result.bytes);
+            left = into;
         }
+        if (result.operands.size() == 1) add_copied(result);
+    }
+
+    /// Of any size: when all operands are there.
+    void add_at_once(const Result& result) {
+        for (const Operand& operand : result.operands)
+            if (operand.awaited) add_await(*operand.awaited);
+        const std::size_t count = result.operands.size();
+        if (count == 1) return add_copied(result);
+        if (count == 2)
+            return add_combined(result.target, result.operands[0].part.place,
+                                result.operands[1].part.place, result.bytes);
+        for (const Operand& operand : result.operands)
+            add({.kind = FusedKind::operand, .source = operand.part.place});
+        add({.kind = FusedKind::reduce,
+             .amount = result.bytes / bound_.element_bytes,
+             .target = result.target});
+    }
+
+    void add_copied(const Result& result) {
+        const FusedPlace& from = result.operands.front().part.place;
+        if (result.bytes == 0 || from == result.target) return;
+        add({.kind = FusedKind::copy,
+             .amount = result.bytes,
+             .target = result.target,
+             .source = from});
+    }
+    void add_combined(const FusedPlace& into, const FusedPlace& left, const FusedPlace& right,
+                      std::uint64_t bytes) {
+        add({.kind = FusedKind::combine,
+             .amount = bytes / bound_.element_bytes,
+             .target = into,
+             .source = left,
+             .other = right});
+    }
+
+    /// Behind the results that the program itself keeps.
+    [[nodiscard]] FusedPlace sum() {
+        sums_ = true;
+        return {bound_.scratch_bytes, kFusedScratch, FusedMove::none};
+    }
+
+    // --- places ------------------------------------------------------------------------------
+
+    [[nodiscard]] static std::uint32_t region_of(Rank rank) {
+        return kFusedRegions + static_cast<std::uint32_t>(rank);
+    }
+    [[nodiscard]] FusedPlace flag_of(const Part& part) const {
+        if (part.of == Part::Of::published)
+            return {shape_.published(0, part.number), part.place.base, FusedMove::published};
+        return {shape_.cell(0, part.number), part.place.base, FusedMove::cells};
+    }
+
+    /// None if it is not of a kind that these steps read and write.
+    [[nodiscard]] Part part_of(std::uint32_t index) const {
+        const Piece& piece = bound_.pieces[index];
+        if (piece.moving) return {};
         if (piece.buffer == Buffer::slot)
-            return place_in_cell(piece.index, piece.offset, piece.in_cell);
+            return payload(bound_.program.rank, piece.index, piece.offset, piece.in_cell);
         if (piece.buffer == Buffer::published)
-            return published_place(piece.peer, piece.index, piece.offset);
-        return place;
+            return published(piece.peer, piece.index, piece.offset);
+        Part part{.of = Part::Of::vector, .place = {.offset = piece.offset}};
+        if (piece.buffer == Buffer::input) return part;
+        part.place.base = kFusedOutput;
+        if (piece.buffer == Buffer::output) return part;
+        if (piece.buffer != Buffer::scratch) return {};
+        part.place.base = kFusedScratch;
+        part.place.offset += piece.index * (bound_.scratch_bytes / bound_.program.scratch) -
+                             bound_.touched_scratch.begin;
+        return part;
     }
 
-    /// Where a published payload lies, in its cell or in a slot beside those that peers write.
-    [[nodiscard]] FusedPlace published_place(Rank owner, std::uint32_t number,
-                                             std::uint64_t offset) const {
-        const bool slot = bound_.published_start != 0;
-        FusedPlace place{
-            .buffer = slot ? FusedBuffer::published_slot : FusedBuffer::published,
-            .peer = owner,
-            .number = cell_of(number),
-            .offset = offset + (slot ? bound_.published_start + bound_.slot_offset(number, 0) : 0)};
-        place.cell = cell_in(place, owner);
-        return place;
+    /// What a rank has published, in its cell or in a slot beside those that peers write.
+    [[nodiscard]] Part published(Rank owner, std::uint32_t number, std::uint64_t offset) const {
+        Part part{Part::Of::published, number * bound_.depth, owner, {}};
+        part.place = bound_.published_start == 0
+                         ? FusedPlace{shape_.published(0, part.number) + base::kCellPayloadOffset,
+                                      region_of(owner), FusedMove::published}
+                         : FusedPlace{bound_.published_start + bound_.slot_offset(number, 0),
+                                      region_of(owner), FusedMove::bulk};
+        part.place.offset += offset;
+        return part;
     }
 
-    /// Where the payload of a put lies, in a cell or in its slot.
-    [[nodiscard]] FusedPlace place_in_cell(std::uint32_t number, std::uint64_t offset,
-                                           bool in_cell) const {
-        const bool slot = bound_.bulk && !in_cell;
-        FusedPlace place{.buffer = slot ? FusedBuffer::slot : FusedBuffer::cell,
-                         .number = cell_of(number),
-                         .offset = offset + (slot ? bound_.slot_offset(number, 0) : 0)};
-        place.cell = cell_in(place, bound_.program.rank);
-        return place;
+    /// What a put gives its target, in a cell or in its slot.
+    [[nodiscard]] Part payload(Rank owner, std::uint32_t number, std::uint64_t offset,
+                               bool in_cell) const {
+        Part part{Part::Of::cell, number * bound_.depth, owner, {}};
+        part.place =
+            bound_.bulk && !in_cell
+                ? FusedPlace{bound_.slot_offset(number, 0), region_of(owner), FusedMove::bulk}
+                : FusedPlace{shape_.cell(0, part.number) + base::kCellPayloadOffset,
+                             region_of(owner), FusedMove::cells};
+        part.place.offset += offset;
+        return part;
     }
 
     const BoundProgram& bound_;
     const base::RegionShape& shape_;
-    FusedProgram result_;
-    FusedStage stage_;
-    std::vector<FusedOperand> awaited_;
+    FusedProgram fused_;
+    std::uint16_t stage_ = 0;
+    std::vector<Awaited> awaited_;
+    bool sums_ = false;
 };
 
 }  // namespace
 
 FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape) {
     if (bound.lanes.size() != 1 || bound.segments != 1) return {};
-    if (bound.steps.size() > kFusedSteps || bound.scratch_bytes > kFusedScratch) return {};
+    if (bound.steps.size() > kFusedSteps || bound.scratch_bytes > kFusedScratchMax) return {};
     return Fuser(bound, shape).run().value_or(FusedProgram{});
 }
 

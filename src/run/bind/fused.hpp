@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fused.hpp - the shortest form of a bound program: stages of store, wait and combine.
+// fused.hpp - the shortest form of a bound program: a list of store, await and combine.
 //
-// Idea     A program of one node and one segment is a list of stages: store some payloads with
-//          their flags, take in some in order, store the result. A stage runs as one loop without
-//          decoding steps. Of each cell it is known in whose region it lies, and where: only the
-//          bank differs from call to call.
-// Holds    Made from the steps alone (fuse.cpp); gives what the steps give, which the tests of the
-//          virtual wire check program by program.
+// Idea     A program of one node and one segment is a list of steps that run one after the other:
+//          store a payload with its flag, await a flag, store a result. Each names its places by
+//          what does not change from call to call: the start that a place counts from (a vector of
+//          the call, or the region of a rank), the offset in the first bank, and by which of a few
+//          numbers it moves on when the bank changes. So the address is two additions.
+// Holds    Made from the steps of the program alone (fuse.cpp); gives what they give, which the
+//          tests of the virtual wire check program by program.
 #pragma once
 
 #include <cstdint>
@@ -16,88 +17,70 @@
 
 namespace weft::run {
 
-/// Which memory a stage reads or writes: a vector of the call, one for results on the way, a cell
-/// that a peer has written here or the slot that belongs to it in a bulk bank, or a cell that its
-/// owner has published, or a slot there.
-enum class FusedBuffer : std::uint8_t {
-    none,
-    input,
-    output,
-    scratch,
-    cell,
-    slot,
-    published,
-    published_slot
-};
+/// What a place counts from; kFusedRegions + r: the region of team rank r.
+inline constexpr std::uint32_t kFusedInput = 0;
+inline constexpr std::uint32_t kFusedOutput = 1;
+inline constexpr std::uint32_t kFusedScratch = 2;  ///< results on the way
+inline constexpr std::uint32_t kFusedRegions = 3;
 
-/// Where a cell lies.
-struct FusedCell {
-    std::uint64_t offset = 0;  ///< in bank 0, from the start of the region
-    Rank owner = 0;            ///< team rank in whose region it lies
-    std::uint32_t stride = 0;  ///< from bank to bank
+/// With what a place moves on from call to call.
+enum class FusedMove : std::uint32_t {
+    none,       ///< vectors of the call
+    cells,      ///< the bank of cells
+    published,  ///< likewise, of published ones
+    bulk,       ///< the bulk bank
 };
+inline constexpr std::size_t kFusedMoves = 4;
 
 struct FusedPlace {
-    FusedBuffer buffer = FusedBuffer::none;
-    Rank peer = -1;            ///< team rank that wrote the cell
-    std::uint32_t number = 0;  ///< of the cell
-    std::uint64_t offset = 0;  ///< bytes from the start of the vector, of the payload or, of a
-                               ///< slot, of the bank
-    FusedCell cell = {};       ///< of places that have one
+    std::uint64_t offset = 0;  ///< in the first bank
+    std::uint32_t base = kFusedInput;
+    FusedMove move = FusedMove::none;
 
-    [[nodiscard]] bool in_slot() const {
-        return buffer == FusedBuffer::slot || buffer == FusedBuffer::published_slot;
-    }
-    [[nodiscard]] bool published() const {
-        return buffer == FusedBuffer::published || buffer == FusedBuffer::published_slot;
-    }
-    [[nodiscard]] bool in_cell() const {
-        return buffer == FusedBuffer::cell || in_slot() || published();
-    }
-    /// Whether both have the same flag.
-    [[nodiscard]] bool same_cell(const FusedPlace& other) const {
-        return in_cell() && other.in_cell() && number == other.number &&
-               published() == other.published() && (!published() || peer == other.peer);
-    }
+    friend bool operator==(const FusedPlace&, const FusedPlace&) = default;
 };
 
-/// A payload and its flag.
-struct FusedStore {
-    Rank peer = -1;     ///< team rank whose cell it is; -1: published by this rank
-    FusedPlace target;  ///< cell or slot there; published
-    FusedPlace source;  ///< none: a bare flag
-    std::uint64_t bytes = 0;
+enum class FusedKind : std::uint8_t {
+    raise,    ///< a bare flag
+    send,     ///< a payload, then its flag
+    await,    ///< a flag
+    copy,     ///< of a result
+    combine,  ///< of two operands
+    operand,  ///< one of many; all of them stand before their `reduce`
+    reduce,   ///< of these
+    end,
+};
+
+struct FusedStep {
+    FusedKind kind = FusedKind::end;
+    std::uint16_t stage = 0;   ///< counts up to each result, for reports
+    Rank peer = -1;            ///< stores: team rank whose cell it is, -1: published by this rank;
+                               ///< awaited: team rank that stores it
+    std::uint64_t amount = 0;  ///< bytes; of what is combined: elements
+    FusedPlace target = {};    ///< stores, awaited: the cell; results: where they go
+    FusedPlace source = {};
+    FusedPlace other = {};  ///< send: where the payload goes; combine: the right operand
 };
 
 /// Most bytes of results on the way; longer ones have an operation's memory.
-inline constexpr std::uint64_t kFusedScratch = 16384;
+inline constexpr std::uint64_t kFusedScratchMax = 16384;
 
 /// Most operands of one result.
 inline constexpr std::size_t kFusedOperands = 64;
 
-/// A cell whose flag is awaited, a part of the result, or both.
-struct FusedOperand {
-    FusedPlace place;
-    bool awaited = false;
-    bool combines = true;
-};
-
-struct FusedStage {
-    std::vector<FusedStore> stores;
-    std::vector<FusedOperand> operands;  ///< awaited, then combined, in this order
-    FusedPlace target;                   ///< of the result; none: the stage only waits
-    std::uint64_t bytes = 0;             ///< of the result
-    std::uint64_t elements = 0;          ///< likewise
-    bool in_cells = true;                ///< the result is no larger than a cell's payload
-    bool pair = false;                   ///< in cells: of two operands, which nothing else follows
+/// Which teams may run a program in this form.
+enum class FusedTeams : std::uint8_t {
+    any,
+    one_node,  ///< those whose members all share memory
+    none,      ///< it has no such form
 };
 
 struct FusedProgram {
-    std::vector<FusedStage> stages;
-    bool stores_at_peers = false;  ///< needs a team whose ranks all share memory
+    std::vector<FusedStep> steps;  ///< the last one is `end`; or none
+    FusedTeams teams = FusedTeams::none;
     std::uint64_t scratch_bytes = 0;
 
-    [[nodiscard]] bool empty() const { return stages.empty(); }
+    [[nodiscard]] bool empty() const { return steps.empty(); }
 };
 
 }  // namespace weft::run

@@ -48,9 +48,9 @@ class Engine {
         TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
         for (const Rank rank : team.setup.job_ranks) {
             std::byte* base = wire_.near(rank);
-            team.near_regions.push_back(base == nullptr ? nullptr : base + team.setup.region);
+            team.bases.push_back(base == nullptr ? nullptr : base + team.setup.region);
         }
-        team.own_region = team.near_regions[static_cast<std::size_t>(team.setup.rank)];
+        team.own_region = team.near(team.setup.rank);
         team.share_credits();
         return team;
     }
@@ -380,14 +380,15 @@ class Engine {
 
     [[gnu::always_inline]] bool run_fused(TeamState& team, const BoundProgram& program,
                                           Registers registers, const Reducer& reducer) {
-        return run_fused(begin_fused(team, program, registers, reducer),
-                         [this](FusedCall call, FusedWait wait) { return await_flag(call, wait); });
+        return run_fused(
+            begin_fused(team, program, registers, reducer),
+            [this](FusedCall call, const FusedStep& at) { return await_flag(call, at); });
     }
     template <class Wait>
     [[gnu::always_inline]] bool run_fused(const FusedCall& call, Wait wait) {
         bool done = false;
         try {
-            done = run_stages(call, wait);
+            done = run_steps(call, wait);
         } catch (...) {
             fail_team(call.team, failure_of_user(call.program));
             watchdog_.spread_failure(call.team, call.epoch, {&call.program, call.team.digest});
@@ -401,21 +402,19 @@ class Engine {
                             const Reducer& reducer) {
         const Recorder::Open open = recorder_->begin(program, true);
         const FusedCall call = begin_fused(team, program, registers, reducer);
-        const auto wait = [this](const FusedCall& by, const FusedWait& at) {
-            return await_flag(by, at);
-        };
+        const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
         const bool done = run_fused(call, RecordedWait{wait, *recorder_, job_rank_, call, open});
         recorder_->end(open, team.setup.id, call.epoch);
         return done;
     }
 
     /// Until the flag is there, or the call has failed: false.
-    [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedWait& wait) {
+    [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
         const Driving here(*this);
-        for (WaitState wait_state; !wait.arrived(call);) {
+        for (WaitState wait_state; !has_arrived(call, step);) {
             if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
-                               [&] { return std::vector{waiting_lane(call, wait)}; }))
+                               [&] { return std::vector{waiting_lane(call, step)}; }))
                 continue;
             give_up();
             if (call.team.failed) return false;

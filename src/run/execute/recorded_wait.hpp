@@ -16,49 +16,48 @@ struct RecordedWait {
     Rank own_rank;  ///< in the job
     const FusedCall& call;
     const Recorder::Open& open;
+    const FusedStep* last = nullptr;  ///< the step that is over when the next one is reached
+    std::uint64_t step_since_ns = 0;
+    std::uint64_t stage_since_ns = 0;
 
-    bool operator()(const FusedCall& awaiting, const FusedWait& awaited) {
+    bool operator()(const FusedCall& awaiting, const FusedStep& awaited) {
         return wait(awaiting, awaited);
     }
-    [[nodiscard]] static std::uint64_t now() { return Recorder::now(); }
-    void stored(const FusedStore& store, std::uint32_t stage, std::uint64_t since_ns) {
-        const bool published = store.peer < 0;
-        const Rank owner = published ? own_rank : job_rank(store.peer);
-        recorder.add(open, {.begin_ns = since_ns,
-                            .end_ns = now(),
-                            .key = key(owner, store.target.number, published),
-                            .bytes = store.bytes,
-                            .step = stage,
-                            .peer = published ? -1 : owner,
-                            .deed = published          ? Deed::publish
-                                    : store.bytes == 0 ? Deed::signal
-                                                       : Deed::put});
-    }
-    void awaited(const FusedOperand& operand, std::uint32_t stage, std::uint64_t since_ns) {
-        const bool published = operand.place.published();
-        const Rank peer = operand.place.peer < 0 ? -1 : job_rank(operand.place.peer);
-        recorder.add(open,
-                     {.begin_ns = since_ns,
-                      .end_ns = now(),
-                      .key = key(published ? peer : own_rank, operand.place.number, published),
-                      .step = stage,
-                      .peer = peer,
-                      .deed = Deed::wait});
-    }
-    void ended(std::uint32_t stage, std::uint64_t since_ns) {
-        recorder.add(open,
-                     {.begin_ns = since_ns, .end_ns = now(), .step = stage, .deed = Deed::stage});
+    void reaches(const FusedStep& step) {
+        const std::uint64_t now_ns = Recorder::now();
+        if (last != nullptr) ended(*last, now_ns);
+        const bool begins = last == nullptr || last->stage != step.stage;
+        if (last != nullptr && (begins || step.kind == FusedKind::end))
+            recorder.add(open, {.begin_ns = stage_since_ns,
+                                .end_ns = now_ns,
+                                .step = last->stage,
+                                .deed = Deed::stage});
+        if (begins) stage_since_ns = now_ns;
+        step_since_ns = now_ns;
+        last = &step;
     }
 
   private:
+    void ended(const FusedStep& step, std::uint64_t now_ns) {
+        const bool stored = step.kind == FusedKind::raise || step.kind == FusedKind::send;
+        if (!stored && step.kind != FusedKind::await) return;
+        const Rank owner = job_rank(static_cast<Rank>(step.target.base - kFusedRegions));
+        const std::uint64_t cell =
+            step.target.offset + call.team.moves[static_cast<std::size_t>(step.target.move)];
+        recorder.add(open, {.begin_ns = step_since_ns,
+                            .end_ns = now_ns,
+                            .key = key_of(owner, call.team.setup.region + cell, call.flag),
+                            .bytes = step.amount,
+                            .step = step.stage,
+                            .peer = step.peer < 0 ? -1 : job_rank(step.peer),
+                            .deed = stored ? deed_of_store(step) : Deed::wait});
+    }
+    [[nodiscard]] static Deed deed_of_store(const FusedStep& step) {
+        if (step.peer < 0) return Deed::publish;
+        return step.kind == FusedKind::raise ? Deed::signal : Deed::put;
+    }
     [[nodiscard]] Rank job_rank(Rank member) const {
         return call.team.setup.job_ranks[static_cast<std::size_t>(member)];
-    }
-    [[nodiscard]] std::uint64_t key(Rank owner, std::uint32_t number, bool published) const {
-        const base::RegionShape& shape = call.team.setup.shape;
-        const std::uint64_t cell =
-            published ? shape.published(call.bank, number) : shape.cell(call.bank, number);
-        return key_of(owner, call.team.setup.region + cell, call.flag);
     }
 };
 

@@ -14,6 +14,7 @@ TeamState::TeamState(TeamSetup made_from)
     : setup(std::move(made_from)), next_tick(setup.first_tick & base::kTickMask) {
     constexpr std::size_t kHistoryMin = 256;
     history.resize(std::max<std::size_t>(kHistoryMin, 2 * setup.shape.banks));
+    history_mask = history.size() - 1;
     WEFT_CHECK(std::has_single_bit(setup.shape.banks), setup.shape.banks);
     WEFT_CHECK(std::has_single_bit(setup.shape.bulk_banks), setup.shape.bulk_banks);
     cells = setup.cell_window ? std::move(setup.cell_window)
@@ -33,15 +34,15 @@ void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
 }
 
 void TeamState::share_credits() {
-    one_node = std::ranges::find(near_regions, nullptr) == near_regions.end();
-    if (!one_node) return;
+    if (std::ranges::find(regions(), nullptr) != regions().end()) return;
+    runs_fused = FusedTeams::one_node;
     narrow(cells, kNearBanks);
     narrow(small, kNearSmallBanks);
     const auto share = [&](Window* window, Credits::Word base::CreditLine::*word,
                            Credits::HashOf hash_of) {
         if (window == nullptr) return;
         std::vector<Credits::Word*> words;
-        for (std::byte* region : near_regions)
+        for (std::byte* region : regions())
             words.push_back(
                 &(reinterpret_cast<base::CreditLine*>(region + setup.shape.credits())->*word));
         window->share(std::make_unique<Credits>(std::move(words), setup.rank, setup.first_tick,
@@ -75,7 +76,7 @@ PastCall TeamState::recall(Epoch epoch) const {
     }
     const Epoch started = queue.empty() ? cells->next() : queue.front()->epoch;
     if (epoch < started - static_cast<Epoch>(history.size())) return {};
-    return history[static_cast<std::size_t>(epoch) & (history.size() - 1)];
+    return history[static_cast<std::size_t>(epoch) & history_mask];
 }
 
 }  // namespace weft::run

@@ -2,10 +2,12 @@
 // team_state.hpp - what the engine keeps for one team: its put targets, its numbering, its queue.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,13 +45,16 @@ struct TeamState {
 
     [[nodiscard]] Rank size() const { return static_cast<Rank>(setup.job_ranks.size()); }
     /// Start of a member's region if loads and stores reach it, else nullptr.
-    [[nodiscard]] std::byte* near(Rank rank) const { return near_regions[rank]; }
+    [[nodiscard]] std::byte* near(Rank rank) const { return regions()[rank]; }
+    /// By team rank: where a member's region starts, if loads and stores reach it.
+    [[nodiscard]] std::span<std::byte* const> regions() const {
+        return std::span(bases).subspan(kFusedRegions);
+    }
     [[nodiscard]] base::Cell* cell(std::uint32_t bank, std::uint32_t number) const {
         return reinterpret_cast<base::Cell*>(own_region + setup.shape.cell(bank, number));
     }
     [[nodiscard]] base::Cell* published(Rank rank, std::uint32_t bank, std::uint32_t number) const {
-        return reinterpret_cast<base::Cell*>(near_regions[rank] +
-                                             setup.shape.published(bank, number));
+        return reinterpret_cast<base::Cell*>(near(rank) + setup.shape.published(bank, number));
     }
     [[nodiscard]] std::uint32_t cell_bank(Epoch epoch) const {
         return cells->bank(epoch) & (setup.shape.banks - 1);
@@ -79,7 +84,7 @@ struct TeamState {
     }
     /// Records what call `epoch` was, for inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
-        history[static_cast<std::size_t>(epoch) & (history.size() - 1)] = call;
+        history[static_cast<std::size_t>(epoch) & history_mask] = call;
     }
     /// What call `epoch` is or was here; no program if it has not been issued or is too old.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
@@ -94,12 +99,17 @@ struct TeamState {
     std::unique_ptr<Window> small;  ///< and those to small ones; null if there are none
     base::Tick next_tick;
     std::byte* own_region = nullptr;
-    std::vector<std::byte*> near_regions;  ///< by team rank
-    bool one_node = false;                 ///< loads and stores reach the regions of all members
-    std::vector<std::byte> scratch;        ///< of calls that run at once
-    std::deque<Operation*> queue;          ///< issued, not yet started, in call order
-    Digest digest = 0;                     ///< of all calls issued
+    FusedTeams runs_fused = FusedTeams::any;  ///< one_node: loads and stores reach all regions
+    std::deque<Operation*> queue;             ///< issued, not yet started, in call order
+    Digest digest = 0;                        ///< of all calls issued
     std::vector<PastCall> history;  ///< by epoch, the last ones that have started: a power of two
+    std::size_t history_mask = 0;   ///< one less than that
+    /// Of calls that run at once (fused.hpp): what places count from, the call's own vectors first,
+    /// and how far they move on. Scratch is memory that the team keeps.
+    std::vector<std::byte*> bases = std::vector<std::byte*>(kFusedRegions);
+    std::array<std::uint64_t, kFusedMoves> moves{};
+    std::vector<std::byte> scratch;
+    std::uint64_t scratch_bytes = 0;  ///< of it; compared with in every call
     bool failed = false;
     base::Failure failure;  ///< why no further call of this team can succeed
 };

@@ -92,6 +92,8 @@ class Window {
 
     /// Whether the next call may run at once: no barrier goes before it, and its gate is open.
     [[nodiscard]] bool may_pass(bool synchronizing) {
+        if (last_synchronized_ > next_ - reuse_) [[likely]]
+            return true;
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);
     }

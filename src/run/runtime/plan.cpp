@@ -236,8 +236,7 @@ std::size_t Plan::bytes() const {
                       held(source.slot_capacity) + held(source.unit_counts) + held(program.steps) +
                       held(program.pieces) + held(program.pairs) + held(program.input_starts) +
                       held(program.output_starts) + held(program.slot_starts) +
-                      held(program.description) + held(program.fused.stages);
-    for (const FusedStage& stage : program.fused.stages) sum += held(stage.operands);
+                      held(program.description) + held(program.fused.steps);
     const Call& of = call.get();
     for (const Blocks* vector : {&of.in_blocks, &of.out_blocks})
         sum += vector->counts.size_bytes() + vector->displacements.size_bytes();
