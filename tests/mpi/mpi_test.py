@@ -22,9 +22,11 @@ from pathlib import Path
 
 MPI, BIN, LONG = sys.argv[1], Path(sys.argv[2]), "--long" in sys.argv[3:]
 LAYER = BIN / f"libweft-mpi-{MPI}.so"
+YIELD = BIN / "peer_yield_ucx.so"  # MPICH spins, on fewer processors than ranks
+PRELOADED = [LAYER, YIELD] if MPI == "mpich" and YIELD.exists() else [LAYER]
 DEADLINE_S = 3000 if LONG else 60
 HANGS_S = 2
-ROUNDS = 1000 if LONG else {"openmpi": 20, "mpich": 3}[MPI]  # MPICH spins, on fewer processors than ranks
+ROUNDS = 1000 if LONG else 20
 # Not TCP for MPICH: over that its own PMPI_Finalize hangs now and then, with the layer and without it.
 SENDER_NEEDED = {"openmpi": {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
                  "mpich": {"UCX_TLS": "posix,self", "MPIR_CVAR_NOLOCAL": "1"}}[MPI]
@@ -33,7 +35,7 @@ RANK_TO_RANK = {"WEFT_BROADCAST": "chain"}
 
 def command(ranks, program, settings):
     """A launch with the layer; the settings reach the ranks, not the launcher. Teams are made at first calls."""
-    preload = {"LD_PRELOAD": str(LAYER), "WEFT_MPI_TEAM_AFTER": "0", **settings}
+    preload = {"LD_PRELOAD": ":".join(map(str, PRELOADED)), "WEFT_MPI_TEAM_AFTER": "0", **settings}
     if MPI == "openmpi":
         given = [word for name, value in preload.items() for word in ("-x", f"{name}={value}")]
         return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks), *given, *program]
@@ -86,7 +88,7 @@ def files_of_jobs(folder):
 class MpiTest(unittest.TestCase):
     def test_every_call_agrees_with_its_twin(self):
         cases = 20000 if LONG else 300
-        for ranks in (2, 3, 4, 5, 9) if LONG else (2, 4) if MPI == "openmpi" else (2,):
+        for ranks in range(2, 10) if LONG else (2, 4):
             with self.subTest(ranks=ranks):
                 status, out, err = run(ranks, ["conformance", ranks, cases], {"WEFT_MPI_STATS": "1"})
                 self.assertEqual((status, out), (0, f"{ranks} ranks: {cases} cases agree\n"), err)

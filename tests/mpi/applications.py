@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""applications.py - MPI applications of Debian give the same answer with the layer and without it.
+
+usage: applications.py openmpi|mpich FOLDER_OF_PROGRAMS [--only NAME,...]
+
+Idea     Each application runs twice on an input that is given here; the lines of its output that are its answer must be
+         equal, and the layer must have served calls.
+Holds    Not run by ctest: the packages (scalapack-mpi-test, nwchem-openmpi, nwchem-mpich, hpcc) are not needed for
+         anything else. One that is not installed is left out. Exit status 1: an answer differs, or nothing was served.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DEADLINE_S = 300
+SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
+SOLVERS = ("xdlu", "xdllt", "xdqr", "xdinv", "xdtrd", "xzlu")
+
+WATER = """start water
+geometry units angstrom
+  O  0.0  0.0      0.1173
+  H  0.0  0.7572  -0.4692
+  H  0.0 -0.7572  -0.4692
+end
+basis
+  * library 6-31g*
+end
+task scf gradient
+dft
+  xc b3lyp
+end
+task dft
+task mp2
+"""
+
+HPCC = """HPLinpack benchmark input file
+HPC Challenge
+HPL.out
+8            device out
+1            # of problems sizes (N)
+400          Ns
+1            # of NBs
+40           NBs
+0            PMAP process mapping
+1            # of process grids (P x Q)
+2            Ps
+2            Qs
+16.0         threshold
+1            # of panel fact
+2            PFACTs
+1            # of recursive stopping criterium
+4            NBMINs
+1            # of panels in recursion
+2            NDIVs
+1            # of recursive panel fact.
+1            RFACTs
+1            # of broadcast
+1            BCASTs
+1            # of lookahead depth
+1            DEPTHs
+2            SWAP
+64           swapping threshold
+0            L1 in
+0            U  in
+1            Equilibration
+8            memory alignment in double
+##### This line is ignored
+0            Number of additional problem sizes for PTRANS
+1200         values of N
+0            number of additional blocking sizes for PTRANS
+40           values of NB
+"""
+
+
+class Application:
+    """A program, its input by file name, and what of its output is the answer."""
+
+    def __init__(self, name, program, ranks, answer, inputs=(), output=None, words=()):
+        self.name, self.program, self.ranks, self.words = name, shutil.which(program), ranks, list(words)
+        self.answer = re.compile(answer, re.MULTILINE)
+        self.inputs, self.output = dict(inputs), output
+
+
+def applications(mpi):
+    tables = SCALAPACK / f"{mpi}-tests"
+    data = {file.name: file.read_text() for file in tables.glob("*.dat")}
+    for solver in SOLVERS:  # each compares its results with what it computes from the residuals
+        yield Application(f"scalapack {solver}", str(tables / solver), 4, r"tests completed.*|tests skipped.*", data)
+    # A ninth digit depends on the order of additions, which belongs to whom shares work with whom first.
+    yield Application("nwchem", f"nwchem.{mpi}", 2, r"Total (?:SCF|DFT|MP2) energy\D+[-]?\d+\.\d{7}",
+                      {"water.nw": WATER}, words=["water.nw"])
+    if mpi == "openmpi":
+        yield Application("hpcc", "hpcc", 4, r"Ax-b.*\.\.\. PASSED|^Found 0 errors.*|^MPIRandomAccess.*Errors=.*|^Success=.*",
+                          {"hpccinf.txt": HPCC}, output="hpccoutf.txt")
+
+
+def command(mpi, programs, application, layered):
+    files = [programs / f"libweft-mpi-{mpi}.so"] if layered else []
+    if mpi == "mpich" and application.ranks > (os.cpu_count() or 1):
+        files.append(programs / "peer_yield_ucx.so")
+    settings = {"WEFT_MPI_STATS": "1", **({"LD_PRELOAD": ":".join(map(str, files))} if files else {})}
+    start = {"openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"], "mpich": ["mpiexec.mpich"]}[mpi]
+    for name, value in settings.items():
+        start += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-genv", name, value]
+    return [*start, "-np", str(application.ranks), application.program, *application.words]
+
+
+def run(mpi, programs, application, layered):
+    """The answer, and what was said on standard error; None: it failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in application.inputs.items():
+            (Path(folder) / name).write_text(text)
+        done = subprocess.run(command(mpi, programs, application, layered), cwd=folder, capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)
+        if done.returncode != 0:
+            return None, done.stdout[-2000:] + done.stderr[-2000:]
+        said = (Path(folder) / application.output).read_text() if application.output else done.stdout
+        return sorted(application.answer.findall(said)), done.stderr
+
+
+def compare(mpi, programs, application):
+    """Whether the application is as it should be; says so."""
+    alone, complaint = run(mpi, programs, application, False)
+    if not alone:
+        print(f"{application.name}: fails by the MPI alone\n{complaint}", flush=True)
+        return True
+    layered, said = run(mpi, programs, application, True)
+    served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", said, re.MULTILINE))
+    right = layered == alone and served > 0
+    print(f"{application.name}: {'same answer' if right else f'WRONG: {alone} became {layered}'}, {served} calls served",
+          flush=True)
+    print("".join(line for line in said.splitlines(True) if line.startswith("weft:")) if right else said, flush=True)
+    return right
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("mpi", choices=("openmpi", "mpich"))
+    parser.add_argument("programs", type=Path, help="where the layer lies")
+    parser.add_argument("--only", default="", help="names of applications")
+    options = parser.parse_args()
+    only = set(filter(None, options.only.split(",")))
+    right = [compare(options.mpi, options.programs.resolve(), one) for one in applications(options.mpi)
+             if one.program and (not only or one.name in only)]
+    return 0 if right and all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
