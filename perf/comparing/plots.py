@@ -4,6 +4,8 @@
 Holds    Text stays text; the same results give the same bytes. A drawing without anything to show is not made.
 """
 
+import statistics
+
 from comparing.page import draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "a node"), ("puts_network", "two virtual nodes"))
@@ -56,9 +58,47 @@ def draw_startup(pyplot, results):
     return figure
 
 
+def mean_ratios(rows, collective):
+    """Sizes, and for each the geometric mean of the ratios of all its rows."""
+    ratios = {}
+    for row in rows:
+        if row["collective"] == collective and row["ratio"]:
+            ratios.setdefault(max(row["bytes"], 1), []).append(row["ratio"])
+    return [(size, statistics.geometric_mean(values)) for size, values in sorted(ratios.items())]
+
+
+def draw_summary(pyplot, rows):
+    """A line for each collective, on one node and between nodes: how weft compares at each size."""
+    places = [(words, part) for words, part in (("one node", [row for row in rows if row["nodes"] == 1]),
+                                                ("several nodes", [row for row in rows if row["nodes"] > 1]))
+              if any(row["ratio"] for row in part)]
+    if not places:
+        return None
+    names = list(dict.fromkeys(row["collective"] for row in rows))
+    figure, grid = pyplot.subplots(1, len(places), figsize=(1.6 + 3.6 * len(places), 3.4), sharey=True, squeeze=False)
+    for axes, (words, part) in zip(grid[0], places):
+        for number, name in enumerate(names):
+            points = mean_ratios(part, name)
+            if points:
+                axes.plot(*zip(*points), label=name, color=f"C{number % 10}", marker="os^v"[number % 4])
+        axes.axhline(1, color="#404040", linewidth=1)
+        ticks = sorted({max(row["bytes"], 1) for row in part})
+        scale_powers(axes, ticks[:: 2 if len(ticks) > 4 else 1], lambda size: "-" if size == 1 else format_bytes(size))
+        axes.set_title(words)
+    scale_log(grid[0][0], [value for axes in grid[0] for line in axes.get_lines() for value in line.get_ydata()])
+    grid[0][0].set_ylabel("weft's time / best peer's\n(below 1: weft is faster)")
+    figure.suptitle("How long calls take beside the better of Open MPI and MPICH", fontsize=10)
+    lines = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels())}
+    grid[0][-1].legend(lines.values(), lines.keys(), loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    return figure
+
+
 def draw_all(pyplot, results):
     """Pairs of name and figure."""
-    rows = results["compare"]["rows"] if results.get("compare") else []
+    rows = [row for name in ("compare", "compare_others") for row in (results.get(name) or {"rows": ()})["rows"]]
+    summary = draw_summary(pyplot, rows) if results.get("compare") else None
+    if summary is not None:
+        yield "summary", summary
     for collective in dict.fromkeys(row["collective"] for row in rows):
         yield collective, draw(pyplot, collective, [row for row in rows if row["collective"] == collective])
     for name, make in (("puts", draw_puts), ("startup", draw_startup)):

@@ -73,8 +73,37 @@ one node share memory. [Measuring](measuring.md) has the details, and what each 
 """
 
 
-def head(_):
-    return HEAD.split("\n")
+def compared_rows(results):
+    """Those of all collectives, whichever step has measured them."""
+    return [row for name in ("compare", "compare_others") for row in (results.get(name) or {"rows": ()})["rows"]]
+
+
+def mean_ratio(rows):
+    """The geometric mean, or nothing if no row has a ratio."""
+    ratios = [row["ratio"] for row in rows if row["ratio"]]
+    return statistics.geometric_mean(ratios) if ratios else None
+
+
+def first_words(results):
+    """What the page is about, and what it is not, before any number of it is believed."""
+    found = results.get("compare")
+    if found is None:
+        return []
+    about, rows = found["machine"], compared_rows(results)
+    means = [f"{format_number(mean_ratio(part))} {words}" for part, words in
+             (([row for row in rows if row["nodes"] == 1], "on one node"),
+              ([row for row in rows if row["nodes"] > 1], "between virtual nodes")) if mean_ratio(part) is not None]
+    processors = about["processors_usable"]
+    return [f"**One machine with {processors} processors, and no network.** More ranks than {processors} share processors, and",
+            "nodes are groups of its ranks that reach each other over TCP without leaving it: the times say how much work a",
+            f"call is, not how quick a cluster will be. Measured with {about['weft']} on {found['begun'].split()[0]}.", "",
+            *([f"weft's time over that of the best peer, as a geometric mean of all rows: {', '.join(means)}.", ""] if means else []),
+            *(picture("summary", "all collectives: weft's time over that of the best peer, over bytes") if means else [])]
+
+
+def head(results):
+    begin, method = HEAD.split("## Method")
+    return [*begin.split("\n")[:-1], *first_words(results), *f"## Method{method}".split("\n")]
 
 
 def machine(results):
@@ -128,14 +157,32 @@ def collective(name, rows, again):
 
 
 def collectives(results):
+    lines = ["## Collectives", "", *between_nodes(compared_rows(results))]
     found = results.get("compare")
     if found is None:
-        return ["## Collectives", "", *not_measured("compare")]
-    again = [row for repeat in found["repeats"][:1] for row in repeat["rows"]]
-    lines = ["## Collectives", "", *by_command("compare")]
-    for name in dict.fromkeys(row["collective"] for row in found["rows"]):
-        lines += collective(name, [row for row in found["rows"] if row["collective"] == name], again)
-    return lines + spread(found["spread"])
+        lines += not_measured("compare")
+    else:
+        again = [row for repeat in found["repeats"][:1] for row in repeat["rows"]]
+        lines += [*by_command("compare"), *each_collective(found["rows"], again), *spread(found["spread"])]
+    others = results.get("compare_others")
+    lines += ["### Others", ""]
+    return lines + (not_measured("compare_others") if others is None else
+                    [*by_command("compare_others"), *each_collective(others["rows"], ())])
+
+
+def each_collective(rows, again):
+    names = dict.fromkeys(row["collective"] for row in rows)
+    return [line for name in names for line in collective(name, [row for row in rows if row["collective"] == name], again)]
+
+
+def between_nodes(rows):
+    """Why MPICH has no times between nodes, where it has none."""
+    rows = [row for row in rows if row["nodes"] > 1]
+    if not rows or any(row["mpich_us"] is not None for row in rows):
+        return []
+    reasons = [words.split(": ", 1)[1] for row in rows for words in row["failures"] if words.startswith("mpich: ")]
+    why = f"its launches failed ({statistics.mode(reasons)})" if reasons else "it was not run there"
+    return [f"MPICH has no times between nodes: {why}.", ""]
 
 
 def spread(found):
@@ -239,7 +286,7 @@ def simulator(results):
 REPEATING = f"""## How to repeat it
 
 On a machine where nothing else runs; what it needs beside the build is named in `cmake/debian-packages.txt` (group
-peers). All of it takes less than an hour on two processors, and goes on where it was interrupted.
+peers). All of it takes some two hours on two processors, and goes on where it was interrupted.
 
 ```sh
 {PRELUDE}

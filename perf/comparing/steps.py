@@ -24,7 +24,7 @@ class Step:
         words = shlex.split(self.command) + (shlex.split(self.quick) if quick else [])
         if words[0].startswith("perf/"):
             words.insert(0, sys.executable)  # the interpreter that has what this script was found to have
-        return words + (["--results", os.path.join(folder, "compare")] if self.name == "compare" else [])
+        return words + (["--results", os.path.join(folder, self.name)] if self.name.startswith("compare") else [])
 
     def build(self):
         """How to build what is missing."""
@@ -35,6 +35,9 @@ class Step:
 STEPS = (
     Step("compare", "perf/compare --full --repeat 2 --json", minutes=60,
          quick="--seconds 0.01 --collectives barrier,allreduce --bytes 8,4K --ranks 2 --minutes 0.5"),
+    Step("compare_others", "perf/compare --collectives reduce,gather,scatter,allgather,alltoall,reduce_scatter,scan,exscan "
+         "--ranks 2,8,8/4 --bytes 8,4K,64K,1M --timeout 30 --minutes 15 --json", minutes=40,
+         quick="--seconds 0.01 --collectives reduce,scan --bytes 8,4K --ranks 2 --minutes 0.5"),
     Step("tell_apart", "perf/tell-apart --json", quick="--rounds 20"),
     Step("puts_node", "build/release/bin/weft run -n 2 -- build/release/bin/perf_put_compare --json",
          needs=("weft", "perf_put_compare"), quick="--rounds 3"),

@@ -55,7 +55,7 @@ class Text(unittest.TestCase):
         self.page = report.write_text(self.results)
 
     def test_each_part_has_its_table(self):
-        compared = self.results["compare"]["rows"]
+        compared = self.results["compare"]["rows"] + self.results["compare_others"]["rows"]
         for name in {row["collective"] for row in compared}:
             rows = [row for row in compared if row["collective"] == name]
             self.assertEqual(table_rows(section(self.page, f"### {name}")), len(rows), name)
@@ -82,6 +82,20 @@ class Text(unittest.TestCase):
         self.assertIn("a launch failed |", section(report.write_text(self.results), f"### {row['collective']}"))
         row.update(weft_us=None, ratio=None, ratio_low=None, ratio_high=None, ratio_paired=None)
         self.assertIn("| - | - |", section(report.write_text(self.results), f"### {row['collective']}"))
+
+    def test_the_first_words_say_what_was_measured_and_on_what(self):
+        first = self.page.split("## Method")[0]
+        machine = self.results["compare"]["machine"]
+        self.assertIn(f"One machine with {machine['processors_usable']} processors, and no network", first)
+        self.assertIn(f"{machine['weft']} on {self.results['compare']['begun'].split()[0]}", first)
+        self.assertIn("1.25 between virtual nodes", first)
+        self.assertIn("(performance/summary.svg)", first)
+
+    def test_it_says_why_a_peer_has_no_times_between_nodes(self):
+        said = "MPICH has no times between nodes: its launches failed (no end within 30 s)."
+        self.assertIn(said, self.page)
+        self.results["compare_others"]["rows"][0]["mpich_us"] = 3.0
+        self.assertNotIn("MPICH has no times", report.write_text(self.results))
 
     def test_what_is_missing_is_said_with_its_command(self):
         for name in NAMES:
@@ -118,8 +132,9 @@ class Files(unittest.TestCase):
                 done = self.render(RECORDED, pathlib.Path(folder, "page.md"))
                 self.assertEqual(done.returncode, 0, done.stderr)
             files = sorted(path.relative_to(first) for path in pathlib.Path(first).rglob("*") if path.is_file())
-            collectives = sorted({row["collective"] for row in recorded()["compare"]["rows"]})
-            self.assertEqual({path.stem for path in files}, {"page", *collectives, "puts", "startup"})
+            compared = [row for name in ("compare", "compare_others") for row in recorded()[name]["rows"]]
+            collectives = sorted({row["collective"] for row in compared})
+            self.assertEqual({path.stem for path in files}, {"page", "summary", *collectives, "puts", "startup"})
             for path in files:
                 self.assertEqual(pathlib.Path(first, path).read_bytes(), pathlib.Path(second, path).read_bytes(), path)
             page = pathlib.Path(first, "page.md").read_text(encoding="utf-8")
