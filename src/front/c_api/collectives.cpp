@@ -49,7 +49,7 @@ weft_status run_any(const char* function, weft_team* handle,
 /// Compiled into each entry: a call that is the last one of its collective again, memory and all,
 /// goes straight on; nothing of it is checked anew.
 [[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
-                                              const CallArguments& arguments) noexcept {
+                                              CallArguments arguments) noexcept {
     namespace c_api = weft::c_api;
     weft::run::Team* const team = c_api::usable_team(handle);
     const auto* const last =
@@ -58,8 +58,10 @@ weft_status run_any(const char* function, weft_team* handle,
             : team->same(arguments.collective, arguments.in, arguments.out, arguments.count,
                          static_cast<unsigned>(arguments.type), static_cast<unsigned>(arguments.op),
                          arguments.root);
-    if (last == nullptr) [[unlikely]]
-        return run_any(function, handle, arguments);
+    if (last == nullptr) [[unlikely]] {
+        const CallArguments kept = arguments;  // only here they have to lie in memory
+        return run_any(function, handle, kept);
+    }
     try {
         return team->run_again(*last) ? WEFT_OK : c_api::refuse(function, team->failure());
     } catch (...) {

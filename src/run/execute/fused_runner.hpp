@@ -51,8 +51,10 @@ struct FusedCall {
 }
 
 /// Numbers the call, as issue() and complete() would, and says where its places are.
-[[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
-                                           Registers registers, const Reducer& reducer) {
+[[nodiscard]] [[gnu::always_inline]] inline FusedCall begin_fused(TeamState& team,
+                                                                  const BoundProgram& program,
+                                                                  Registers registers,
+                                                                  const Reducer& reducer) {
     const base::Tick tick = team.next_tick;
     team.next_tick = (tick + 1) & base::kTickMask;
     const Epoch epoch = team.cells->pass(program.synchronizing);
@@ -169,6 +171,8 @@ template <class Wait>
                 break;
             case FusedKind::end:
                 return true;
+            default:
+                __builtin_unreachable();
         }
     }
 }

@@ -91,14 +91,16 @@ class Window {
     // --- of an idle team ---
 
     /// Whether the next call may run at once: no barrier goes before it, and its gate is open.
-    [[nodiscard]] bool may_pass(bool synchronizing) {
-        if (last_synchronized_ > next_ - reuse_) [[likely]]
-            return true;
+    [[nodiscard]] [[gnu::always_inline]] bool may_pass(bool synchronizing) {
+        return last_synchronized_ > next_ - reuse_ || may_pass_late(synchronizing);
+    }
+    /// The same where no synchronizing call is recent.
+    [[nodiscard]] [[gnu::noinline]] bool may_pass_late(bool synchronizing) {
         if (credits_ == nullptr) return synchronizing || !needs_barrier();
         return last_synchronized_ >= next_ - reuse_ || is_returned(next_);
     }
     /// issue() and complete() of a call that runs at once.
-    Epoch pass(bool synchronizing) {
+    [[gnu::always_inline]] Epoch pass(bool synchronizing) {
         give_back();
         const Epoch epoch = next_++;
         first_incomplete_ = next_;
@@ -113,8 +115,10 @@ class Window {
         return credits_ != nullptr && credits_->reach(epoch - 2 * reuse_ + 1);
     }
     void give_back() {
-        if (first_incomplete_ < due_) [[likely]]
-            return;
+        if (first_incomplete_ >= due_) [[unlikely]]
+            give_now();
+    }
+    [[gnu::noinline]] void give_now() {
         due_ = first_incomplete_ + batch();
         give(first_incomplete_);
     }
