@@ -286,7 +286,7 @@ def simulator(results):
 REPEATING = f"""## How to repeat it
 
 On a machine where nothing else runs; what it needs beside the build is named in `cmake/debian-packages.txt` (group
-peers). All of it takes some two hours on two processors, and goes on where it was interrupted.
+peers). All of it takes about an hour on two processors, and goes on where it was interrupted.
 
 ```sh
 {PRELUDE}
