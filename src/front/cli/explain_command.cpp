@@ -43,6 +43,7 @@ struct ExplainArguments {
     std::string provider;
     std::string params;
     std::string tuning;
+    std::vector<std::string> algorithms;
     bool stage = false;
     bool copy = false;
     bool json = false;
@@ -223,6 +224,12 @@ base::Result<int> explain(const ExplainArguments& arguments) {
     auto choice = run::rank_algorithms(*machine, arguments.ranks, *call, *tuning,
                                        given_or(arguments.provider, "WEFT_PROVIDER"));
     if (!choice) return choice.failure();
+    for (const std::string& algorithm : arguments.algorithms) {
+        const auto spec = collectives::parse_spec(algorithm);
+        if (!spec) return spec.failure().within("--algorithm");
+        if (auto done = run::also_rank(*choice, *spec, *machine, arguments.ranks, *call); !done)
+            return done.failure().within(fmt::format("--algorithm \"{}\"", algorithm));
+    }
     adapt_to_counts(*choice, **traits);
     if (arguments.json)
         print_object(*choice, arguments, machine->node_of.back() + 1);
@@ -259,6 +266,9 @@ void add_explain_command(CLI::App& app, int& exit_status) {
                "default: WEFT_PARAMETERS");
     add_option(*command, "--tuning", arguments->tuning,
                "a file of choices that `weft tune` has measured; default: WEFT_TUNING");
+    add_option(*command, "--algorithm", arguments->algorithms,
+               "predict this one, too; may be given several times")
+        .one_value_each();
     add_flag(*command, "--stage", arguments->stage,
              "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_flag(*command, "--copy", arguments->copy,

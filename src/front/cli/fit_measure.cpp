@@ -120,7 +120,7 @@ std::vector<Way> FitMeasure::ways() {
                                    [&] { multicast(way, blocking); });
         if (!near)
             while_others_sleep({way.peers.front()},
-                               [&] { way.receive_us = measure_receptions(way.peers.front()); });
+                               [&] { way.receive_us = measure_receptions(way); });
         while_others_sleep(way.peers, [&] { way.blocks = measure_blocks(way); });
         if (crowd_.shares()) way.hop_us = measure_hop(way);
         ways.push_back(std::move(way));
@@ -263,8 +263,12 @@ double FitMeasure::measure_hop(const Way& way) {
 }
 
 /// The peer sends while rank 0 sleeps.
-double FitMeasure::measure_receptions(Rank peer) {
-    constexpr std::chrono::milliseconds kNap{2};
+double FitMeasure::measure_receptions(const Way& way) {
+    const Rank peer = way.peers.front();
+    // Messages are there before it wakes, over a slow network, too.
+    const auto nap =
+        std::max(std::chrono::microseconds(2000),
+                 std::chrono::microseconds(static_cast<std::int64_t>(way.turns.intercept * 8)));
     constexpr std::array<std::uint64_t, 3> kMessages{8, 24, 40};
     std::vector<lab::Point> points;
     for (const std::uint64_t messages : kMessages) {
@@ -280,7 +284,7 @@ double FitMeasure::measure_receptions(Rank peer) {
                 continue;
             }
             send(peer, sizeof(std::uint64_t));
-            std::this_thread::sleep_for(kNap);
+            std::this_thread::sleep_for(nap);
             turn_ += messages;
             const std::uint64_t begin = base::monotonic_ns();
             world_.wait_until(flag_, Compare::ge, turn_);

@@ -87,7 +87,7 @@ class FitMeasure {
     void put(Rank peer, bool blocking);
     [[nodiscard]] lab::Line measure_turns(Rank peer);
     [[nodiscard]] double measure_hop(const Way& way);
-    [[nodiscard]] double measure_receptions(Rank peer);
+    [[nodiscard]] double measure_receptions(const Way& way);
     [[nodiscard]] lab::Line measure_blocks(const Way& way);
     void turn(Rank peer, std::size_t bytes);
     void send(Rank peer, std::size_t bytes);

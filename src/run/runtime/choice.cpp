@@ -202,22 +202,19 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
         fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
 }
 
+std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
+    const auto& all = choice.candidates;
+    return static_cast<std::size_t>(
+        std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
+}
+
 /// Puts the measured choice first, whether it is among the candidates or not.
 base::Result<void> prefer(plan::Choice& choice, const MeasuredChoice& measured,
                           const plan::Machine& machine, Rank size, const CallClass& call) {
-    const std::string algorithm = print(measured.spec);
-    const auto same = [&] {
-        return std::ranges::find(choice.candidates, algorithm, &plan::RankedCandidate::algorithm);
-    };
     const std::string predicted = choice.reason;
     const std::string by_model = choice.algorithm();
-    if (same() == choice.candidates.end()) {
-        auto alone = rank(machine, size, call, {measured.spec}, plan::Scope::all);
-        if (!alone) return alone.failure();
-        choice.candidates.push_back(std::move(alone->candidates.front()));
-        std::ranges::stable_sort(choice.candidates, {}, &plan::RankedCandidate::in_stream);
-    }
-    choice.chosen = static_cast<std::size_t>(same() - choice.candidates.begin());
+    if (auto done = also_rank(choice, measured.spec, machine, size, call); !done) return done;
+    choice.chosen = place_of(choice, print(measured.spec));
     choice.measured_us = measured.median_us;
     choice.reason = fmt::format("{}; without it {}: {}", measured.reason, by_model, predicted);
     return {};
@@ -304,6 +301,18 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
             return done.failure();
     }
     return choice;
+}
+
+base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmSpec& spec,
+                             const plan::Machine& machine, Rank size, const CallClass& call) {
+    if (place_of(choice, print(spec)) < choice.candidates.size()) return {};
+    const std::string chosen = choice.algorithm();
+    auto alone = rank(machine, size, call, {spec}, plan::Scope::all);
+    if (!alone) return alone.failure();
+    choice.candidates.push_back(std::move(alone->candidates.front()));
+    std::ranges::stable_sort(choice.candidates, {}, &plan::RankedCandidate::in_stream);
+    choice.chosen = place_of(choice, chosen);
+    return {};
 }
 
 base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text, std::string reason) {

@@ -54,6 +54,12 @@ struct CallClass {
                                                          const plan::Tuning& tuning = {},
                                                          std::string_view provider = "");
 
+/// Adds an algorithm that is not among the candidates. What is chosen stays the same.
+[[nodiscard]] base::Result<void> also_rank(plan::Choice& choice,
+                                           const collectives::AlgorithmSpec& spec,
+                                           const plan::Machine& machine, Rank size,
+                                           const CallClass& call);
+
 /// The algorithm that a user names, and where.
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
                                                             std::string reason);
