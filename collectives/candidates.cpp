@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "collectives/landing.hpp"
+#include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
 
 namespace weft::collectives {
@@ -17,8 +18,8 @@ bool is_pipeline(const Algorithm& algorithm) {
     return segments != algorithm.parameters.end() && segments->fallback == "by size";
 }
 
-bool may_land(const Algorithm& algorithm) {
-    return std::ranges::find(algorithm.parameters, kIntoParameter.name, &Parameter::name) !=
+bool has_parameter(const Algorithm& algorithm, const Parameter& parameter) {
+    return std::ranges::find(algorithm.parameters, parameter.name, &Parameter::name) !=
            algorithm.parameters.end();
 }
 
@@ -63,7 +64,11 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (is_pipeline(algorithm))
             for (const std::uint32_t each : pieces)
                 add(std::string(algorithm.name) + ":segments=" + std::to_string(each));
-        if (request.lands && may_land(algorithm)) add(std::string(algorithm.name) + ":into=vector");
+        // Which way is quicker depends on the machine, and not only on the size.
+        if (request.direct && has_parameter(algorithm, kNearParameter))
+            add(std::string(algorithm.name) + ":near=put");
+        if (request.lands && has_parameter(algorithm, kIntoParameter))
+            add(std::string(algorithm.name) + ":into=vector");
         if (algorithm.variants == nullptr) continue;
         for (const std::string& spec : algorithm.variants(request)) add(spec);
     }

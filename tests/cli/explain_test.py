@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import unittest
+from pathlib import Path
 
 from command import answer, check_refusals, weft
 
@@ -52,6 +53,28 @@ class Explain(unittest.TestCase):
                 self.assertTrue(verdict["valid"], candidate)
                 self.assertTrue(verdict["ordered"] or not candidate["ordered"], candidate)
                 self.assertTrue(verdict["bit_identical"] or not candidate["bit_identical"], candidate)
+
+    def test_others_than_candidates_are_predicted_when_asked_for(self):
+        call = ("allreduce", "--ranks", "12", "--nodes", "12")
+        usual = self.explain(*call)
+        found = self.explain(*call, "--algorithm", "a2,a3,a2", "--algorithm", usual["chosen"])
+        self.assertEqual(found["chosen"], usual["chosen"])
+        names = [candidate["algorithm"] for candidate in found["candidates"]]
+        self.assertEqual(sorted(names), sorted([*(one["algorithm"] for one in usual["candidates"]), "a2,a3,a2"]))
+        times = [candidate["predicted_us"] for candidate in found["candidates"]]
+        self.assertEqual(times, sorted(times))
+
+    def test_blocks_on_a_node_go_the_quicker_way(self):
+        """97 million messages a second and 100 Gb/s: at 32 bytes puts on the node, not the threshold of 8 KiB."""
+        machine = Path(__file__).resolve().parents[2] / "perf/papers/published/huang_machine.txt"
+        for size in ("16", "32", "64", "512"):
+            found = self.explain("allgather", "--ranks", "2304", "--layout", "18x128", "--hosts", "128",
+                                 "--processors", "18", "--bytes", size, "--type", "int32", "--params", str(machine))
+            times = {one["algorithm"]: one["predicted_us"] for one in found["candidates"]}
+            multi = min(time for name, time in times.items() if name.startswith("multi-object-bruck"))
+            single = min(time for name, time in times.items() if name.startswith("hierarchical"))
+            self.assertTrue(found["chosen"].startswith("multi-object-bruck"), found["chosen"])
+            self.assertLess(3 * multi, single, size)
 
     def test_measured_choices_come_first(self):
         choice = {"collective": "allreduce", "layout": "4,4", "provider": "net", "same_bits": True, "from_bytes": 5,

@@ -34,7 +34,7 @@ inline constexpr Time kKernelCopy = 600'000;
 inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
 /// Copies of long payloads out of put targets, to which a network has brought them: likewise.
-inline constexpr std::int64_t kSlotByteFs = 60'000;
+inline constexpr std::int64_t kSlotByteFs = 120'000;
 
 struct Machine {
     PutCost near;

@@ -131,14 +131,15 @@ class Prediction {
         return apart_ ? held_ : is_short_;
     }
 
-    /// What messages keep senders and receivers busy.
+    /// What messages keep senders and receivers busy. The costs have the bytes of a far message
+    /// once, as its receiver takes them while its sender sends them; both work.
     [[nodiscard]] Time sent(const Work& work) const {
         const PutCost& near = machine_.near;
         const PutCost& far = apart_ ? machine_.far : near;
         const Wide sum = Wide{work.messages - work.far_messages} * (near.issue + near.receive) +
                          Wide{work.far_messages} * (far.issue + far.receive) +
                          (Wide{work.bytes - work.far_bytes} * near.byte_fs +
-                          Wide{work.far_bytes} * far.byte_fs) /
+                          Wide{work.far_bytes} * 2 * far.byte_fs) /
                              1000;
         return static_cast<Time>(sum);
     }
@@ -220,10 +221,12 @@ class Prediction {
         for (const Stage& stage : stages.stages) {
             const std::uint64_t messages = raises_of(stages, stage);
             work.messages += messages;
+            if (!stages.carries) continue;
             const auto* exchange = std::get_if<ExchangeStage>(&stage);
-            if (exchange != nullptr && exchange->keeps_own && stages.carries)
-                work.combining +=
-                    static_cast<Time>(messages - replaced(stages, *exchange)) * combine;
+            const bool combines = exchange != nullptr && exchange->keeps_own;
+            const std::uint64_t taken =
+                messages - (combines ? replaced(stages, *exchange) : std::uint64_t{0});
+            work.combining += static_cast<Time>(taken) * (combines ? combine : unpacking(bytes));
         }
         work.bytes = work.messages * bytes;
         if (apart_) work.far_messages = work.messages, work.far_bytes = work.bytes;
@@ -332,9 +335,11 @@ class Prediction {
             work.far_messages += far ? 1 : 0;
             work.far_bytes += far ? bytes : 0;
             const PutCost& cost = far ? machine_.far : machine_.near;
-            load += cost.issue + to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
+            const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
+            load += cost.issue + moving;
             if (peer != kNoRank)
-                loads[at(meant(program, rank, peer)) % loads.size()] += cost.receive;
+                loads[at(meant(program, rank, peer)) % loads.size()] +=
+                    cost.receive + (far ? moving : 0);
         });
         const Time before = work.combining;
         for_each_reduction(program, vector, [&](std::uint64_t bytes, std::uint32_t operands) {
@@ -342,13 +347,17 @@ class Prediction {
         });
         for_each_mapped(program, vector,
                         [&](std::uint64_t bytes) { work.combining += costs.touch(bytes); });
-        // Within a node that is part of what a put costs, and what is short lies in the cache where
-        // the network has put it.
-        if (apart_ && !held_)
-            for_each_unpacking(program, vector, [&](std::uint64_t bytes) {
-                work.combining += to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
-            });
+        if (unpacks())
+            for_each_unpacking(program, vector,
+                               [&](std::uint64_t bytes) { work.combining += unpacking(bytes); });
         load += work.combining - before;
+    }
+    /// Of bytes that are copied out of a put target; within a node that is part of what a put
+    /// costs, and what is short lies in the cache where the network has put it.
+    [[nodiscard]] bool unpacks() const { return apart_ && !is_short_; }
+    [[nodiscard]] Time unpacking(std::uint64_t bytes) const {
+        if (!unpacks()) return 0;
+        return to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
