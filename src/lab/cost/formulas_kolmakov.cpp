@@ -26,7 +26,6 @@ Counts counts_of(double p, double left_out) {
     double extra = 0;  // reductions for each result vector beyond the first
     bool odd_before = false;
     double n = p;
-    double i = 0;
     for (double step = 0; step < steps; ++step) {
         if (step == steps - left_out) results = n;
         const bool odd = std::fmod(n, 2) == 1;
@@ -34,7 +33,6 @@ Counts counts_of(double p, double left_out) {
         extra += step + 1 < steps && !odd && odd_before ? 2 : 1;
         odd_before = odd_before || odd;
         n = std::ceil(n / 2);
-        ++i;
     }
     if (left_out == 0) results = 1;
     if (left_out == steps) return {steps, steps * p, extra * p};

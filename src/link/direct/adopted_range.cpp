@@ -73,7 +73,6 @@ bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flag
 AdoptedRange::AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept
     : pages_(pages),
       generation_(generation),
-      large_pages_(large_pages),
       first_(kPageBytes + (large_pages ? (pages.begin - kPageBytes) % kLargePageBytes : 0)) {}
 
 bool AdoptedRange::has_large_pages(Pages pages) noexcept {

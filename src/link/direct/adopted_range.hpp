@@ -103,7 +103,6 @@ class AdoptedRange {
 
     Pages pages_;
     std::uint32_t generation_;
-    bool large_pages_;
     std::uint64_t first_;  ///< offset of the pages in the object
     KeptFile object_;
     AddressRange window_;
