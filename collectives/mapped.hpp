@@ -81,30 +81,23 @@ class MappedWriter {
         for (Rank peer = 0; peer < size_; ++peer) all.push_back(block(peer, vector, number));
         return all;
     }
-    // Of two ranks: two units of `from`'s input go to the other's output; each rank copies one of
-    // them.
+    // Of two ranks: two units of `from`'s input go to the other's output; `from` copies the first
+    // one, the other rank the second. Each exposes only what the other one uses, since what is
+    // exposed counts as copied.
     void expose_halves(Rank from, std::uint32_t first) {
         if (rank_ == from)
-            expose_input(1 - rank_, plan::input(first, 2));
+            expose_input(1 - rank_, plan::input(first + 1));
         else
-            expose_output(1 - rank_, plan::output(first, 2));
+            expose_output(1 - rank_, plan::output(first));
     }
     void copy_half(Rank from, std::uint32_t first) {
         const Rank other = 1 - rank_;
-        const Purpose vector = rank_ == from ? Purpose::output : Purpose::input;
-        await(other, vector);
-        const plan::Block there = block(other, vector, first, 2);
+        await(other, rank_ == from ? Purpose::output : Purpose::input);
         if (rank_ == from)
-            writer_->copy(half(there, 0), plan::input(first));
+            writer_->copy(block(other, Purpose::output, first), plan::input(first));
         else
-            writer_->copy(plan::output(first + 1), half(there, 1));
+            writer_->copy(plan::output(first + 1), block(other, Purpose::input, first + 1));
         finish_with_all();
-    }
-    /// One of the two units of a block.
-    [[nodiscard]] static plan::Block half(plan::Block block, std::uint32_t which) {
-        block.first += which;
-        block.count = 1;
-        return block;
     }
     void reserve() {
         if (size_ > 1)

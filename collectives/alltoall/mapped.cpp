@@ -51,14 +51,13 @@ void write_of_two(MappedWriter& writer) {
     const std::uint32_t own = 2 * writer.own();
     const std::uint32_t theirs = 2 * static_cast<std::uint32_t>(other);
     const std::uint32_t half = writer.own();
-    writer.expose_input(other, plan::input(theirs, 2));
-    writer.expose_output(other, plan::output(theirs, 2));
+    writer.expose_input(other, plan::input(theirs + 1 - half));
+    writer.expose_output(other, plan::output(theirs + 1 - half));
     writer->copy(plan::output(own, 2), plan::input(own, 2));
     writer.await(other, Purpose::input);
     writer.await(other, Purpose::output);
-    exchange(writer, theirs + half,
-             MappedWriter::half(writer.block(other, Purpose::input, own, 2), half),
-             MappedWriter::half(writer.block(other, Purpose::output, own, 2), half));
+    exchange(writer, theirs + half, writer.block(other, Purpose::input, own + half),
+             writer.block(other, Purpose::output, own + half));
     writer.finish_with_all();
 }
 
