@@ -240,7 +240,7 @@ class VirtualWire {
         network_.conceal_far(exposure.reach.key);
     }
     void withdraw(const base::Exposure& /*exposure*/) noexcept { network_.note_withdrawn(); }
-    std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
+    std::byte* reach(Rank rank, const base::Reach& reach, std::uint64_t) noexcept {
         if (reach.way == base::Way::segment) return network_.segment(rank) + reach.offset;
         return reach.way == base::Way::adopted ? address_of(reach) : nullptr;
     }

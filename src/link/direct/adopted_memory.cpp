@@ -126,8 +126,12 @@ AdoptedMemory::Slot* AdoptedMemory::slot_of(const base::Exposure& exposure) noex
 /// Does the buffer, which comes again without being adopted, owe what that costs?
 bool AdoptedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                            std::uint64_t use_ns) const noexcept {
-    const std::uint32_t mates = std::min(limits_.mates, copies.count);
-    if (!buffer.owes(pages.count(), use_ns, mates, limits_.prices)) return false;
+    const AdoptionPrices& prices = limits_.prices;
+    const std::uint64_t mates = std::min(limits_.mates, copies.count);
+    const std::uint64_t mates_pages = std::min(copies.bytes / kPageBytes, mates * pages.count());
+    std::uint64_t price_ns = prices.of_adoption(pages.count(), mates, mates_pages);
+    if (buffer.large_pages) price_ns += pages.count() * prices.large_page_ns;
+    if (!buffer.owes(use_ns, price_ns)) return false;
     if (buffer.large_pages) return true;
     // Its debt pays for the question: large pages make adoption dearer.
     buffer.large_pages = AdoptedRange::has_large_pages(pages);

@@ -108,12 +108,12 @@ void DirectMemory::withdraw(const base::Exposure& exposure) noexcept {
     if (exposure.reach.way == base::Way::adopted) adopted_.withdraw(exposure);
 }
 
-std::byte* DirectMemory::map(Rank mate, const base::Reach& reach) noexcept {
+std::byte* DirectMemory::map(Rank mate, const base::Reach& reach, std::uint64_t bytes) noexcept {
     const DirectMate& there = options_.mates[static_cast<std::size_t>(mate)];
     if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
         return there.segment == nullptr ? nullptr : there.segment + reach.offset;
     if (reach.way != base::Way::adopted || there.pid == 0) return nullptr;
-    std::byte* const object = windows_.find(mate, there.pid, reach);
+    std::byte* const object = windows_.find(mate, there.pid, reach, bytes);
     return object == nullptr ? nullptr : object + reach.offset;
 }
 

@@ -71,10 +71,12 @@ class DirectMemory {
     /// kept away.
     void withdraw(const base::Exposure& exposure) noexcept;
 
-    /// Where a mate's exposed block lies in the memory of the calling rank, or nullptr: then only
-    /// read() and write() reach it. The pointer holds until the mate conceals the block, and no
-    /// longer than until MateWindows::kKept - 1 other objects of mates have been asked for.
-    [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach) noexcept;
+    /// Where a mate's exposed block of so many bytes lies in the memory of the calling rank, or
+    /// nullptr: then only read() and write() reach it. The pointer holds until the mate conceals
+    /// the block, and no longer than until MateWindows::kKept - 1 other objects of mates have been
+    /// asked for.
+    [[nodiscard]] std::byte* map(Rank mate, const base::Reach& reach,
+                                 std::uint64_t bytes = 0) noexcept;
 
     /// The kernel copies between a mate's memory, at its own address, and the calling rank's. False
     /// if it refuses; part of the bytes may have been copied then.

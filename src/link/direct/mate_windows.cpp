@@ -41,14 +41,17 @@ AddressRange map_object(pid_t pid, const base::Reach& reach) noexcept {
     const Descriptor file(::open(link, O_RDWR | O_CLOEXEC));
     if (!file.open() || !is_object(file.number(), reach)) return {};
     AddressRange window = map_aligned(file.number(), reach.object_bytes);
-    if (window.start() == nullptr) return {};
-    // Faults one by one would take five times as long; read faults map shared pages writable, and
-    // more at once. An object may begin with a hole, which stays one.
-    const off_t hole = std::max<off_t>(::lseek(file.number(), 0, SEEK_DATA), 0);
-    ::syscall(SYS_madvise, window.start() + hole, reach.object_bytes - hole, MADV_POPULATE_READ);
     // The owner's core dump has these pages. Past the function of that name (interposers.cpp).
-    ::syscall(SYS_madvise, window.start(), reach.object_bytes, MADV_DONTDUMP);
+    if (window.start() != nullptr)
+        ::syscall(SYS_madvise, window.start(), reach.object_bytes, MADV_DONTDUMP);
     return window;
+}
+
+/// Faults one by one would take five times as long; read faults map shared pages writable, and more
+/// at once.
+void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end) noexcept {
+    if (begin < end)
+        ::syscall(SYS_madvise, window.start() + begin, end - begin, MADV_POPULATE_READ);
 }
 
 }  // namespace
@@ -73,11 +76,11 @@ int MateWindows::take_window() noexcept {
     return index;
 }
 
-/// Has the kernel copied as much as it costs to map the object, and the one that makes room for it
-/// again? Until then what is mapped stays.
-bool MateWindows::is_due(const base::Reach& reach) noexcept {
-    debt_ns_ += prices_.of_copies({1, reach.object_bytes});
-    if (debt_ns_ < 2 * prices_.of_window(reach.object_bytes / kPageBytes)) {
+/// Has the kernel copied as much as it costs to map such a block, and the one that makes room for
+/// it again? Until then what is mapped stays.
+bool MateWindows::is_due(std::uint64_t bytes) noexcept {
+    debt_ns_ += prices_.of_copies({1, bytes});
+    if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
         ++counters_.passed_over;
         return false;
     }
@@ -85,7 +88,24 @@ bool MateWindows::is_due(const base::Reach& reach) noexcept {
     return true;
 }
 
-std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noexcept {
+/// What lies between two blocks comes along: the whole object is asked for once at most.
+std::byte* MateWindows::show(Window& window, const base::Reach& reach,
+                             std::uint64_t bytes) noexcept {
+    if (reach.offset >= window.begin && reach.offset + bytes <= window.end)
+        return window.range.start();
+    const std::uint64_t begin = reach.offset / kPageBytes * kPageBytes;
+    const std::uint64_t end = std::min(
+        (reach.offset + bytes + kPageBytes - 1) / kPageBytes * kPageBytes, reach.object_bytes);
+    if (window.begin == window.end) window.begin = window.end = begin;
+    populate(window.range, begin, window.begin);
+    populate(window.range, window.end, end);
+    window.begin = std::min(window.begin, begin);
+    window.end = std::max(window.end, end);
+    return window.range.start();
+}
+
+std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach,
+                             std::uint64_t bytes) noexcept {
     int& first = chains_[chain_of(mate, reach.object)];
     int index = first;
     while (index >= 0) {
@@ -94,12 +114,12 @@ std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noe
         index = window.next;
     }
     const bool is_new = index < 0;
-    if (is_new && used_ == kKept && !is_due(reach)) return nullptr;
+    if (is_new && used_ == kKept && !is_due(bytes)) return nullptr;
     if (is_new) index = take_window();
     Window& window = windows_[static_cast<std::size_t>(index)];
     window.last_use = ++uses_;
     if (!is_new && window.generation == reach.generation)
-        return window.range.bytes() == reach.object_bytes ? window.range.start() : nullptr;
+        return window.range.bytes() == reach.object_bytes ? show(window, reach, bytes) : nullptr;
 
     if (is_new) {
         // Taking it may have changed the chain, so `first` is read only now.
@@ -111,8 +131,10 @@ std::byte* MateWindows::find(Rank mate, pid_t pid, const base::Reach& reach) noe
     window.generation = reach.generation;
     window.range = AddressRange();
     window.range = map_object(pid, reach);
-    ++(window.range.start() != nullptr ? counters_.mapped : counters_.refused);
-    return window.range.start();
+    window.begin = window.end = 0;
+    const bool mapped = window.range.start() != nullptr;
+    ++(mapped ? counters_.mapped : counters_.refused);
+    return mapped ? show(window, reach, bytes) : nullptr;
 }
 
 }  // namespace weft::link

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mate_windows.hpp - objects of node-mates, mapped into the calling rank.
 //
-// Idea     An object is mapped whole when it is first asked for, and found again by its mate and
-//          its file descriptor there. A new generation under that descriptor means that the old
-//          object is gone. Objects that could not be mapped are remembered as well: they are not
-//          tried twice.
+// Idea     An object is mapped whole when it is first asked for, but its pages only as far as
+//          blocks need them: of a vector that each rank reads a slice of, each maps its slice. It
+//          is found again by its mate and its file descriptor there. A new generation under that
+//          descriptor means that the old object is gone. Objects that could not be mapped are
+//          remembered as well: they are not tried twice.
 // Holds    Never more than kKept objects; the one that was used longest ago makes room. If more
 //          come in turn, that would be just the one that comes next: so a full set lets the kernel
 //          copy until that has cost as much as mapping (ski rental, as in seen_buffers.hpp). No
@@ -44,9 +45,11 @@ class MateWindows {
     MateWindows& operator=(const MateWindows&) = delete;
 
     /// Where the object of a block with the way base::Way::adopted starts here, all
-    /// `reach.object_bytes` of it, or nullptr: the kernel has to copy. It
+    /// `reach.object_bytes` of it, or nullptr: the kernel has to copy. Its pages are there from
+    /// `reach.offset` for so many bytes; others come when they are touched. It
     /// stays there until its mate gives it up or kKept - 1 others have been asked for.
-    [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach) noexcept;
+    [[nodiscard]] std::byte* find(Rank mate, pid_t pid, const base::Reach& reach,
+                                  std::uint64_t bytes) noexcept;
 
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
@@ -56,6 +59,8 @@ class MateWindows {
         std::uint32_t object = 0;
         std::uint32_t generation = 0;
         AddressRange range;
+        std::uint64_t begin = 0;  ///< of its pages, those from here
+        std::uint64_t end = 0;    ///< to here have been asked for
         std::uint64_t last_use = 0;
         int next = -1;  ///< of the same chain
     };
@@ -64,7 +69,10 @@ class MateWindows {
     [[nodiscard]] static std::size_t chain_of(Rank mate, std::uint32_t object) noexcept;
     /// One that is in no chain.
     [[nodiscard]] int take_window() noexcept;
-    [[nodiscard]] bool is_due(const base::Reach& reach) noexcept;
+    /// Where the window starts, with the pages of a block in place.
+    [[nodiscard]] static std::byte* show(Window& window, const base::Reach& reach,
+                                         std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool is_due(std::uint64_t bytes) noexcept;
 
     AdoptionPrices prices_;
     std::vector<Window> windows_;

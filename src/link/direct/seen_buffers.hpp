@@ -48,10 +48,10 @@ struct AdoptionPrices {
     [[nodiscard]] constexpr std::uint64_t of_window(std::uint64_t pages) const noexcept {
         return window_ns + pages * window_page_ns;
     }
-    /// Of a buffer that so many mates map.
-    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages,
-                                                      std::uint64_t mates) const noexcept {
-        return adopt_ns + pages * adopt_page_ns + mates * of_window(pages);
+    /// Of a buffer that so many mates map, each the pages of it that it needs.
+    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t mates,
+                                                      std::uint64_t mates_pages) const noexcept {
+        return adopt_ns + pages * adopt_page_ns + mates * window_ns + mates_pages * window_page_ns;
     }
 };
 
@@ -66,12 +66,10 @@ struct SeenBuffer {
     bool large_pages = false;      ///< found when it was due for the first time
 
     /// Another use without adoption, which costs so much. True when the debt has reached the price
-    /// of adopting the pages for so many mates.
-    [[nodiscard]] bool owes(std::uint64_t pages, std::uint64_t use_ns, std::uint32_t mates,
-                            const AdoptionPrices& prices) noexcept {
+    /// of adoption.
+    [[nodiscard]] bool owes(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
         debt_ns += use_ns;
-        const std::uint64_t price = prices.of_adoption(pages, mates);
-        return debt_ns >= (price + (large_pages ? pages * prices.large_page_ns : 0)) << losses;
+        return debt_ns >= price_ns << losses;
     }
     void lose() noexcept {
         generation = 0;

@@ -85,11 +85,12 @@ class Wire {
             direct_->withdraw(exposure);
     }
     /// The block's numbers come from its owner, and lie within what it has: the caller has looked.
-    [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach) noexcept {
+    [[nodiscard]] std::byte* reach(Rank rank, const base::Reach& reach,
+                                   std::uint64_t bytes) noexcept {
         if (reach.way == base::Way::segment || reach.way == base::Way::bounced)
             return near(rank) + reach.offset;
         const bool adopted = reach.way == base::Way::adopted && direct_ != nullptr;
-        return adopted ? direct_->map(rank, reach) : nullptr;
+        return adopted ? direct_->map(rank, reach, bytes) : nullptr;
     }
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                                  std::uint64_t bytes) noexcept {

@@ -415,7 +415,7 @@ class Mover {
         const base::Cell* cell = op.team->cell(op.bank, cell_number(op, piece.index, segment));
         std::memcpy(&memory.reach, cell->payload, sizeof memory.reach);
         if (lies_within(memory.reach, bytes)) {
-            memory.data = wire_.reach(memory.peer, memory.reach);
+            memory.data = wire_.reach(memory.peer, memory.reach, bytes);
         } else {
             memory.outside = true;
             memory.reach = {};

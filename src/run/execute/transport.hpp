@@ -39,8 +39,9 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.conceal(exposure) } noexcept;
     /// The same after a failure, when mates may still be at it: what can be taken from them is.
     { wire.withdraw(exposure) } noexcept;
-    /// What a node-mate exposed, if loads and stores reach it; else nullptr, and the kernel copies.
-    { wire.reach(rank, reach) } noexcept -> std::same_as<std::byte*>;
+    /// So many bytes that a node-mate exposed, if loads and stores reach them; else nullptr, and
+    /// the kernel copies.
+    { wire.reach(rank, reach, offset) } noexcept -> std::same_as<std::byte*>;
     /// From a node-mate's memory, and to it. False: errno says why not.
     { wire.copy_from(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;
     { wire.copy_to(rank, reach, memory, offset) } noexcept -> std::same_as<bool>;

@@ -30,7 +30,7 @@ std::optional<AdoptionProbe::Times> AdoptionProbe::time(std::span<std::byte> buf
         direct_.expose(buffer.data(), buffer.size(), base::Access::read);
     Times times{.adopt_us = elapsed_us(begin)};
     begin = base::monotonic_ns();
-    const volatile std::byte* const seen = direct_.map(0, exposure.reach);
+    const volatile std::byte* const seen = direct_.map(0, exposure.reach, buffer.size());
     if (seen != nullptr)
         for (std::size_t at = 0; at < buffer.size(); at += link::kPageBytes)
             static_cast<void>(seen[at]);

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "link/direct/address_query.hpp"
 #include "link/direct/object_name.hpp"
 #include "link/shared/os_handles.hpp"
 
@@ -20,14 +22,15 @@ namespace {
 constexpr std::uint64_t kBytes = 8192;
 
 struct Object {
-    explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK)
+    explicit Object(std::uint32_t generation, const char* name = nullptr, int seals = F_SEAL_SHRINK,
+                    std::uint64_t bytes = kBytes)
         : file(::memfd_create(name != nullptr ? name : ObjectName(generation).text,
                               MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-        EXPECT_EQ(::ftruncate(file.number(), kBytes), 0);
+        EXPECT_EQ(::ftruncate(file.number(), static_cast<off_t>(bytes)), 0);
         EXPECT_EQ(::fcntl(file.number(), F_ADD_SEALS, seals), 0);
         EXPECT_EQ(::pwrite(file.number(), &generation, sizeof generation, 0), 4);
         reach.object = static_cast<std::uint32_t>(file.number());
-        reach.object_bytes = kBytes;
+        reach.object_bytes = bytes;
         reach.generation = generation;
         reach.way = base::Way::adopted;
     }
@@ -37,6 +40,15 @@ struct Object {
 
 std::uint32_t number_at(const std::byte* start) {
     return start == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(start);
+}
+
+/// Whether the process can touch the page without a fault.
+bool is_present(const std::byte* page) {
+    const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    std::uint64_t entry = 0;
+    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(page) / kPageBytes * 8);
+    EXPECT_EQ(::pread(file.number(), &entry, sizeof entry, at), 8);
+    return entry >> 63 != 0;
 }
 
 int mappings_of_objects() {
@@ -56,25 +68,58 @@ TEST(MateWindows, AnObjectIsMappedOnceAndItsNextGenerationAnew) {
         {
             const Object object(7);
             number = object.file.number();
-            first = windows.find(3, ::getpid(), object.reach);
+            first = windows.find(3, ::getpid(), object.reach, kBytes);
             EXPECT_EQ(number_at(first), 7U);
-            EXPECT_EQ(windows.find(3, ::getpid(), object.reach), first);
+            EXPECT_EQ(windows.find(3, ::getpid(), object.reach, kBytes), first);
             EXPECT_EQ(windows.counters().mapped, 1U);
         }
         const Object next(8);
         ASSERT_EQ(next.file.number(), number) << "the test needs the same descriptor";
-        EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach)), 8U);
+        EXPECT_EQ(number_at(windows.find(3, ::getpid(), next.reach, kBytes)), 8U);
         EXPECT_EQ(windows.counters().mapped, 2U);
         EXPECT_EQ(mappings_of_objects(), 1);
     }
     EXPECT_EQ(mappings_of_objects(), 0);
 }
 
+/// Of an object of which this rank needs a part, the kernel maps that part and its surroundings.
+TEST(MateWindows, PagesComeWithTheBlocksThatNeedThem) {
+    constexpr std::uint64_t kPages = 512;
+    const Object object(7, nullptr, F_SEAL_SHRINK, kPages * kPageBytes);
+    const std::vector<std::byte> page(kPageBytes);
+    for (std::uint64_t i = 1; i < kPages; ++i)
+        ASSERT_EQ(::pwrite(object.file.number(), page.data(), page.size(),
+                           static_cast<off_t>(i * kPageBytes)),
+                  static_cast<ssize_t>(kPageBytes));
+    MateWindows windows;
+    const auto find = [&](std::uint64_t first, std::uint64_t count) {
+        return windows.find(3, ::getpid(), object.reach.at(first * kPageBytes), count * kPageBytes);
+    };
+    const std::byte* const start = find(256, 8);
+    ASSERT_NE(start, nullptr);
+    const auto present = [&](std::uint64_t first, std::uint64_t count) {
+        std::uint64_t found = 0;
+        for (std::uint64_t i = first; i < first + count; ++i)
+            found += is_present(start + i * kPageBytes) ? 1 : 0;
+        return found;
+    };
+    EXPECT_EQ(present(256, 8), 8U);
+    EXPECT_EQ(present(0, 128) + present(384, 128), 0U);
+    EXPECT_EQ(find(400, 8), start);
+    EXPECT_EQ(present(256, 152), 152U) << "what lies between comes along";
+    EXPECT_EQ(present(0, 128), 0U);
+    EXPECT_EQ(find(0, 1), start);
+    EXPECT_EQ(present(0, 408), 408U);
+    EXPECT_EQ(find(0, kPages), start);
+    EXPECT_EQ(present(0, kPages), kPages);
+    EXPECT_EQ(windows.counters().mapped, 1U);
+}
+
 TEST(MateWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
     MateWindows windows;
     Rank mate = 0;
     const auto maps = [&](base::Reach reach) {
-        return windows.find(mate++, ::getpid(), reach) != nullptr;
+        return windows.find(mate++, ::getpid(), reach, kBytes) != nullptr;
     };
     const Object object(7);
     EXPECT_TRUE(maps(object.reach));
@@ -90,7 +135,7 @@ TEST(MateWindows, WhatIsNotTheDescribedObjectIsNotMapped) {
     EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
     EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach)) << "its owner could shrink it";
     EXPECT_EQ(windows.counters().refused, 5U);
-    EXPECT_EQ(windows.find(0, 0, object.reach) != nullptr, true) << "found without /proc";
+    EXPECT_EQ(windows.find(0, 0, object.reach, kBytes) != nullptr, true) << "found without /proc";
 }
 
 TEST(MateWindows, ARefusalIsRememberedUntilTheNextGeneration) {
@@ -98,16 +143,18 @@ TEST(MateWindows, ARefusalIsRememberedUntilTheNextGeneration) {
     const Object object(7);
     base::Reach wrong = object.reach;
     wrong.generation = 6;
-    EXPECT_EQ(windows.find(0, ::getpid(), wrong), nullptr);
-    EXPECT_EQ(windows.find(0, ::getpid(), wrong), nullptr);
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
+    EXPECT_EQ(windows.find(0, ::getpid(), wrong, kBytes), nullptr);
     EXPECT_EQ(windows.counters().refused, 1U);
-    EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach)), 7U);
+    EXPECT_EQ(number_at(windows.find(0, ::getpid(), object.reach, kBytes)), 7U);
 }
 
 TEST(MateWindows, TheOneUsedLongestAgoMakesRoom) {
     MateWindows windows;
     const Object object(7);
-    const auto find = [&](Rank mate) { return windows.find(mate, ::getpid(), object.reach); };
+    const auto find = [&](Rank mate) {
+        return windows.find(mate, ::getpid(), object.reach, kBytes);
+    };
     std::vector<std::byte*> starts;
     for (Rank mate = 0; mate < MateWindows::kKept; ++mate) starts.push_back(find(mate));
     EXPECT_EQ(find(0), starts[0]);
@@ -134,7 +181,7 @@ TEST(MateWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
     int found = 0;
     for (int round = 0; round < kRounds; ++round)
         for (Rank mate = 0; mate < kMates; ++mate)
-            found += windows.find(mate, ::getpid(), object.reach) != nullptr ? 1 : 0;
+            found += windows.find(mate, ::getpid(), object.reach, kBytes) != nullptr ? 1 : 0;
     // If each new one took the place of the one used longest ago, all of them would be mapped at
     // each use.
     EXPECT_LT(windows.counters().mapped, MateWindows::kKept + 250U);
@@ -144,10 +191,10 @@ TEST(MateWindows, MoreObjectsInTurnThanThereIsRoomForDoNotDriveEachOtherOut) {
 TEST(MateWindows, AnObjectThatIsSaidToBeLargerThanItWasIsNotReached) {
     MateWindows windows;
     const Object object(7);
-    EXPECT_NE(windows.find(0, ::getpid(), object.reach), nullptr);
+    EXPECT_NE(windows.find(0, ::getpid(), object.reach, kBytes), nullptr);
     base::Reach larger = object.reach;
     larger.object_bytes = 2 * kBytes;
-    EXPECT_EQ(windows.find(0, ::getpid(), larger), nullptr);
+    EXPECT_EQ(windows.find(0, ::getpid(), larger, kBytes), nullptr);
 }
 
 }  // namespace
