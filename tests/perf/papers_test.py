@@ -78,7 +78,7 @@ class Papers(unittest.TestCase):
                 self.assertEqual((PAGES / f"{name}{suffix}.svg").read_text(encoding="utf-8"), svg, name)
 
     def test_pages_have_every_figure_and_every_file_belongs_to_one(self):
-        expected = {f"{paper.__name__}.md" for paper in run.PAPERS}
+        expected = {f"{paper.__name__}.md" for paper in run.PAPERS} | {"delayed.md", "delayed.csv"}  # perf/papers/delayed
         for paper in run.PAPERS:
             text = (PAGES / f"{paper.__name__}.md").read_text(encoding="utf-8")
             for figure in paper.FIGURES:
