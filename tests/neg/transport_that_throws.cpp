@@ -19,7 +19,7 @@ struct Bare {
                                                         std::uint64_t bytes) noexcept;
     void conceal(const weft::base::Exposure& exposure) noexcept;
     void withdraw(const weft::base::Exposure& exposure) noexcept;
-    std::byte* reach(weft::Rank rank, const weft::base::Reach& reach) noexcept;
+    std::byte* reach(weft::Rank rank, const weft::base::Reach& reach, std::uint64_t bytes) noexcept;
     bool copy_from(weft::Rank rank, const weft::base::Reach& reach, std::byte* to,
                    std::uint64_t bytes) noexcept;
     bool copy_to(weft::Rank rank, const weft::base::Reach& reach, const std::byte* from,
