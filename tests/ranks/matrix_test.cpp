@@ -14,9 +14,12 @@
 namespace weft::test {
 namespace {
 
+/// Of the numbers above 9, which take the longest, the short form has a composite one and a power of
+/// two on one node, and 15 on three; the proofs have all.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
+        if (n > 9 && n != 12 && n != 16 && !long_forms()) continue;
         all.push_back(launch_of(n, 1));
         if (n == 2 || n == 3 || n == 5 || n == 8 || (long_forms() && n > 1))
             all.push_back(launch_of(n, n));
