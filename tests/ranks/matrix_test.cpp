@@ -14,8 +14,8 @@
 namespace weft::test {
 namespace {
 
-/// Of the numbers above 9, which take the longest, the short form has a composite one and a power of
-/// two on one node, and 15 on three; the proofs have all.
+/// Of the numbers above 9, which take the longest, the short form has a composite one and a power
+/// of two on one node, and 15 on three nodes; the proofs have all.
 std::vector<Launch> launches() {
     std::vector<Launch> all;
     for (int n = 1; n <= 16; ++n) {
