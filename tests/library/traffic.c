@@ -16,6 +16,7 @@
 #include <weft/weft.h>
 
 #include "check.h"
+#include "tests/support/traffic_draw.h"
 
 enum { kRanksMax = 16, kCells = 48, kBlock = 96, kRound = 400, kTeamRounds = 8, kWordsMax = 256 };
 enum { kWorld, kContext, kTeam, kTeamContext, kHandles };
@@ -39,23 +40,12 @@ struct operation {
 };
 
 static struct memory *mine, *model;  // model: by rank
-static uint64_t state, seed = 1;     // of the drawing
 static uint64_t held[kRound];        // what started operations read or write until the quiet
 static int plant_word, plant_message, round_number;
 static int colors[kRanksMax], marked[kRanksMax][kRanksMax];  // marked: the last round, + 1
 static weft_team* handles[kHandles];
 static weft_near* near_view;
 
-static uint64_t draw(void) {
-    state += 0x9e3779b97f4a7c15ULL;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-    return z ^ z >> 31;
-}
-static int below(int bound) {
-    return (int)(draw() % (unsigned)bound);
-}
 static uint64_t mixed(uint64_t digest, uint64_t value) {
     return (digest ^ value) * 0x9e3779b97f4a7c15ULL + 1;
 }
@@ -75,14 +65,8 @@ static struct operation draw_operation(void) {
     return op;
 }
 
-// What a cell is for in a round; and who writes it, by which handle.
 static uint64_t role_of(const struct operation* op) {
-    const uint64_t kept = state;
-    state = seed * 31 + (uint64_t)round_number * 1009 + (uint64_t)(op->target * kCells + op->cell);
-    draw();
-    const uint64_t drawn = draw();
-    state = kept;
-    return drawn;
+    return role_of_cell(round_number, op->target * kCells + op->cell);
 }
 
 // --- handles -------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/traffic_draw.h"
+
 enum { kCells = 48, kBlock = 96, kRound = 600, kPesMax = 16, kContexts = 3 };
 enum { kWritten, kAdded, kMixed, kHalves, kSwapped, kRead, kUses };
 
@@ -25,30 +27,12 @@ typedef struct {
 
 static memory mine;            // symmetric
 static memory* model;          // by PE
-static uint64_t state, seed;   // of the drawing
 static uint64_t held[kRound];  // what nbi operations read or write until the quiet
 static int n, self, wrong, failures;
 static shmem_ctx_t contexts[kContexts];
 
-static uint64_t draw(void) {
-    state += 0x9e3779b97f4a7c15ULL;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-    return z ^ z >> 31;
-}
-static int below(int bound) {
-    return (int)(draw() % (unsigned)bound);
-}
-
-// What a cell is for in a round; and who writes it, by which context.
 static uint64_t role(int round, int pe, int cell) {
-    const uint64_t kept = state;
-    state = seed * 31 + (uint64_t)round * 1009 + (uint64_t)(pe * kCells + cell);
-    draw();
-    const uint64_t drawn = draw();
-    state = kept;
-    return drawn;
+    return role_of_cell(round, pe * kCells + cell);
 }
 
 static void expect(int holds, const char* what, int round, int pe, int cell) {
