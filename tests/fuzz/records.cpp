@@ -26,9 +26,9 @@ void records(std::string_view input) {
     const run::Inquiry theirs =
         inquiry_of(input.substr(std::min(input.size(), sizeof(run::Inquiry))));
     (void)run::checksum_of(theirs);
-    const std::string text = run::disagreement_text(theirs, mine);
+    const std::string text = run::disagreement_text(theirs, mine, {theirs.epoch, mine.epoch});
     WEFT_CHECK(text.size() < 2000, text.size());
-    (void)run::pair_disagreement_text(theirs, mine);
+    (void)run::pair_disagreement_text(theirs, mine, {});
     run::Inquiry verdict = theirs;
     run::set_text(verdict, text, run::text_before(mine));
     WEFT_CHECK(verdict.checksum == run::checksum_of(verdict), verdict.checksum);

@@ -112,6 +112,36 @@ TEST(Disagreement, ACallWithoutDataIsFoundAtTheNextCall) {
                         3);
 }
 
+// Between nodes the bank rule inserts barriers into a row of broadcasts: more than the eight banks
+// hold. The number is that of the user's calls all the same, and the wait for a rank that stays
+// away says it, too.
+TEST(Disagreement, CallsAreCountedAsTheUserMadeThem) {
+    constexpr int kCalls = 40;
+    for (const bool stays_away : {false, true}) {
+        Jobs jobs({0, 1, 2, 3}, {.inquiry_ns = kInquiryNs,
+                                 .timeout_ns = stays_away ? 2'000'000'000 : kDeadlineNs,
+                                 .abort_on_timeout = true});
+        const TeamCall one = bind_call(jobs.job(), jobs.team(), broadcast_from(0));
+        const TeamCall other = bind_call(jobs.job(), jobs.team(), broadcast_from(1));
+        const TeamCall last = bind_call(jobs.job(), jobs.team(), sum_of(1));
+        std::vector<Ending> endings(4);
+        in_threads(jobs.job(), [&](Rank rank) {
+            for (int call = 0; call < kCalls; ++call) (void)jobs.call(one, rank);
+            jobs.job().engine(rank).drain();
+            if (rank == 3 && stays_away) return;
+            Ending& ending = endings[static_cast<std::size_t>(rank)];
+            ending = jobs.call(rank == 3 ? other : last, rank);
+            if (ending.status == Status::ok) ending = jobs.call(last, rank);
+        });
+        EXPECT_GT(jobs.team().states[0]->cells->next(), kCalls + 1) << "no barrier was inserted";
+        for (const Ending& ending : endings) {
+            if (stays_away && ending.status == Status::ok) continue;
+            EXPECT_NE(ending.text.find("call 40 of team 0"), std::string::npos) << ending.text;
+        }
+        EXPECT_NE(endings[0].status, Status::ok);
+    }
+}
+
 // Rank 0 signals to rank 1 and leaves; so does rank 2, in another call, with that cell of rank 1.
 // Rank 1 agrees with the rank that it waits for: only one that it does not wait for can tell.
 TEST(Disagreement, ASignalOfARankThatIsNotAwaitedIsNamed) {

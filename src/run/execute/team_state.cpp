@@ -79,4 +79,11 @@ PastCall TeamState::recall(Epoch epoch) const {
     return history[static_cast<std::size_t>(epoch) & history_mask];
 }
 
+Epoch TeamState::number_for_user(Epoch epoch) const {
+    Epoch inserted_before = inserted;
+    for (Epoch at = epoch; inserted_before > 0 && at < cells->next(); ++at)
+        if (recall(at).program == setup.barrier) --inserted_before;
+    return epoch - inserted_before;
+}
+
 }  // namespace weft::run

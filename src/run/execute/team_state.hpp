@@ -88,6 +88,9 @@ struct TeamState {
     }
     /// What call `epoch` is or was here; no program if it has not been issued or is too old.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
+    /// How many calls before this one the user has made: barriers that the bank rule inserts count
+    /// with the call after them. Of a call that recall() knows.
+    [[nodiscard]] Epoch number_for_user(Epoch epoch) const;
     /// Calls before this one are complete here, and no longer known to recall().
     [[nodiscard]] Epoch forgotten_before() const {
         return cells->first_incomplete() - static_cast<Epoch>(history.size());
@@ -102,6 +105,7 @@ struct TeamState {
     FusedTeams runs_fused = FusedTeams::any;  ///< one_node: loads and stores reach all regions
     std::deque<Operation*> queue;             ///< issued, not yet started, in call order
     Digest digest = 0;                        ///< of all calls issued
+    Epoch inserted = 0;                       ///< barriers among them that the user did not call
     std::vector<PastCall> history;  ///< by epoch, the last ones that have started: a power of two
     std::size_t history_mask = 0;   ///< one less than that
     /// Of calls that run at once (fused.hpp): what places count from, the call's own vectors first,
@@ -125,6 +129,7 @@ inline void number(Operation& op, Window* bulk) {
     op.tick = team.next_tick;
     team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
     op.digest = team.digest_next(op.program->call_hash);
+    if (op.program == team.setup.barrier) ++team.inserted;
 }
 
 [[nodiscard]] inline bool may_start(const Operation& op) {

@@ -53,17 +53,47 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
                              op.epoch, named, credits->count_from(peer))});
 }
 
+namespace {
+
+/// What the user called: a barrier that the bank rule inserted belongs to the call after it.
+const std::string& words_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
+    if (&program != team.setup.barrier) return program.description;
+    const BoundProgram* const next = team.recall(epoch + 1).program;
+    return next != nullptr ? next->description : program.description;
+}
+
+/// Which of the user's calls a lane belongs to, where that is not its epoch.
+std::string place_among_calls(const WaitingLane& lane) {
+    const TeamState& team = *lane.team;
+    if (team.inserted == 0) return "";
+    const Epoch number = team.number_for_user(lane.epoch);
+    if (lane.program != team.setup.barrier)
+        return number == lane.epoch ? ""
+                                    : fmt::format("; call {} of team {}", number, team.setup.id);
+    return fmt::format("; a barrier that comes before call {} of team {}, {}", number,
+                       team.setup.id, words_of(team, lane.epoch, *lane.program));
+}
+
+}  // namespace
+
+CallNumbers numbers_of(const TeamState& team, Epoch epoch) {
+    return {team.number_for_user(epoch), epoch > 0 ? team.number_for_user(epoch - 1) : 0};
+}
+
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
+    const std::string place = place_among_calls(lane);
     std::string text =
         fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank, lane.program->program.collective,
                     lane.program->program.algorithm, lane.epoch, lane.step);
-    if (lane.peer < 0) return text + "waiting for earlier puts of its own to complete";
+    if (lane.peer < 0) return text + "waiting for earlier puts of its own to complete" + place;
     const Rank peer = lane.team->setup.job_ranks[static_cast<std::size_t>(lane.peer)];
-    if (lane.waits_for_flush) return text + fmt::format("waiting for room to put to rank {}", peer);
-    return text + fmt::format("waiting for rank {} (have {}, want {}){}", peer,
+    if (lane.waits_for_flush)
+        return text + fmt::format("waiting for room to put to rank {}{}", peer, place);
+    return text + fmt::format("waiting for rank {} (have {}, want {}){}{}", peer,
                               base::tick_of(lane.have), base::tick_of(lane.want),
-                              has_other_call(lane) ? ", has the signal of another call" : "");
+                              has_other_call(lane) ? ", has the signal of another call" : "",
+                              place);
 }
 
 bool has_other_call(const WaitingLane& lane) {
@@ -86,17 +116,19 @@ std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
     return to_text(found != lanes.end() ? *found : lanes.front(), job_rank);
 }
 
-std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
+std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
+                              const CallNumbers& numbers) {
     const bool now = theirs.call_hash != mine.call_hash;
     const bool just_before = !now && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
     return fmt::format(
         "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
-        now || just_before ? "" : "a call before ", just_before ? theirs.epoch - 1 : theirs.epoch,
+        now || just_before ? "" : "a call before ", just_before ? numbers.before : numbers.asked,
         theirs.team, mine.rank, just_before ? text_before(mine) : text_of(mine), theirs.rank,
         just_before ? text_before(theirs) : text_of(theirs));
 }
 
-std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
+std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
+                                   const CallNumbers& numbers) {
     if (theirs.sends == Inquiry::kAny || mine.sends == Inquiry::kAny) return "";
     std::string text;
     const auto add = [&](const Inquiry& from, const Inquiry& to) {
@@ -107,7 +139,7 @@ std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine) {
     add(theirs, mine);
     add(mine, theirs);
     if (text.empty()) return text;
-    return fmt::format("ranks disagree about call {} of team {}, {}:{}", theirs.epoch, theirs.team,
+    return fmt::format("ranks disagree about call {} of team {}, {}:{}", numbers.asked, theirs.team,
                        text_of(mine), text);
 }
 
@@ -118,17 +150,6 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {
     inquiry.awaits = pair == program.pairs.end() ? 0 : pair->awaits;
     inquiry.checksum = checksum_of(inquiry);
 }
-
-namespace {
-
-/// What the user called: a barrier that the bank rule inserted belongs to the call after it.
-const std::string& words_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
-    if (&program != team.setup.barrier) return program.description;
-    const BoundProgram* const next = team.recall(epoch + 1).program;
-    return next != nullptr ? next->description : program.description;
-}
-
-}  // namespace
 
 Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call, Rank job_rank) {
     Inquiry inquiry;

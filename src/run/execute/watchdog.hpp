@@ -63,7 +63,7 @@ struct WaitingLane {
 /// Adds what a queued call waits for whose gate is closed for lack of a credit.
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 /// "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", ranks of the
-/// job.
+/// job. Where barriers were inserted, the user's own number of the call stands behind that.
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
 /// Whether the flag of some lane has arrived since it was tested: the lane can move on.
 [[nodiscard]] bool has_arrival(const std::vector<WaitingLane>& lanes);
@@ -71,10 +71,18 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
 [[nodiscard]] bool has_other_call(const WaitingLane& lane);
 /// One line about all of a rank's lanes: the oldest that waits for a peer's signal, if any does.
 [[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
+/// The call that an inquiry is about and the one before it, as the user of this rank counts.
+struct CallNumbers {
+    Epoch asked = 0;
+    Epoch before = 0;
+};
+[[nodiscard]] CallNumbers numbers_of(const TeamState& team, Epoch epoch);
 /// Both sides of a disagreement, as text.
-[[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine);
+[[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
+                                            const CallNumbers& numbers);
 /// The same about what two ranks have for each other in one call; empty if they agree.
-[[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine);
+[[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
+                                                 const CallNumbers& numbers);
 /// Adds to an inquiry what this rank has for the peer (a rank of the team) that it goes to.
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 /// What this rank believes call `epoch` to be.
@@ -282,11 +290,12 @@ class Watchdog {
                                       PastCall called) const {
         if (called.program == nullptr) return "";
         Inquiry mine = make_inquiry(team, theirs.epoch, called, job_rank_);
-        if (called.digest != theirs.digest) return disagreement_text(theirs, mine);
+        const CallNumbers numbers = numbers_of(team, theirs.epoch);
+        if (called.digest != theirs.digest) return disagreement_text(theirs, mine, numbers);
         const auto asker = std::ranges::find(team.setup.job_ranks, theirs.rank);
         if (asker == team.setup.job_ranks.end()) return "";
         add_pair(mine, *called.program, static_cast<Rank>(asker - team.setup.job_ranks.begin()));
-        return pair_disagreement_text(theirs, mine);
+        return pair_disagreement_text(theirs, mine, numbers);
     }
 
     /// Answers an inquiry about a team that has failed here.
