@@ -336,12 +336,21 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& r
             {"simulate_s", run.simulate_s}};
 }
 
+/// As people write it.
+std::string size_in_words(std::uint64_t bytes) {
+    std::string text = base::format_bytes(bytes);
+    const char last = text.back();
+    if (last >= '0' && last <= '9') return text + " bytes";
+    text.pop_back();
+    return fmt::format("{} {}iB", text, last);
+}
+
 std::string title_of(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
     const std::uint64_t bytes = question.request.elements * question.request.element_bytes;
     return fmt::format("{} by {} of {} ranks, {}: {:.4g} us by the {} model", question.collective,
                        collectives::print(question.spec), question.request.size,
-                       bytes < 1024 ? fmt::format("{} bytes", bytes) : base::format_bytes(bytes),
-                       plan::nanoseconds(run.outcome.makespan) * 1e-3, lab::name_of(model));
+                       size_in_words(bytes), plan::nanoseconds(run.outcome.makespan) * 1e-3,
+                       lab::name_of(model));
 }
 
 base::Result<void> write_pictures(const SimulateArguments& arguments, const std::string& title,

@@ -57,6 +57,11 @@ constexpr double kRowsHeight = 1000;  ///< of all rows, if that makes them no th
 constexpr double kLabelHeight = 13;
 /// More messages than this have no hints, and more make their lines fainter.
 constexpr std::size_t kDistinctMessages = 600;
+/// Viewers take pictures of some megabytes: of more messages than this a part is drawn, and of more
+/// bars than this those of one rank and kind that nearly touch become one.
+constexpr std::size_t kMessagesMost = 10'000;
+constexpr std::size_t kBarsMost = 20'000;
+constexpr double kTouching = 1;  ///< units of the picture
 
 /// 1, 2 or 5 times a power of ten: the least that is not below the value.
 double round_step(double value) {
@@ -85,6 +90,7 @@ class Picture {
             used.at(static_cast<std::size_t>(span.kind)) = true;
             messages_ += span.kind == Span::Kind::flight ? 1 : 0;
         }
+        one_of_ = (messages_ + kMessagesMost - 1) / kMessagesMost;
         print(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
             "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
@@ -96,8 +102,14 @@ class Picture {
         add_labels(ranks);
     }
 
+    /// As much time as two bars may lie apart that are drawn as one.
+    [[nodiscard]] Time touching() const {
+        return static_cast<Time>(static_cast<double>(end_) * kTouching / kWidth);
+    }
+
     void add(const Span& span) {
         if (span.kind == Span::Kind::flight) {
+            if (!is_drawn(seen_++)) return;
             const bool hint = messages_ <= kDistinctMessages;
             print(
                 "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
@@ -133,14 +145,17 @@ class Picture {
             if (!used.at(kind)) continue;
             const Look& look = kLooks.at(kind);
             const bool line = static_cast<Span::Kind>(kind) == Span::Kind::flight;
+            const std::string word = line && one_of_ > 1
+                                         ? fmt::format("{} (one of {} drawn)", look.word, one_of_)
+                                         : look.word;
             const double height = line                                                   ? 1
                                   : static_cast<Span::Kind>(kind) == Span::Kind::receive ? 3
                                                                                          : 9;
             print(
                 "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"18\" height=\"{}\" fill=\"{}\"/>"
                 "<text x=\"{:.0f}\" y=\"41\">{}</text>\n",
-                at, 37 - height / 2, height, look.colour, at + 23, look.word);
-            at += 23 + 7.0 * static_cast<double>(std::string_view(look.word).size()) + 14;
+                at, 37 - height / 2, height, look.colour, at + 23, word);
+            at += 23 + 7.0 * static_cast<double>(word.size()) + 14;
         }
     }
     /// Lines at round times, over all rows.
@@ -169,10 +184,15 @@ class Picture {
                   y(rank) + 4, rank);
     }
 
+    /// By a hash of its number: every n-th would be the same ranks in each round.
+    [[nodiscard]] bool is_drawn(std::uint64_t number) const {
+        if (one_of_ <= 1) return true;
+        return (number * 0x9e3779b97f4a7c15U >> 33U) % one_of_ == 0;
+    }
     [[nodiscard]] double opacity() const {
         if (messages_ <= kDistinctMessages) return 0.8;
         const double fewer =
-            static_cast<double>(kDistinctMessages) / static_cast<double>(messages_);
+            static_cast<double>(kDistinctMessages * one_of_) / static_cast<double>(messages_);
         return std::max(0.06, 0.8 * std::sqrt(fewer));
     }
     [[nodiscard]] double x(Time time) const {
@@ -185,8 +205,32 @@ class Picture {
     double rows_;
     Time end_ = 0;
     std::size_t messages_ = 0;
+    std::size_t one_of_ = 1;  ///< of so many messages one is drawn
+    std::uint64_t seen_ = 0;  ///< messages, drawn or not
     std::string text_;
 };
+
+/// Bars of one rank and kind that lie no further apart than this, as one; messages as they are.
+std::vector<Span> with_joined_bars(std::span<const Span> spans, Rank ranks, Time apart) {
+    std::vector<Span> ordered(spans.begin(), spans.end());
+    std::ranges::stable_sort(ordered, {}, &Span::begin);
+    constexpr std::size_t kNone = ~std::size_t{0};
+    std::vector<std::size_t> last(static_cast<std::size_t>(ranks) * kLooks.size(), kNone);
+    std::vector<Span> joined;
+    for (const Span& span : ordered) {
+        if (span.kind != Span::Kind::flight) {
+            std::size_t& before = last[static_cast<std::size_t>(span.rank) * kLooks.size() +
+                                       static_cast<std::size_t>(span.kind)];
+            if (before != kNone && span.begin - joined[before].end <= apart) {
+                joined[before].end = std::max(joined[before].end, span.end);
+                continue;
+            }
+            before = joined.size();
+        }
+        joined.push_back(span);
+    }
+    return joined;
+}
 
 // ---- A trace -----------------------------------------------------------------------------------
 
@@ -214,6 +258,13 @@ class Threads {
 
 std::string timeline_svg(const std::string& title, Rank ranks, std::span<const Span> spans) {
     Picture picture(title, ranks, spans);
+    std::vector<Span> joined;
+    const auto bars = std::ranges::count_if(
+        spans, [](const Span& span) { return span.kind != Span::Kind::flight; });
+    if (static_cast<std::size_t>(bars) > kBarsMost) {
+        joined = with_joined_bars(spans, ranks, picture.touching());
+        spans = joined;
+    }
     // Lines first, so that bars lie on top of them.
     for (const Span& span : spans)
         if (span.kind == Span::Kind::flight || span.kind == Span::Kind::receive) picture.add(span);

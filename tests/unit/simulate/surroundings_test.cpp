@@ -222,6 +222,29 @@ TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
     EXPECT_EQ(svg.find(">rank 981<"), std::string::npos) << "labels would overlap";
 }
 
+// A ring of a thousand ranks has two million messages: no viewer opens a page with a line for each.
+TEST(Timeline, DrawsAPartOfVeryManyMessagesAndJoinsBarsThatTouch) {
+    constexpr Rank kRanks = 300;
+    constexpr Time kRound = 1000;
+    std::vector<Span> spans;
+    for (Time round = 0; round < 200; ++round) {
+        for (Rank rank = 0; rank < kRanks; ++rank) {
+            const Time begin = round * kRound;
+            spans.push_back({Span::Kind::send, rank, (rank + 1) % kRanks, begin, begin + 900});
+            spans.push_back(
+                {Span::Kind::flight, rank, (rank + 1) % kRanks, begin + 900, begin + kRound});
+        }
+    }
+    const std::string svg = timeline_svg("ring", kRanks, spans);
+    EXPECT_LT(svg.size(), std::size_t{4} << 20U);
+    EXPECT_NE(svg.find(">message under way (one of 6 drawn)<"), std::string::npos);
+    const auto bars = static_cast<std::size_t>(std::ranges::count(svg, '\n'));
+    EXPECT_GT(bars, 8000U) << "lines of about a sixth of the messages, and a bar for each rank";
+    EXPECT_LT(bars, 13'000U);
+    // Bars of 900 of 1000 are a tenth of a round apart, which is less than a unit of the picture.
+    EXPECT_NE(svg.find("<title>rank 7 sends: 0 to 199.9 ns</title>"), std::string::npos);
+}
+
 // --- the network and the node at once ----------------------------------------------------------
 
 /// Four nodes of two ranks: copies from mates take 400 ns, a message to another node 1000.
