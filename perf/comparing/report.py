@@ -42,8 +42,9 @@ def not_measured(name):
             "```sh", step.build(), step.command, "```", ""]
 
 
-def by_command(name):
-    return [f"`{COMMANDS[name].command}`", ""]
+def by_command(name, found):
+    """The one that was given: a trial is not taken for the whole."""
+    return [f"`{found.get('command', COMMANDS[name].command)}`", ""]
 
 
 def parts(results, titles, body):
@@ -51,7 +52,7 @@ def parts(results, titles, body):
     lines = []
     for name, title in titles:
         found = results.get(name)
-        lines += [f"### {title}", "", *(not_measured(name) if found is None else [*by_command(name), *body(found)])]
+        lines += [f"### {title}", "", *(not_measured(name) if found is None else [*by_command(name, found), *body(found)])]
     return lines
 
 
@@ -163,11 +164,11 @@ def collectives(results):
         lines += not_measured("compare")
     else:
         again = [row for repeat in found["repeats"][:1] for row in repeat["rows"]]
-        lines += [*by_command("compare"), *each_collective(found["rows"], again), *spread(found["spread"])]
+        lines += [*by_command("compare", found), *each_collective(found["rows"], again), *spread(found["spread"])]
     others = results.get("compare_others")
     lines += ["### Others", ""]
     return lines + (not_measured("compare_others") if others is None else
-                    [*by_command("compare_others"), *each_collective(others["rows"], ())])
+                    [*by_command("compare_others", others), *each_collective(others["rows"], ())])
 
 
 def each_collective(rows, again):
@@ -206,7 +207,7 @@ def telling(results):
              f"{answer['slower_rounds']} of {answer['rounds']}", f"{answer['chance']:.2g}",
              format_number(answer["ratio"], 3), f"{answer['ratio_low']:.3f} to {answer['ratio_high']:.3f}"]
             for answer in found["answers"]]
-    return lines + by_command("tell_apart") + [
+    return lines + by_command("tell_apart", found) + [
         f"{found['collective']} of {found['bytes']} bytes on {found['ranks']} ranks, {found['plain_us']:.3f} us; "
         f"{found['seconds']:.0f} seconds. Between equally fast sides",
         f"a difference would be detected in {percent(found['error'])} of such runs.", "",
@@ -258,8 +259,9 @@ def startup(results):
 def overlap_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["blocking_us"], 1), format_number(row["computing_us"], 1),
              hidden(row, "computing"), format_number(row["sleeping_us"], 1), hidden(row, "sleeping")]
-            for row in found["rows"]]
-    return [f"{found['ranks']} ranks, {found['nodes']} nodes, {found['provider']}, {found['rounds']} rounds.", "",
+            for row in found["results"]]
+    rounds = ", ".join(str(row["iterations"]) for row in found["results"])
+    return [f"{found['ranks']} ranks, {found['nodes']} nodes, {found['provider']}, {rounds} rounds.", "",
             *table(("bytes", "blocking us", "with computing us", "hidden", "with sleeping us", "hidden"), rows)]
 
 
@@ -279,7 +281,7 @@ def simulator(results):
     rows = [[row["case"], format_number(row["least_s"], 4), format_number(row["median_s"], 4),
              f"{row['goal_s']:g}" if row["goal_s"] > 0 else "", str(row["messages"]),
              "missed" if 0 < row["goal_s"] < row["least_s"] else ""] for row in found["rows"]]
-    return [*lines, *by_command("simulate"), f"{found['machine']}; one core.", "",
+    return [*lines, *by_command("simulate", found), f"{found['machine']}; one core.", "",
             *table(("case", "least s", "median s", "goal s", "messages or schedules", ""), rows)]
 
 
@@ -290,7 +292,7 @@ peers). All of it takes about an hour on two processors, and goes on where it wa
 
 ```sh
 {PRELUDE}
-cmake --build --preset release --target perf_put_compare --target perf_overlap --target perf_simulate
+cmake --build --preset release --target perf_put_compare --target perf_simulate
 perf/performance                        # measures into build/performance and writes this page and its plots
 perf/performance --render               # the page again, from the results that are there
 ```

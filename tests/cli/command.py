@@ -11,9 +11,14 @@ DEADLINE_S = 60
 
 
 def weft(*arguments, settings=None, **more):
-    """Runs a command to its end; variables of weft are those of `settings` alone."""
+    """Runs a command of weft to its end."""
+    return run(WEFT, *arguments, settings=settings, **more)
+
+
+def run(program, *arguments, settings=None, **more):
+    """Runs a program to its end; variables of weft are those of `settings` alone."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
-    return subprocess.run([WEFT, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
                           env=environment | (settings or {}), **more)
 
 

@@ -62,7 +62,8 @@ class Text(unittest.TestCase):
         for title, name in (("### On a node", "puts_node"), ("### Between two virtual nodes", "puts_network"),
                             ("### On two virtual nodes", "startup_nodes"), ("### Progress in calls", "overlap_calls"),
                             ("### A progress thread", "overlap_thread"), ("## The simulator", "simulate")):
-            self.assertEqual(table_rows(section(self.page, title)), len(self.results[name]["rows"]), title)
+            rows = self.results[name].get("rows") or self.results[name]["results"]
+            self.assertEqual(table_rows(section(self.page, title)), len(rows), title)
         self.assertEqual(table_rows(section(self.page, "## Detecting a slower call")), 2)
         self.assertEqual(table_rows(section(self.page, "### Two runs")), len(self.results["compare"]["spread"]["worst"]))
         self.assertIn(self.results["compare"]["machine"]["processor"], section(self.page, "## Machine"))
@@ -109,6 +110,13 @@ class Text(unittest.TestCase):
             self.assertIn(f"Not measured in this run. The command, after building what it needs:\n\n```sh\n{step.build()}\n"
                           f"{step.command}\n```", empty)
         self.assertNotIn(".svg", empty)
+
+    def test_each_part_names_the_command_that_was_given(self):
+        for name, extent in (("compare", "short"), ("overlap_calls", "quick")):
+            step = report.COMMANDS[name]
+            self.assertGreater(len(step.words("", extent)), len(step.words("", "full")))
+            self.results[name]["command"] = step.shown(extent)
+            self.assertIn(f"`{step.command} {step.added[extent]}`", report.write_text(self.results))
 
     def test_commands_are_there(self):
         for step in steps.STEPS:

@@ -24,8 +24,10 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "front/cli/answer.hpp"
+#include "front/cli/bench_compare.hpp"
 #include "front/cli/bench_delay.hpp"
 #include "front/cli/bench_options.hpp"
+#include "front/cli/bench_overlap.hpp"
 #include "front/cli/bench_page.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "front/cli/bench_report.hpp"
@@ -317,12 +319,23 @@ int leave(Runtime& runtime, const base::Failure& failure) {
     return exit_status_of(failure.status);
 }
 
+int bench_overlap(Runtime& runtime, const BenchOptions& options) {
+    const bool speaks = runtime.world().rank() == 0;
+    const std::string& spec = options.algorithms.front();
+    runtime.world().set_algorithm(algorithms_of(options), spec == "auto" ? "" : spec);
+    const auto rows = measure_overlap(runtime, options, speaks && !options.json);
+    if (speaks && options.json) print_json(overlap_object(runtime, options, rows));
+    runtime.finalize();
+    return std::ranges::all_of(rows, &OverlapRow::checked) ? 0 : kAnswerIsNo;
+}
+
 int bench(const BenchOptions& options) {
     const double calibrator_ns = calibrate_first_rank();
     Runtime runtime;
     Team world = runtime.world();
     if (const auto checked = check_job(options, world.size()); !checked)
         return leave(runtime, checked.failure());
+    if (options.collective == kOverlapBench) return bench_overlap(runtime, options);
     const bool speaks = world.rank() == 0;
     const BenchPrinter printer({.collective = options.collective,
                                 .ranks = world.size(),
@@ -351,6 +364,11 @@ int bench(const BenchOptions& options) {
 
 int run_bench(BenchOptions& options) {
     if (const auto read = complete(options); !read) return refuse("bench", read.failure());
+    if (!options.peers.empty()) {
+        if (!is_in_job()) return run_comparison(options);
+        return refuse("bench", base::fail(Status::argument,
+                                          "--compare starts its jobs itself: call it outside"));
+    }
     if (!is_in_job()) {
         if (options.ranks) return refuse("bench", start_job(*options.ranks, options.nodes));
         fmt::print(stderr,
@@ -364,6 +382,43 @@ int run_bench(BenchOptions& options) {
     }
 }
 
+/// What is called how, and what is shown beside it.
+void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
+    add_option(command, "--loop", options.loop, "how calls follow each other")
+        .one_of({"back-to-back", "separated"})
+        .shows_default();
+    add_option(command, "--buffers", options.buffers,
+               "the same for every call, others out of more than the caches hold, or for each "
+               "call one that no call had before")
+        .one_of({"reused", "rotated", "fresh"})
+        .shows_default();
+    add_option(command, "--counts", options.counts,
+               "elements of the blocks of gather, scatter, allgather, alltoall or "
+               "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
+        .one_of({"same", "ragged"})
+        .shows_default();
+    add_flag(command, "--histogram", options.histogram,
+             "also time up to 10000 calls one by one: percentiles and a histogram");
+    add_option(command, "--pairs", options.pairs,
+               "put benches but latency: the first K ranks put to the last K")
+        .shows_default();
+    add_option(command, "--of", options.of,
+               "overlap: the collective that goes on while its ranks compute or sleep; default: "
+               "allreduce")
+        .one_of({collectives::kCollectiveNames.begin(), collectives::kCollectiveNames.end()});
+    add_option(command, "--compare", options.peers,
+               "with -n: also time these MPI libraries (openmpi,mpich), in turn with weft")
+        .comma_separated()
+        .one_of({"openmpi", "mpich"});
+    add_option(command, "--html", options.page, "also write a page with plots to this file");
+    add_flag(command, "--memcpy", options.memcpy,
+             "also time a copy of as many bytes by rank 0 alone, as a row of its own");
+    add_option(command, "--delay-ns", options.delay_ns,
+               "make each call slower by this, to test whether a comparison detects it")
+        .within(0.0, 1e9)
+        .shows_default();
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& exit_status) {
@@ -374,6 +429,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     std::vector<std::string> names(collectives::kCollectiveNames.begin(),
                                    collectives::kCollectiveNames.end());
     names.insert(names.end(), std::begin(kPutBenches), std::end(kPutBenches));
+    names.emplace_back(kOverlapBench);
     add_option(command, "collective", options->collective, "what to time")
         .required()
         .one_of(std::move(names));
@@ -406,31 +462,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
     add_option(command, "--warmup", options->measuring.warmup, "calls before anything is timed")
         .within(0, 1'000'000'000)
         .shows_default();
-    add_option(command, "--loop", options->loop, "how calls follow each other")
-        .one_of({"back-to-back", "separated"})
-        .shows_default();
-    add_option(command, "--buffers", options->buffers,
-               "the same for every call, others out of more than the caches hold, or for each "
-               "call one that no call had before")
-        .one_of({"reused", "rotated", "fresh"})
-        .shows_default();
-    add_option(command, "--counts", options->counts,
-               "elements of the blocks of gather, scatter, allgather, alltoall or "
-               "reduce_scatter: the same in each, or block i of n has (2 i + 1) / n^2 of all")
-        .one_of({"same", "ragged"})
-        .shows_default();
-    add_flag(command, "--histogram", options->histogram,
-             "also time up to 10000 calls one by one: percentiles and a histogram");
-    add_option(command, "--pairs", options->pairs,
-               "put benches but latency: the first K ranks put to the last K")
-        .shows_default();
-    add_option(command, "--html", options->page, "also write a page with plots to this file");
-    add_flag(command, "--memcpy", options->memcpy,
-             "also time a copy of as many bytes by rank 0 alone, as a row of its own");
-    add_option(command, "--delay-ns", options->delay_ns,
-               "make each call slower by this, to test whether a comparison detects it")
-        .within(0.0, 1e9)
-        .shows_default();
+    add_kinds_of_calls(command, *options);
     add_flag(command, "--osu", options->osu, "two columns, as the OSU micro-benchmarks print them");
     add_flag(command, "--json", options->json, "one JSON object on stdout");
     on_run(command, exit_status, [options] { return run_bench(*options); });

@@ -13,7 +13,8 @@
 namespace weft::front {
 
 const collectives::CollectiveTraits* traits_of(const BenchOptions& options) {
-    return collectives::find_collective(options.collective);
+    return collectives::find_collective(options.collective == kOverlapBench ? options.of
+                                                                            : options.collective);
 }
 
 std::string_view algorithms_of(const BenchOptions& options) {
@@ -101,6 +102,51 @@ std::string default_bytes(std::uint64_t element_bytes) {
     return std::to_string(least) + BenchOptions::kSweepEnd;
 }
 
+/// What a bench of its own form has not.
+base::Result<void> refuse_given(const BenchOptions& options, std::string_view bench) {
+    struct Given {
+        bool is = false;
+        const char* name = "";
+    };
+    for (const Given& given : {Given{options.osu, "--osu"},
+                               {options.histogram, "--histogram"},
+                               {options.memcpy, "--memcpy"},
+                               {!options.page.empty(), "--html"},
+                               {options.counts != "same", "--counts"},
+                               {options.delay_ns != 0, "--delay-ns"}}) {
+        if (given.is) return base::fail(Status::argument, "{}: {} has none", given.name, bench);
+    }
+    if (options.algorithms.size() != 1 || options.algorithms.front() == "all")
+        return base::fail(Status::argument, "--algorithm: {} takes one", bench);
+    return {};
+}
+
+base::Result<void> complete_overlap(BenchOptions& options) {
+    if (options.collective != kOverlapBench) {
+        if (options.of.empty()) return {};
+        return base::fail(Status::argument, "--of: {} is of itself; it is for the bench {}",
+                          options.collective, kOverlapBench);
+    }
+    if (options.of.empty()) options.of = "allreduce";
+    if (options.of == "barrier")
+        return base::fail(Status::argument, "--of: barrier has no data to move beside work");
+    if (options.buffers != "reused" || options.loop != "back-to-back")
+        return base::fail(Status::argument, "--{}: {} has no choice of it",
+                          options.loop != "back-to-back" ? "loop" : "buffers", kOverlapBench);
+    return refuse_given(options, kOverlapBench);
+}
+
+base::Result<void> check_peers(const BenchOptions& options) {
+    if (options.peers.empty()) return {};
+    if (is_put_bench(options.collective) || options.collective == kOverlapBench)
+        return base::fail(Status::argument, "--compare: {} is not timed for MPI libraries",
+                          options.collective);
+    if (!options.ranks)
+        return base::fail(Status::argument,
+                          "--compare: jobs of all libraries are started in turn: give -n");
+    return refuse_given(options, "--compare");
+}
+
 /// How many pairs of ranks put at the same time.
 base::Result<void> check_pairs(const BenchOptions& options) {
     if (options.pairs == 1) return {};
@@ -123,6 +169,8 @@ base::Result<void> complete(BenchOptions& options) {
     options.operation = *op;
     options.measuring.loop = options.loop == "separated" ? lab::MeasuringLoop::separated
                                                          : lab::MeasuringLoop::back_to_back;
+    if (auto completed = complete_overlap(options); !completed) return completed;
+    if (auto checked = check_peers(options); !checked) return checked;
     if (auto completed = complete_counts(options); !completed) return completed;
     if (auto checked = check_specs(options); !checked) return checked;
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)

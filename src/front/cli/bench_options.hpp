@@ -36,7 +36,9 @@ struct BenchOptions {
     std::uint64_t pairs = 1;    ///< of puts: ranks that put at the same time
     std::optional<Rank> ranks;  ///< of a job that the bench starts itself
     std::optional<Rank> nodes;
-    std::string page;  ///< file for a page with plots; empty: none
+    std::string page;                ///< file for a page with plots; empty: none
+    std::string of;                  ///< of the overlap bench: the collective
+    std::vector<std::string> peers;  ///< MPI libraries to time beside
     lab::MeasuringOptions measuring;
 
     // Read from the texts above.
@@ -44,6 +46,9 @@ struct BenchOptions {
     Type element = Type::float64;
     Op operation = Op::sum;
 };
+
+/// The bench of calls that go on while their ranks do something else.
+inline constexpr std::string_view kOverlapBench = "overlap";
 
 /// The collective that a bench is of; nullptr if it is one of puts.
 [[nodiscard]] const collectives::CollectiveTraits* traits_of(const BenchOptions& options);

@@ -107,8 +107,9 @@ class Plot {
             print(
                 "<line x1=\"{0:.0f}\" x2=\"{1:.0f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" "
                 "stroke=\"#e3e3e3\"/><text x=\"{3:.0f}\" y=\"{4:.1f}\" "
-                "text-anchor=\"end\">{5:g}</text>\n",
-                kLeft, kLeft + kWidth, y(value), kLeft - 7, y(value) + 4, value);
+                "text-anchor=\"end\">{5}</text>\n",
+                kLeft, kLeft + kWidth, y(value), kLeft - 7, y(value) + 4,
+                value < 1 ? fmt::format("{:g}", value) : fmt::format("{:.0f}", value));
         const double powers = std::log2(x_max_ / x_min_);
         const double every = std::exp2(std::max(1.0, std::ceil(powers / 12)));
         for (double bytes = x_min_; bytes <= x_max_ * 1.001; bytes *= every)
@@ -212,10 +213,10 @@ std::string bench_page(const BenchHead& head, std::span<const BenchRow> rows) {
         head.calibrator_ns, puts ? "put" : "call");
     const std::vector<Series> series = series_of(rows);
     text += legend(series);
-    text += Plot(puts ? "time of a put in us" : "time of a call in us", series,
+    text += Plot(title + (puts ? ": time of a put in us" : ": time of a call in us"), series,
                  [](const BenchRow& row) { return row.measurement.call_us.median; })
                 .text();
-    text += Plot(puts ? "bandwidth in GB/s" : "bus bandwidth in GB/s", series,
+    text += Plot(title + (puts ? ": bandwidth in GB/s" : ": bus bandwidth in GB/s"), series,
                  [&](const BenchRow& row) {
                      return static_cast<double>(row.bytes) * factors.bus * 1e-3 /
                             row.measurement.call_us.median;

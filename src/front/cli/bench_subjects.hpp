@@ -142,17 +142,20 @@ class CallSubject : public BenchJob {
         out_.clear();
         in_.fill([&](std::byte* start) { oracle_.write(batch, start); });
     }
-    void call() {
-        rotate();
-        call_.in = in_.data();
-        call_.out = is_broadcast() ? in_.data() : out_.data();
-        world_.run(call_);
-    }
+    void call() { world_.run(next()); }
+    /// The same call, which goes on while the rank does something else.
+    [[nodiscard]] Request start() { return world_.start(next()); }
     [[nodiscard]] bool check(std::uint64_t batch) {
         return oracle_.holds(batch, is_broadcast() ? in_.data() : out_.data());
     }
 
   protected:
+    [[nodiscard]] const Call& next() {
+        rotate();
+        call_.in = in_.data();
+        call_.out = is_broadcast() ? in_.data() : out_.data();
+        return call_;
+    }
     void rotate() {
         in_.rotate();
         out_.rotate();

@@ -27,6 +27,7 @@
 #include "collectives/collective_traits.hpp"
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
+#include "front/cli/other_program.hpp"
 #include "front/launch/process.hpp"
 
 namespace weft::front {
@@ -57,28 +58,15 @@ struct Trial {
     std::string problem;
 };
 
-Trial try_job(const char* options) {
-    std::error_code error;
-    const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
-    if (error) return {.info = {}, .problem = "/proc/self/exe cannot be read"};
-    std::string quoted = "'";
-    for (const char c : self) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    quoted += '\'';
-    const std::string command = fmt::format(
-        "exec {0} run -n 2 --timeout 30 {1} -- {0} info --json 2>&1 </dev/null", quoted, options);
-    std::FILE* const pipe = ::popen(command.c_str(), "re");
-    if (pipe == nullptr) return {.info = {}, .problem = "a shell cannot be started"};
-    std::string text;
-    std::array<char, 4096> piece;
-    while (const std::size_t bytes = std::fread(piece.data(), 1, piece.size(), pipe))
-        text.append(piece.data(), bytes);
-    const int status = ::pclose(pipe);
-    const std::size_t begin = text.find('{');
-    if (status == 0 && begin != std::string::npos) {
-        Json info = lab::read_json(text.substr(begin, text.find('\n', begin) - begin));
-        if (info.is_object()) return {.info = std::move(info), .problem = {}};
-    }
-    return {.info = {}, .problem = text.substr(0, text.find('\n'))};
+Trial try_job(const std::vector<std::string>& options) {
+    const auto self = own_program();
+    if (!self) return {.info = {}, .problem = self.failure().text};
+    std::vector<std::string> words{*self, "run", "-n", "2", "--timeout", "30"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", *self, "info", "--json"});
+    auto info = json_of(words, 60);
+    if (!info) return {.info = {}, .problem = info.failure().text};
+    return {.info = *std::move(info), .problem = {}};
 }
 
 class Doctor {
@@ -88,9 +76,9 @@ class Doctor {
         look_at_processors();
         look_at_limits();
         look_at_shared_memory();
-        const Trial node = try_job("");
+        const Trial node = try_job({});
         judge_node(node);
-        const Trial nodes = try_job("--nodes 2");
+        const Trial nodes = try_job({"--nodes", "2"});
         judge_network(nodes);
         look_at_launchers();
         look_at_settings();

@@ -24,6 +24,7 @@ constexpr std::array kExamples = {
     Example{"run", "weft run --layout 3,1 --timeout 60 -x WEFT_ALLREDUCE=a2,a2 ./a.out"},
     Example{"bench", "weft run -n 4 weft bench allreduce --bytes 8,64K --seconds 0.05"},
     Example{"bench", "weft run -n 4 --nodes 2 weft bench put-latency --seconds 0.05 --json"},
+    Example{"bench", "weft bench overlap -n 2 --nodes 2 --bytes 1M --iterations 5"},
     Example{"fit", "weft run -n 5 --layout 4,1 weft fit --repetitions 3 --output costs.json"},
     Example{"tune",
             "weft tune allreduce --ranks 2 --bytes 8 --seconds 0.05 --total-seconds 0.2 --output "
@@ -51,6 +52,7 @@ constexpr std::array kExamples = {
     Example{"formula", "weft formula"},
     Example{"mpi-check", "weft mpi-check --help"},
     Example{"explain", "weft explain allreduce --ranks 64 --nodes 8 --hosts 8 --bytes 1K"},
+    Example{"explain", "weft explain allreduce --ranks 2 --bytes 1K --measure"},
     Example{"help", "weft help run"},
     Example{"help", "weft help --man bench"},
 };

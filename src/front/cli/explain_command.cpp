@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "base/element_types.hpp"
@@ -21,6 +22,7 @@
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/model_options.hpp"
+#include "front/cli/other_program.hpp"
 #include "front/cli/program_options.hpp"
 #include "front/launch/layout.hpp"
 #include "run/runtime/choice.hpp"
@@ -46,6 +48,7 @@ struct ExplainArguments {
     std::vector<std::string> algorithms;
     bool stage = false;
     bool copy = false;
+    bool measure = false;
     bool json = false;
 };
 
@@ -183,22 +186,107 @@ std::string_view source_of(const plan::Choice& choice) {
     return choice.measured_us ? "measured" : "model";
 }
 
-void print_text(const plan::Choice& choice) {
-    fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
-    fmt::print("{:>14}  {:6} {:13}  {}\n", "predicted_us", "order", "bit-identical", "algorithm");
-    for (const plan::RankedCandidate& candidate : choice.candidates)
-        fmt::print("{:>14.3f}  {:6} {:13}  {}\n", plan::nanoseconds(candidate.in_stream) * 1e-3,
-                   candidate.ordered ? "rank" : "any", candidate.bit_identical ? "yes" : "no",
-                   candidate.algorithm);
+/// By algorithm, what a job on this machine took; a reason where none could run.
+struct MeasuredTimes {
+    std::map<std::string, double> us;
+    std::map<std::string, std::string> failures;
+};
+
+/// The job that is described, as far as one of this machine can be it.
+base::Result<std::vector<std::string>> words_of_job(const ExplainArguments& arguments) {
+    if (arguments.hosts != 1)
+        return base::fail(Status::argument, "--measure: jobs run on this machine alone: --hosts 1");
+    const auto self = own_program();
+    if (!self) return self.failure();
+    std::vector<std::string> words{*self, "run"};
+    const auto add = [&](std::initializer_list<std::string> more) {
+        words.insert(words.end(), more);
+    };
+    if (!arguments.layout.empty())
+        add({"--layout", arguments.layout});
+    else
+        add({"-n", std::to_string(arguments.ranks), "--nodes",
+             std::to_string(arguments.nodes.value_or(1))});
+    if (arguments.stage || arguments.copy)
+        add({"-x", fmt::format("WEFT_DIRECT={}", arguments.stage ? "stage" : "copy")});
+    if (!arguments.provider.empty() && arguments.provider != "none")
+        add({"-x", fmt::format("WEFT_PROVIDER={}", arguments.provider)});
+    add({"--", *self, "bench", arguments.collective, "--json", "--seconds", "0.05"});
+    if (collectives::find_collective(arguments.collective)->has_data())
+        add({"--bytes", arguments.bytes, "--type", arguments.type, "--op", arguments.op});
+    return words;
 }
 
-void print_object(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes) {
-    Json candidates = Json::array();
+/// One row of a bench, into the times of its algorithm.
+void take_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
+    if (row.at("checked").get<bool>())
+        found.us[algorithm] = row.at("median_us").get<double>();
+    else
+        found.failures[algorithm] = "the result is wrong";
+}
+
+/// All candidates in one job; if that cannot be, each in a job of its own: what one of them cannot
+/// do keeps no other one from running.
+base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArguments& arguments) {
+    constexpr double kSecondsMost = 120;
+    const auto job = words_of_job(arguments);
+    if (!job) return job.failure();
+    std::vector<std::string> all = *job;
     for (const plan::RankedCandidate& candidate : choice.candidates)
+        all.insert(all.end(), {"--algorithm", candidate.algorithm});
+    MeasuredTimes found;
+    if (const auto answer = json_of(all, kSecondsMost);
+        answer && answer->at("results").size() == choice.candidates.size()) {
+        for (std::size_t i = 0; i < choice.candidates.size(); ++i)
+            take_row(answer->at("results").at(i), choice.candidates[i].algorithm, found);
+        return found;
+    }
+    for (const plan::RankedCandidate& candidate : choice.candidates) {
+        std::vector<std::string> words = *job;
+        words.insert(words.end(), {"--algorithm", candidate.algorithm});
+        if (const auto answer = json_of(words, kSecondsMost))
+            take_row(answer->at("results").at(0), candidate.algorithm, found);
+        else
+            found.failures[candidate.algorithm] = answer.failure().text;
+    }
+    if (found.us.empty() && !found.failures.empty())
+        return base::fail(Status::environment, "--measure: {}", found.failures.begin()->second);
+    return found;
+}
+
+void print_text(const plan::Choice& choice, const MeasuredTimes* measured) {
+    fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
+    fmt::print("{:>14}  {}{:6} {:13}  {}\n", "predicted_us",
+               measured != nullptr ? fmt::format("{:>14}  ", "measured_us") : "", "order",
+               "bit-identical", "algorithm");
+    for (const plan::RankedCandidate& candidate : choice.candidates) {
+        std::string time;
+        std::string failure;
+        if (measured != nullptr) {
+            const auto found = measured->us.find(candidate.algorithm);
+            const bool there = found != measured->us.end();
+            time = there ? fmt::format("{:>14.3f}  ", found->second) : fmt::format("{:>14}  ", "-");
+            if (!there) failure = "  (" + measured->failures.at(candidate.algorithm) + ")";
+        }
+        fmt::print("{:>14.3f}  {}{:6} {:13}  {}{}\n", plan::nanoseconds(candidate.in_stream) * 1e-3,
+                   time, candidate.ordered ? "rank" : "any", candidate.bit_identical ? "yes" : "no",
+                   candidate.algorithm, failure);
+    }
+}
+
+void print_object(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
+                  const MeasuredTimes* measured) {
+    Json candidates = Json::array();
+    for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
                               {"predicted_us", plan::nanoseconds(candidate.in_stream) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
+        if (measured == nullptr) continue;
+        const auto found = measured->us.find(candidate.algorithm);
+        candidates.back()["measured_us"] =
+            found != measured->us.end() ? Json(found->second) : Json();
+    }
     Json object{{"collective", arguments.collective},
                 {"ranks", arguments.ranks},
                 {"nodes", nodes},
@@ -231,10 +319,17 @@ base::Result<int> explain(const ExplainArguments& arguments) {
             return done.failure().within(fmt::format("--algorithm \"{}\"", algorithm));
     }
     adapt_to_counts(*choice, **traits);
+    std::optional<MeasuredTimes> measured;
+    if (arguments.measure) {
+        auto found = measure(*choice, arguments);
+        if (!found) return found.failure();
+        measured = *std::move(found);
+    }
+    const MeasuredTimes* const times = measured ? &*measured : nullptr;
     if (arguments.json)
-        print_object(*choice, arguments, machine->node_of.back() + 1);
+        print_object(*choice, arguments, machine->node_of.back() + 1, times);
     else
-        print_text(*choice);
+        print_text(*choice, times);
     return 0;
 }
 
@@ -273,6 +368,8 @@ void add_explain_command(CLI::App& app, int& exit_status) {
              "node-mates do not reach each other's buffers, as with WEFT_DIRECT=stage");
     add_flag(*command, "--copy", arguments->copy,
              "the kernel copies between buffers of node-mates, as with WEFT_DIRECT=copy");
+    add_flag(*command, "--measure", arguments->measure,
+             "run each candidate on this machine, too: what it takes stands beside the prediction");
     add_json_flag(*command, arguments->json);
 }
 

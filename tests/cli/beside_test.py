@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Goal: what stands beside a time is right: MPI libraries (bench --compare), predictions (explain --measure), work of the
+#       ranks themselves (bench overlap).
+# Method: real jobs of two ranks; in place of an MPI library a program beside a copy of weft that says known times.
+import json
+import os
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import WEFT, answer, check_refusals, run, weft
+
+PEER = """#!/bin/sh
+echo "$@" >> "$(dirname "$0")/calls"
+[ -e "$(dirname "$0")/broken" ] && { echo ------; echo "no network"; exit 17; }
+echo a line of a launcher
+echo '{"results": [{"bytes": 8, "median_us": 1000000, "checked": true}, {"bytes": 1024, "median_us": 0.001, "checked": true}]}'
+"""
+LAUNCHER = """#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in */peer_*) exec "$@" ;; *) shift ;; esac; done
+"""
+
+
+class Compare(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="weft-beside."))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        shutil.copy(WEFT, self.folder / "weft")
+        for name, text in (("peer_openmpi", PEER), ("peer_mpich", PEER), ("mpirun.openmpi", LAUNCHER),
+                           ("mpiexec.mpich", LAUNCHER)):
+            (self.folder / name).write_text(text, encoding="utf-8")
+            (self.folder / name).chmod(0o755)
+
+    def bench(self, *words):
+        return run(str(self.folder / "weft"), "bench", "allreduce", "-n", "2", "--bytes", "8,1K", "--seconds", "0.02",
+                   *words, settings={"PATH": f"{self.folder}:{os.environ['PATH']}"})
+
+    def test_each_size_has_a_time_of_each_side_and_a_ratio(self):
+        done = self.bench("--compare", "openmpi,mpich", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([row["bytes"] for row in found["results"]], [8, 1024])
+        for row, time in zip(found["results"], (1e6, 1e-3)):
+            self.assertEqual((row["openmpi_us"], row["mpich_us"]), (time, time))
+            self.assertAlmostEqual(row["ratio"] * time, row["weft_us"], delta=1e-3 * row["weft_us"])
+            self.assertGreater(row["weft_us"], 0)
+        calls = (self.folder / "calls").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(calls), 2 * found["rounds"])
+        for call in calls:
+            self.assertIn("--collective allreduce --bytes 8,1024 --type double --op sum", call)
+        table = self.bench("--compare", "openmpi")
+        self.assertRegex(table.stdout, r"(?m)^ +8 +[0-9.]+ +1000000.000 +0.000$")
+
+    def test_a_library_that_fails_is_named_once(self):
+        (self.folder / "broken").touch()
+        done = self.bench("--compare", "openmpi", "--json")
+        self.assertEqual((done.returncode, done.stderr), (3, "weft bench: openmpi: no network\n"))
+        found = json.loads(done.stdout)
+        self.assertEqual(found["failures"], ["openmpi: no network"])
+        self.assertIsNone(found["results"][0]["openmpi_us"])
+        self.assertGreater(found["results"][0]["weft_us"], 0)
+
+    def test_what_cannot_be_compared(self):
+        (self.folder / "peer_mpich").unlink()
+        done = self.bench("--compare", "mpich")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("peer_mpich is missing; where the library", done.stderr)
+        two = ("bench", "put-rate", "-n", "2")
+        check_refusals(self, (((*two, "--compare", "openmpi"), "--compare: put-rate is not timed"),
+                              (("bench", "allreduce", "--compare", "openmpi"), "give -n"),
+                              (("bench", "allreduce", "-n", "2", "--compare", "openmpj"), "did you mean 'openmpi'?"),
+                              (("bench", "allreduce", "-n", "2", "--compare", "openmpi", "--osu"), "--osu")))
+
+
+class Measure(unittest.TestCase):
+    def test_each_candidate_has_a_time_beside_its_prediction(self):
+        call = ("explain", "broadcast", "--ranks", "2", "--bytes", "1K")
+        plain, found = answer(self, *call), answer(self, *call, "--measure")
+        self.assertEqual(plain["chosen"], found["chosen"])
+        for before, candidate in zip(plain["candidates"], found["candidates"]):
+            self.assertEqual(list(candidate), [*before, "measured_us"])
+            self.assertEqual(candidate["predicted_us"], before["predicted_us"])
+        times = [candidate["measured_us"] for candidate in found["candidates"]]
+        self.assertTrue(all(time is None or time > 0 for time in times), times)
+        self.assertTrue(any(times))
+        told = weft(*call, "--measure").stdout
+        self.assertRegex(told, r"predicted_us +measured_us +order")
+
+    def test_only_jobs_of_this_machine_are_measured(self):
+        check_refusals(self, ((("explain", "barrier", "--ranks", "4", "--nodes", "2", "--hosts", "2", "--measure"),
+                               "--measure: jobs run on this machine alone"),))
+
+
+class Overlap(unittest.TestCase):
+    def test_what_is_hidden_follows_from_the_times(self):
+        for words in ((), ("--nodes", "2", "--of", "broadcast")):
+            found = answer(self, "bench", "overlap", "-n", "2", "--bytes", "8,64K", "--iterations", "4", *words)
+            self.assertEqual((found["of"], found["progress"]), (words[-1] if words else "allreduce", "calls"))
+            self.assertEqual([row["bytes"] for row in found["results"]], [8, 65536])
+            for row in found["results"]:
+                self.assertTrue(row["checked"])
+                self.assertEqual(row["iterations"], 4)
+                for kind in ("computing", "sleeping"):
+                    # Beside work that takes as long as the call alone, both take at least as long as that.
+                    self.assertGreaterEqual(row[f"{kind}_us"], row["blocking_us"] - 0.01)
+                    hidden = (2 * row["blocking_us"] - row[f"{kind}_us"]) / row["blocking_us"]
+                    self.assertAlmostEqual(row[f"hidden_{kind}"], hidden, places=3)
+
+    def test_unusable_words(self):
+        two = ("bench", "overlap", "-n", "2")
+        check_refusals(self, (((*two, "--of", "barrier"), "--of: barrier has no data"),
+                              ((*two, "--of", "alreduce"), "did you mean 'allreduce'?"),
+                              ((*two, "--algorithm", "all"), "--algorithm: overlap takes one"),
+                              (("bench", "barrier", "-n", "2", "--of", "reduce"), "--of: barrier is of itself")))
+
+
+if __name__ == "__main__":
+    unittest.main()
