@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "tests/support/call.hpp"
@@ -156,6 +157,50 @@ TEST(ProgressThread, MovesAStartedCallOfARankThatIsElsewhere) {
 
 TEST(ProgressThread, WithoutItThatCallDoesNotMove) {  // the negative control
     EXPECT_FALSE(polls_until_rank0_ends(false, 20'000).has_value());
+}
+
+TEST(Turn, WhoTriesForItAgainAndAgainKeepsNoCallOut) {
+    run::Turn turn(run::Turn::Kind::shared);
+    for (int round = 0; round < 50; ++round) {
+        std::atomic<bool> had{false};
+        run::Turn::Hold own = turn.try_take();
+        ASSERT_TRUE(own.owns_lock());
+        std::thread call([&] {
+            const run::Turn::Hold hold = turn.take();
+            had = true;
+        });
+        while (!turn.wanted()) std::this_thread::yield();
+        own.unlock();
+        do own = turn.try_take();
+        while (!own.owns_lock());
+        EXPECT_TRUE(had) << "round " << round;
+        own.unlock();
+        call.join();
+    }
+}
+
+TEST(Patience, EndsWhenNothingHasMovedForLong) {
+    constexpr std::uint64_t kStart = 5'000'000;
+    run::Patience patience;
+    EXPECT_TRUE(patience.yields(kStart));
+    EXPECT_TRUE(patience.yields(kStart + run::Patience::kYieldingNs));
+    EXPECT_FALSE(patience.yields(kStart + run::Patience::kYieldingNs + 1));
+    patience.renew();
+    EXPECT_TRUE(patience.yields(kStart + run::Patience::kYieldingNs + 2));
+}
+
+TEST(Patience, DoesNotYieldWhereOthersKeepTheProcessor) {
+    constexpr std::uint64_t kStart = 5'000'000;
+    run::Patience patience;
+    ASSERT_TRUE(patience.yields(kStart));
+    patience.yielded(kStart, kStart + 1000);
+    EXPECT_TRUE(patience.yields(kStart + 1000));
+    const std::uint64_t back = kStart + 1000 + run::Patience::kCrowdedNs + 1;
+    patience.yielded(kStart + 1000, back);
+    patience.renew();
+    EXPECT_FALSE(patience.yields(back + run::Patience::kAvoidNs - 1));
+    patience.renew();
+    EXPECT_TRUE(patience.yields(back + run::Patience::kAvoidNs));
 }
 
 }  // namespace

@@ -6,10 +6,11 @@
 //          one failed attempt per sleep.
 // Why      Without it started calls, and requests of peers, make progress only inside the
 //          application's own calls.
-// Holds    Sleeps are short as long as polls move something, longer while a call is in flight that
-//          does not move, and longest while there is none, so an idle rank does not take processor
-//          time from others; wake() ends a sleep. The destructor ends the thread and needs the turn
-//          to be free.
+// Holds    Polls on while polls move something, and for a millisecond more while a call is in
+//          flight, if its processor is free; then sleeps are short while a call is in
+//          flight, and long while there is none, so an idle rank does not take processor time from
+//          others; wake() ends a sleep. The destructor ends the thread and needs the turn to be
+//          free.
 // Next     turn.hpp; docs/measuring.md for what it costs and gains.
 #pragma once
 
@@ -19,13 +20,41 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "run/execute/engine.hpp"
 
 namespace weft::run {
+
+/// Whether a thread that has nothing to do but to poll yields before the next poll, or sleeps. Who
+/// computes on the same processor keeps it for milliseconds after a yield, but makes room at once
+/// for a thread that has slept.
+class Patience {
+  public:
+    static constexpr std::uint64_t kYieldingNs = 1'000'000;
+    static constexpr std::uint64_t kCrowdedNs = 500'000;  ///< longer than a poll of another rank
+    static constexpr std::uint64_t kAvoidNs = 20'000'000;
+
+    /// Something has moved, or is about to.
+    void renew() { since_ns_ = 0; }
+    /// False: nothing has moved for long, or others want the processor.
+    [[nodiscard]] bool yields(std::uint64_t now_ns) {
+        if (since_ns_ == 0) since_ns_ = now_ns;
+        return now_ns - since_ns_ <= kYieldingNs && now_ns >= crowded_until_ns_;
+    }
+    /// The processor was this thread's again so much later.
+    void yielded(std::uint64_t before_ns, std::uint64_t after_ns) {
+        if (after_ns - before_ns > kCrowdedNs) crowded_until_ns_ = after_ns + kAvoidNs;
+    }
+
+  private:
+    std::uint64_t since_ns_ = 0;  ///< when it was first asked since renew()
+    std::uint64_t crowded_until_ns_ = 0;
+};
 
 template <Transport Wire>
 class ProgressThread {
@@ -34,9 +63,9 @@ class ProgressThread {
     explicit ProgressThread(Engine<Wire>& engine)
         : engine_(engine), thread_([this](std::stop_token stop) { drive(stop); }) {}
 
-    /// A call was started that should not wait for the end of a long sleep.
+    /// A call was started that should not wait for the end of a sleep.
     void wake() {
-        if (!in_long_sleep_.load(std::memory_order_relaxed)) return;
+        if (!asleep_.load(std::memory_order_relaxed)) return;
         {
             const std::scoped_lock lock(sleep_mutex_);
             woken_ = true;
@@ -53,26 +82,49 @@ class ProgressThread {
     void drive(const std::stop_token& stop) {
         prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default would more than double short sleeps
         Sleep sleep = kSleepMin;
-        std::unique_lock asleep(sleep_mutex_);
         while (!stop.stop_requested()) {
             const HelpOutcome helped = engine_.help();
-            sleep =
-                helped == HelpOutcome::moved
-                    ? kSleepMin
-                    : std::min(2 * sleep, helped == HelpOutcome::waits ? kSleepMaxBusy : kSleepMax);
-            in_long_sleep_.store(sleep > kSleepMaxBusy, std::memory_order_relaxed);
-            if (wake_up_.wait_for(asleep, stop, sleep, [this] { return woken_; }))
+            if (helped == HelpOutcome::moved) {
+                patience_.renew();
                 sleep = kSleepMin;
-            woken_ = false;
+                continue;
+            }
+            if (helped == HelpOutcome::waits && yield()) continue;
+            sleep = std::min(sleep, sleep_max(helped));
+            const bool woken = rest(sleep, stop);
+            if (woken) patience_.renew();
+            sleep = woken ? kSleepMin : 2 * sleep;
         }
+    }
+    /// False if this is the time to sleep.
+    bool yield() {
+        const std::uint64_t before = base::monotonic_ns();
+        if (!patience_.yields(before)) return false;
+        std::this_thread::yield();
+        patience_.yielded(before, base::monotonic_ns());
+        return true;
+    }
+    static Sleep sleep_max(HelpOutcome helped) {
+        return helped == HelpOutcome::waits ? kSleepMaxBusy : kSleepMax;
+    }
+
+    /// True if wake() has ended it.
+    bool rest(Sleep sleep, const std::stop_token& stop) {
+        std::unique_lock lock(sleep_mutex_);
+        asleep_.store(true, std::memory_order_relaxed);
+        const bool woken = wake_up_.wait_for(lock, stop, sleep, [this] { return woken_; });
+        asleep_.store(false, std::memory_order_relaxed);
+        woken_ = false;
+        return woken;
     }
 
     Engine<Wire>& engine_;
+    Patience patience_;
     std::mutex sleep_mutex_;
     std::condition_variable_any wake_up_;
     bool woken_ = false;
-    std::atomic<bool> in_long_sleep_{false};  ///< in a sleep that is worth a system call to end
-    std::jthread thread_;                     ///< last: it uses all of the above
+    std::atomic<bool> asleep_{false};
+    std::jthread thread_;  ///< last: it uses all of the above
 };
 
 }  // namespace weft::run

@@ -39,18 +39,22 @@ class Turn {
     [[nodiscard]] bool divided() const { return kind_ == Kind::divided; }
     [[nodiscard]] Hold take() {
         if (kind_ == Kind::own) return Hold(mutex_, std::defer_lock);
-        if (kind_ == Kind::shared) return Hold(mutex_);
-        queue_up();
+        if (kind_ == Kind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
     /// Holding it: lets those have it that wait for it, and returns when it is this thread's again.
     void give_way() {
-        if (waiting_.load(std::memory_order_relaxed) == 0) return;
+        if (!wanted()) return;
         mutex_.unlock();
         queue_up();
     }
-    /// Takes the turn only if it is free; owns_lock() says whether it was. For shared turns.
-    [[nodiscard]] Hold try_take() { return Hold(mutex_, std::try_to_lock); }
+    /// Whether a call waits for the turn.
+    [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
+    /// Takes the turn only if it is free and no call wants it; owns_lock() says whether it did. So
+    /// who takes it again and again keeps no call out. For shared turns.
+    [[nodiscard]] Hold try_take() {
+        return wanted() ? Hold(mutex_, std::defer_lock) : Hold(mutex_, std::try_to_lock);
+    }
 
   private:
     /// Who has come holds `next_` until the turn is its own: none overtakes it.
@@ -64,7 +68,7 @@ class Turn {
     const Kind kind_;
     std::mutex mutex_;
     std::mutex next_;
-    std::atomic<int> waiting_{0};  ///< of a divided turn: threads without it that want it
+    std::atomic<int> waiting_{0};  ///< threads in calls that do not have it and want it
 };
 
 /// What a progress thread found when it tried to help (Engine::help()).
