@@ -76,10 +76,11 @@ using Digest = std::uint64_t;
     Digest mixed = (before ^ call_hash) * 0x9e3779b97f4a7c15ULL;
     return mixed ^ (mixed >> 29);
 }
-/// The 16 bits of a digest that flags carry; never 0, so that an untouched cell is no flag.
-[[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest) {
-    const auto folded = static_cast<std::uint16_t>(digest ^ (digest >> 16) ^ (digest >> 48));
-    return folded == 0 ? std::uint16_t{1} : folded;
+/// The 16 bits of a digest that flags carry: the first ones, on which all of it has a bearing; and
+/// of what else a flag stands for. Never 0, so that an untouched cell is no flag.
+[[nodiscard]] constexpr std::uint16_t flag_hash(Digest digest, std::uint16_t salt = 0) {
+    const std::uint64_t first = (digest >> 48) ^ salt;
+    return static_cast<std::uint16_t>(first | (first == 0 ? 1U : 0U));
 }
 
 /// How many calls a rank has completed in each window of its team: flag words whose ticks count

@@ -47,11 +47,12 @@ weft_status run_any(const char* function, weft_team* handle,
 }
 
 /// Compiled into each entry: a call that is the last one of its collective again, memory and all,
-/// goes straight on; nothing of it is checked anew.
+/// goes straight on; nothing of it is checked anew. Nothing is kept over the call, so that it needs
+/// no memory.
 [[gnu::always_inline]] inline weft_status run(const char* function, weft_team* handle,
                                               CallArguments arguments) noexcept {
     namespace c_api = weft::c_api;
-    weft::run::Team* const team = c_api::usable_team(handle);
+    weft::run::Team* const team = c_api::team_at_once(handle);
     const auto* const last =
         team == nullptr || arguments.collective >= weft::collectives::kFirstWithCounts
             ? nullptr
@@ -63,7 +64,8 @@ weft_status run_any(const char* function, weft_team* handle,
         return run_any(function, handle, kept);
     }
     try {
-        return team->run_again(*last) ? WEFT_OK : c_api::refuse(function, team->failure());
+        const weft::base::Failure* const failure = team->run_again(*last);
+        return failure == nullptr ? WEFT_OK : c_api::refuse(function, *failure);
     } catch (...) {
         return c_api::refuse_exception(function);
     }

@@ -99,6 +99,10 @@ class Context {
         const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
         return runs != std::thread::id() && runs == std::this_thread::get_id();
     }
+    /// The same of any thread.
+    [[nodiscard]] bool runs_external() const {
+        return in_external_.load(std::memory_order_relaxed) != std::thread::id();
+    }
     /// The view of a handle: a new one is filled in by fill(view).
     template <class Fill>
     [[nodiscard]] NearView& view_of(const weft_team* handle, Fill fill) {
@@ -191,6 +195,16 @@ struct TeamHandle {
     const Context::Head& head = Context::head_of(team);
     if (head.mark != Context::Head::kMark || head.context == nullptr || head.context->in_external())
         [[unlikely]]
+        return nullptr;
+    return head.context->team_of(team);
+}
+/// The same without a call of any other function; nullptr: ask usable_team().
+[[nodiscard]] [[gnu::always_inline]] inline run::Team* team_at_once(const weft_team* team) {
+    if (team == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(team);
+    if (head.mark != Context::Head::kMark || head.context == nullptr ||
+        head.context->runs_external()) [[unlikely]]
         return nullptr;
     return head.context->team_of(team);
 }

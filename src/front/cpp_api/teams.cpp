@@ -80,7 +80,7 @@ Rank Team::size() const {
 void Team::run(const Call& call) {
     run::Team& team = team_of(link_);
     const run::Team::Repeat* const last = team.same(call);
-    if (!(last != nullptr ? team.run_again(*last) : team.run(call))) [[unlikely]]
+    if (last != nullptr ? team.run_again(*last) != nullptr : !team.run(call)) [[unlikely]]
         detail::raise(team.failure());
 }
 

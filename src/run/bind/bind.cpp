@@ -105,10 +105,10 @@ class Binder {
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
-    /// 16 bits, which are not 0.
-    [[nodiscard]] static std::uint32_t salt_of(std::uint64_t count) {
+    /// Not 0.
+    [[nodiscard]] static std::uint16_t salt_of(std::uint64_t count) {
         const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
-        return static_cast<std::uint32_t>(mixed >> 48) | 1U;
+        return static_cast<std::uint16_t>((mixed >> 48) | 1U);
     }
     PairCounts& pair_with(Rank peer) {
         const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);

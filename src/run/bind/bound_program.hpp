@@ -58,7 +58,7 @@ struct BoundStep {
     std::uint32_t operands =
         0;  ///< reduce; expose: which of the program's exposes this is; loop: how often
     /// Put, wait: hash of what only the two ends know about the message; part of its flag. 0: none.
-    std::uint32_t salt = 0;
+    std::uint16_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: operands one after the other, equally many pieces each
 };

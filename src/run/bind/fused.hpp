@@ -70,6 +70,7 @@ inline constexpr std::size_t kFusedOperands = 64;
 
 /// Which teams may run a program in this form.
 enum class FusedTeams : std::uint8_t {
+    failed,  ///< of a team: it runs none any more
     any,
     one_node,  ///< those whose members all share memory
     none,      ///< it has no such form

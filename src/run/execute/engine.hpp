@@ -124,7 +124,7 @@ class Engine {
     /// One blocking call. False: failure() says why. What most calls need is compiled into the
     /// caller.
     [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
-                                    Registers registers, const Reducer& reducer) {
+                                    const Registers& registers, const Reducer& reducer) {
         if (at_rest_ && may_run_fused(team, program)) [[likely]]
             return run_fused(team, program, registers, reducer);
         return run_slowly(team, program, registers, reducer);
@@ -379,7 +379,7 @@ class Engine {
     // --- fused calls -------------------------------------------------------------------------
 
     [[gnu::always_inline]] bool run_fused(TeamState& team, const BoundProgram& program,
-                                          Registers registers, const Reducer& reducer) {
+                                          const Registers& registers, const Reducer& reducer) {
         return run_fused(
             begin_fused(team, program, registers, reducer),
             [this](FusedCall call, const FusedStep& at) { return await_flag(call, at); });
@@ -390,12 +390,14 @@ class Engine {
         try {
             done = run_steps(call, wait);
         } catch (...) {
-            fail_team(call.team, failure_of_user(call.program));
-            watchdog_.spread_failure(call.team, call.epoch, {&call.program, call.team.digest});
+            fail_thrown(call.team, call.program, call.epoch);
         }
-        if (!done) [[unlikely]]
-            failure_ = call.team.failure;
+        if (!done) failure_ = call.team.failure;
         return done;
+    }
+    [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program, Epoch epoch) {
+        fail_team(team, failure_of_user(program));
+        watchdog_.spread_failure(team, epoch, {&program, team.digest});
     }
 
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
@@ -426,8 +428,7 @@ class Engine {
 
     /// Nothing of this team can be trusted any more: its calls end as failed.
     void fail_team(TeamState& team, const base::Failure& why) {
-        if (!team.failed) team.failure = why;
-        team.failed = true;
+        team.fail(why);
         const auto fail_one = [&](Operation* op) {
             op->failure = why;
             end_failed(*op);

@@ -32,7 +32,7 @@ struct FusedCall {
 /// Whether this rank may make the call at once, where nothing of the team is in flight.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_run_fused(const TeamState& team,
                                                                const BoundProgram& program) {
-    if (program.fused.teams > team.runs_fused || team.failed) return false;
+    if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
     Window* bulk = team.bulk_of(program);
     return team.cells->may_pass(program.synchronizing) &&
@@ -50,30 +50,37 @@ struct FusedCall {
     return may_run_fused(team, program);
 }
 
+/// Apart from begin_fused(), for which it would leave too few registers.
+[[gnu::noinline]] inline void move_to_next_bulk(TeamState& team, const BoundProgram& program) {
+    Window& bulk = *team.bulk_of(program);
+    team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
+        team.bulk_offset(bulk, bulk.pass(program.synchronizing));
+}
+
 /// Numbers the call, as issue() and complete() would, and says where its places are.
 [[nodiscard]] [[gnu::always_inline]] inline FusedCall begin_fused(TeamState& team,
                                                                   const BoundProgram& program,
-                                                                  Registers registers,
+                                                                  const Registers& registers,
                                                                   const Reducer& reducer) {
-    const base::Tick tick = team.next_tick;
-    team.next_tick = (tick + 1) & base::kTickMask;
+    const base::Tick tick = team.next_tick++;
     const Epoch epoch = team.cells->pass(program.synchronizing);
     const Digest digest = team.digest_next(program.call_hash);
     team.remember(epoch, {&program, digest});
     const std::uint64_t bank = team.cell_bank(epoch);
     team.moves[static_cast<std::size_t>(FusedMove::cells)] = bank * base::kCellStride;
     team.moves[static_cast<std::size_t>(FusedMove::published)] = bank * sizeof(base::Cell);
-    if (Window* const bulk = team.bulk_of(program))
-        team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
-            team.bulk_offset(*bulk, bulk->pass(program.synchronizing));
+    if (program.bulk) [[unlikely]]
+        move_to_next_bulk(team, program);
     team.bases[kFusedInput] = const_cast<std::byte*>(registers.input);  // no step writes there
     team.bases[kFusedOutput] = registers.output;
     return {team, program, reducer, epoch, base::flag_word(tick, flag_hash(digest))};
 }
 
+[[nodiscard]] inline std::byte* address_of(const TeamState& team, const FusedPlace& place) {
+    return team.bases[place.base] + place.offset + team.moves[static_cast<std::size_t>(place.move)];
+}
 [[nodiscard]] inline std::byte* address_of(const FusedCall& call, const FusedPlace& place) {
-    return call.team.bases[place.base] + place.offset +
-           call.team.moves[static_cast<std::size_t>(place.move)];
+    return address_of(call.team, place);
 }
 
 [[nodiscard]] inline std::atomic<base::FlagWord>& flag_at(const FusedCall& call,
@@ -113,25 +120,28 @@ inline void raise(const FusedCall& call, const FusedPlace& cell) {
     flag_at(call, cell).store(call.flag, std::memory_order_release);
 }
 
+/// By an operation that has no kernel of two operands.
+[[gnu::noinline]] inline void combine_slowly(const TeamState& team, const Reducer& reducer,
+                                             const FusedStep& step) {
+    const std::byte* operands[] = {address_of(team, step.source), address_of(team, step.other)};
+    reduce_many(reducer, address_of(team, step.target), operands, step.amount);
+}
 inline void combine(const FusedCall& call, const FusedStep& step) {
-    std::byte* const target = address_of(call, step.target);
-    const std::byte* const left = address_of(call, step.source);
-    const std::byte* const right = address_of(call, step.other);
-    if (call.reducer.kernel != nullptr) [[likely]] {
-        call.reducer.kernel(target, left, right, step.amount);
-    } else {
-        const std::byte* operands[] = {left, right};
-        reduce_many(call.reducer, target, operands, step.amount);
-    }
+    if (call.reducer.kernel == nullptr) [[unlikely]]
+        return combine_slowly(call.team, call.reducer, step);
+    call.reducer.kernel(address_of(call, step.target), address_of(call, step.source),
+                        address_of(call, step.other), step.amount);
 }
 
-/// From the first of many operands on; returns the step that combines them.
-[[gnu::noinline]] inline const FusedStep* reduce(const FusedCall& call, const FusedStep* step) {
+/// From the first of many operands on; returns the step that combines them. Not given the call,
+/// which would have to lie in memory for that.
+[[gnu::noinline]] inline const FusedStep* reduce(const TeamState& team, const Reducer& reducer,
+                                                 const FusedStep* step) {
     std::array<const std::byte*, kFusedOperands> operands;
     std::size_t count = 0;
     for (; step->kind == FusedKind::operand; ++step)
-        operands[count++] = address_of(call, step->source);
-    reduce_many(call.reducer, address_of(call, step->target), std::span(operands).first(count),
+        operands[count++] = address_of(team, step->source);
+    reduce_many(reducer, address_of(team, step->target), std::span(operands).first(count),
                 step->amount);
     return step;
 }
@@ -167,7 +177,7 @@ template <class Wait>
                 break;
             case FusedKind::operand:
             case FusedKind::reduce:
-                step = reduce(call, step);
+                step = reduce(call.team, call.reducer, step);
                 break;
             case FusedKind::end:
                 return true;

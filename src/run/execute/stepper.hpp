@@ -256,10 +256,10 @@ class Stepper {
     /// Loops that run more often than there are segments begin anew with their ticks: flags that
     /// follow each other in one cell differ, and who waits for one has seen the one before.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
-                                             std::uint32_t salt) {
+                                             std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
         const std::uint32_t turn = segment < segments ? segment : segment % segments;
-        return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest ^ salt));
+        return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest, salt));
     }
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {

@@ -21,6 +21,7 @@ TeamState::TeamState(TeamSetup made_from)
                               : std::make_unique<Window>(setup.shape.banks);
     bulk = setup.bulk_window ? std::move(setup.bulk_window)
                              : std::make_unique<Window>(setup.shape.bulk_banks);
+    count_cell_banks();
     if (setup.shape.small_banks == 0) return;
     WEFT_CHECK(std::has_single_bit(setup.shape.small_banks), setup.shape.small_banks);
     small = setup.small_window ? std::move(setup.small_window)
@@ -33,11 +34,17 @@ void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
     window = std::make_unique<Window>(banks);
 }
 
+/// No more than the region has, whatever the window's rule.
+void TeamState::count_cell_banks() {
+    cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
+}
+
 void TeamState::share_credits() {
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
     runs_fused = FusedTeams::one_node;
     narrow(cells, kNearBanks);
     narrow(small, kNearSmallBanks);
+    count_cell_banks();
     const auto share = [&](Window* window, Credits::Word base::CreditLine::*word,
                            Credits::HashOf hash_of) {
         if (window == nullptr) return;

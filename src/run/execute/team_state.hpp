@@ -57,7 +57,7 @@ struct TeamState {
         return reinterpret_cast<base::Cell*>(near(rank) + setup.shape.published(bank, number));
     }
     [[nodiscard]] std::uint32_t cell_bank(Epoch epoch) const {
-        return cells->bank(epoch) & (setup.shape.banks - 1);
+        return static_cast<std::uint32_t>(epoch) & cell_bank_mask;
     }
     /// That of the banks that the program's payloads go to; nullptr if they go into cells.
     [[nodiscard]] Window* bulk_of(const BoundProgram& program) const {
@@ -76,6 +76,7 @@ struct TeamState {
     static constexpr std::uint32_t kNearBanks = 128;
     static constexpr std::uint32_t kNearSmallBanks = 64;
     static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
+    void count_cell_banks();
     /// Once all regions are known: whether credits take the place of inserted barriers.
     void share_credits();
     /// The digest that the next call gets.
@@ -85,6 +86,12 @@ struct TeamState {
     /// Records what call `epoch` was, for inquiries of other ranks.
     void remember(Epoch epoch, PastCall call) {
         history[static_cast<std::size_t>(epoch) & history_mask] = call;
+    }
+    /// Nothing of it can be trusted any more, for the first of the reasons given.
+    void fail(const base::Failure& why) {
+        if (!failed) failure = why;
+        failed = true;
+        runs_fused = FusedTeams::failed;
     }
     /// What call `epoch` is or was here; no program if it has not been issued or is too old.
     [[nodiscard]] PastCall recall(Epoch epoch) const;
@@ -97,10 +104,11 @@ struct TeamState {
     }
 
     TeamSetup setup;
-    std::unique_ptr<Window> cells;  ///< numbers every call
-    std::unique_ptr<Window> bulk;   ///< numbers the calls whose payloads go to large bulk banks
-    std::unique_ptr<Window> small;  ///< and those to small ones; null if there are none
-    base::Tick next_tick;
+    std::unique_ptr<Window> cells;     ///< numbers every call
+    std::unique_ptr<Window> bulk;      ///< numbers the calls whose payloads go to large bulk banks
+    std::unique_ptr<Window> small;     ///< and those to small ones; null if there are none
+    std::uint32_t cell_bank_mask = 0;  ///< of an epoch: its bank of cells
+    base::Tick next_tick;              ///< flags take of it what they hold
     std::byte* own_region = nullptr;
     FusedTeams runs_fused = FusedTeams::any;  ///< one_node: loads and stores reach all regions
     std::deque<Operation*> queue;             ///< issued, not yet started, in call order
@@ -126,8 +134,8 @@ inline void number(Operation& op, Window* bulk) {
     op.bulk = bulk;
     op.bulk_epoch = bulk != nullptr ? bulk->issue(op.program->synchronizing) : -1;
     op.bulk_offset = bulk != nullptr ? team.bulk_offset(*bulk, op.bulk_epoch) : 0;
-    op.tick = team.next_tick;
-    team.next_tick = (team.next_tick + op.program->segments) & base::kTickMask;
+    op.tick = team.next_tick & base::kTickMask;
+    team.next_tick += op.program->segments;
     op.digest = team.digest_next(op.program->call_hash);
     if (op.program == team.setup.barrier) ++team.inserted;
 }

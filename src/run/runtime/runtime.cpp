@@ -313,7 +313,7 @@ base::Tick Runtime::tick_bound() const {
     const Turn::Hold hold = engine_->take_turn();
     base::Tick bound = retired_tick_;
     for (const auto& team : teams_) {
-        const base::Tick next = team->state().next_tick;
+        const base::Tick next = team->state().next_tick & base::kTickMask;
         if (base::tick_distance(next, bound) > 0) bound = next;
     }
     return bound;

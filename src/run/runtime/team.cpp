@@ -64,20 +64,21 @@ bool Team::run(const PlainCall& call) {
     last.call = call;
     last.memory = memory;
     last.ready = last.plan;
-    return run_accepted(*last.plan, memory);
+    return run_accepted(*last.plan, memory) == nullptr;
 }
 
 bool Team::run(const Plan& plan, Registers memory) {
     if (plan.accepts(memory)) [[likely]]
-        return run_accepted(plan, memory);
+        return run_accepted(plan, memory) == nullptr;
     failure_ = plan.refusal(memory);
     return false;
 }
 
-bool Team::run_accepted(const Plan& plan, Registers memory) {
+const base::Failure* Team::run_accepted(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
-        return true;
-    return fail();
+        return nullptr;
+    fail();
+    return &failure_;
 }
 
 base::Result<void> Team::call(const Call& call, Purpose purpose) {

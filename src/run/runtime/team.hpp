@@ -83,10 +83,11 @@ class Team {
         return same(call.collective, call.in, call.out, call.count,
                     static_cast<unsigned>(call.type), static_cast<unsigned>(call.op), call.root);
     }
-    /// One blocking call. False: failure() says why.
-    [[nodiscard]] bool run_again(const Repeat& last) {
+    /// Makes it; nullptr, or why it has failed.
+    [[nodiscard]] const base::Failure* run_again(const Repeat& last) {
         return run_accepted(*last.ready, last.memory);
     }
+    /// One blocking call. False: failure() says why.
     [[nodiscard]] bool run(const Call& call);
     [[nodiscard]] bool run(const PlainCall& call);
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
@@ -169,8 +170,8 @@ class Team {
     void forget_last(Collective collective);
     void make_room();
     [[nodiscard]] bool run(const Plan& plan, Registers memory);
-    /// Of memory that the plan accepts.
-    [[nodiscard]] bool run_accepted(const Plan& plan, Registers memory);
+    /// Of memory that the plan accepts. nullptr, or why it has failed.
+    [[nodiscard]] const base::Failure* run_accepted(const Plan& plan, const Registers& memory);
     [[nodiscard]] bool run_any(const Call& call);
     [[nodiscard]] bool run_any(const Plan& plan, Registers memory);
     /// Keeps why the engine has failed.
