@@ -37,6 +37,7 @@ const link::Profile& net_profile() {
         .target_must_progress = true,
         .writes_empty = true,
         .writes_two_places = true,
+        .copied_bytes = 8192,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,

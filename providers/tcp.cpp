@@ -25,6 +25,7 @@ const link::Profile& tcp_profile() {
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_two_places = true,
+        .copied_bytes = 8192,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,

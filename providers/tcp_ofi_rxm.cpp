@@ -51,6 +51,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .target_must_progress = true,
         .writes_empty = true,
         .writes_two_places = true,
+        .copied_bytes = 8192,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 64,

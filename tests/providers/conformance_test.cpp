@@ -153,10 +153,12 @@ class RandomTraffic {
     [[nodiscard]] bool is_flagged(std::size_t bytes, std::uint32_t slot, std::uint32_t use) const {
         return bytes != 0 && me_.port->facts().flagged_parts_max != 0 && (slot + use) % 2 == 1;
     }
-    /// The source in as many parts as a put with a flag may have; some are empty.
+    /// The source in as many parts as a put with a flag may have, where that is limited; some are
+    /// empty.
     std::span<const base::PutPart> cut(std::span<const std::byte> source,
                                        std::span<base::PutPart> parts) {
-        parts = parts.first(std::min(parts.size(), me_.port->facts().flagged_parts_max));
+        if (source.size() > me_.port->facts().copied_bytes)
+            parts = parts.first(std::min(parts.size(), me_.port->facts().flagged_parts_max));
         for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
             const std::size_t bytes = random_() % (source.size() + 1);
             parts[i] = {source.data(), bytes};
@@ -224,7 +226,8 @@ class RandomTraffic {
                             .immediate = encode(me_.rank, bytes, slot),
                             .pending = &pending_[at]};
         std::array<base::PutPart, 8> parts;
-        if (is_flagged(bytes, slot, sent_[at])) {
+        const bool flagged = is_flagged(bytes, slot, sent_[at]);
+        if (flagged) {
             put.flag_target = flag_place(me_.rank, slot);
             put.flag = flag_of(which(me_.rank, peer, slot, sent_[at]));
             put.parts = cut(source, parts);
@@ -232,6 +235,10 @@ class RandomTraffic {
         const auto posted = me_.try_put(put);
         expect(me_.port->in_flight() <= 16, "too many puts in flight");
         if (posted != base::Post::posted) return;
+        if (flagged && bytes <= me_.port->facts().copied_bytes) {
+            expect(pending_[at] == 0, "a put of {} bytes was not copied", bytes);
+            std::fill(source.begin(), source.end(), std::byte{0xAA});  // ours again
+        }
         ++sent_[at];
         used_[at] = true;
         ++busy_;

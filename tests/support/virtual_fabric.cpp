@@ -124,6 +124,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.message_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.get_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.flagged_parts_max = options_.setting.conduct.flagged_parts_max;
+    facts.copied_bytes = facts.flagged_parts_max != 0 ? options_.setting.conduct.copied_bytes : 0;
     constexpr std::uint32_t kCounters = 2;
     facts.counters = options_.setting.notify.large == link::Notify::counter ? kCounters : 0;
     facts.notify = options_.setting.notify;
@@ -216,8 +217,9 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
     const bool flagged = put.flag_target != link::FabricPut::kNoFlag;
-    WEFT_CHECK(flagged ? put.parts.size() <= conduct.flagged_parts_max : put.parts.empty(),
-               put.parts.size(), options_.seed);
+    const bool copied = flagged && put.bytes <= conduct.copied_bytes;
+    const bool few_parts = put.parts.size() <= conduct.flagged_parts_max || copied;
+    WEFT_CHECK(flagged ? few_parts : put.parts.empty(), put.parts.size(), options_.seed);
     auto write = std::make_unique<Write>();
     write->put = put;
     if (put.region != nullptr) write->region = *put.region;
@@ -225,7 +227,7 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
     if (put.parts.empty()) write->parts.push_back({put.data, put.bytes});
     write->origin = origin;
     write->chunks = cut(put);
-    if (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes) {
+    if (copied || (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes)) {
         read_source(*write);
         write->put.pending = nullptr;
     }

@@ -65,6 +65,7 @@ TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
             hard.conduct = harden(setting.conduct, random);
             hard.conduct.flagged_parts_max =
                 setting.notify.large == link::Notify::immediate ? seed % 4 : 0;
+            hard.conduct.copied_bytes = seed % 3 * 40;
             VirtualJob job(draw_options(random, seed), hard);
             run_true_ones(job, random, 60);
             seen += job.notify_watch()->seen();

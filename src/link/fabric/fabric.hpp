@@ -77,6 +77,9 @@ struct FabricFacts {
     std::uint32_t counters = 0;
     /// Sources that a put with a flag may have; 0: puts carry no flags.
     std::size_t flagged_parts_max = 0;
+    /// Puts with a flag may have any number of sources up to this size together, which are copied
+    /// at once; 0: none are.
+    std::size_t copied_bytes = 0;
     bool stages_sources = false;  ///< sources outside the registered memory are copied first
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;

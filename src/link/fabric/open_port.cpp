@@ -83,6 +83,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
                     found.grant.immediate_bytes >= sizeof(std::uint64_t);
     facts.counters = notify.large == Notify::counter ? kCountersOfPeer : 0;
     facts.flagged_parts_max = flagged_parts_max(found, facts);
+    if (facts.flagged_parts_max != 0) facts.copied_bytes = found.profile.copied_bytes;
     return facts;
 }
 
@@ -123,6 +124,8 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
       peers_(static_cast<std::size_t>(options.size)),
       transfers_(options.puts_in_flight),
       staged_bytes_max_(staged_bytes_max(found)) {
+    if (facts_.copied_bytes != 0)  // left as it is: pages that no put needs cost nothing
+        copies_.reset(new std::byte[transfers_.size() * copy_stride()]);
     for (Transfer& transfer : transfers_) {
         transfer.next = free_;
         free_ = &transfer;

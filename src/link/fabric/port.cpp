@@ -205,40 +205,6 @@ void Port::renew_receives() noexcept {
     }
 }
 
-/// Payload and flag in one write to two places. libfabric copies small ones at once.
-base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& put) noexcept {
-    const auto flag = place_of(peer, put.peer, put.flag_target, sizeof put.flag);
-    Transfer* transfer = free_;
-    if (!flag) return base::Post::again;
-    if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
-    std::array<iovec, kSourceParts> sources;
-    std::size_t count = 0;
-    const base::PutPart whole{put.data, put.bytes};
-    for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts) {
-        WEFT_CHECK(count < facts_.flagged_parts_max, count, put.peer);
-        if (part.bytes != 0) sources[count++] = {const_cast<std::byte*>(part.data), part.bytes};
-    }
-    transfer->flag = put.flag;
-    sources[count++] = {&transfer->flag, sizeof transfer->flag};
-    const std::array targets{fi_rma_iov{place.address, put.bytes, place.key},
-                             fi_rma_iov{flag->address, sizeof put.flag, flag->key}};
-    const fi_msg_rma message{.msg_iov = sources.data(),
-                             .iov_count = count,
-                             .addr = peer.address,
-                             .rma_iov = targets.data(),
-                             .rma_iov_count = targets.size(),
-                             .context = &transfer->context,
-                             .data = sealed_for(peer, put.immediate)};
-    const bool copied_at_once = put.bytes + sizeof put.flag <= facts_.inject_bytes;
-    const ssize_t code =
-        fi_writemsg(endpoint_.get(), &message,
-                    flags_of(put.kind) | FI_COMPLETION | (copied_at_once ? FI_INJECT : 0U));
-    const base::Post posted = posted_as(code, put.peer, {.bytes = put.bytes});
-    if (posted == base::Post::posted)
-        take(*transfer, peer, put.peer, put.bytes, copied_at_once ? nullptr : put.pending);
-    return posted;
-}
-
 base::Post Port::put_empty(Peer& peer, const FabricPut& put) noexcept {
     WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
     return inject(peer, put.peer,

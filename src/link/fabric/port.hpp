@@ -206,6 +206,10 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Post post(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post put_flagged(Peer& peer, const Place& place,
                                          const FabricPut& put) noexcept;
+    [[nodiscard]] std::size_t copy_stride() const noexcept {
+        return facts_.copied_bytes + sizeof(std::uint64_t);
+    }
+    [[nodiscard]] iovec copied(const Transfer& transfer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post put_empty(Peer& peer, const FabricPut& put) noexcept;
     [[nodiscard]] base::Post inject(Peer& peer, Rank rank, const RdmaWrite& write) noexcept;
     [[nodiscard]] base::Post posted_as(ssize_t code, Rank rank, const RdmaWrite& write) noexcept;
@@ -247,10 +251,11 @@ class Port final : public FabricPort {
     std::vector<Peer> peers_;
     std::vector<Transfer> transfers_;
     Transfer* free_ = nullptr;
-    std::vector<Receive> receives_;     // where immediates consume them
-    std::size_t receives_missing_ = 0;  // consumed and not posted again yet
-    std::unique_ptr<Staging> staging_;  // where sources must be registered, or are better copied
-    std::size_t staged_bytes_max_ = 0;  // larger sources are registered for their put
+    std::unique_ptr<std::byte[]> copies_;  // of short sources with their flag, one a transfer
+    std::vector<Receive> receives_;        // where immediates consume them
+    std::size_t receives_missing_ = 0;     // consumed and not posted again yet
+    std::unique_ptr<Staging> staging_;     // where sources must be registered, or are better copied
+    std::size_t staged_bytes_max_ = 0;     // larger sources are registered for their put
     alignas(64) std::byte landing_[64] = {};  // where empty puts of peers land, never read
     std::vector<std::byte> card_;
     std::optional<base::Failure> failure_;

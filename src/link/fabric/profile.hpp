@@ -121,6 +121,9 @@ struct Profile {
     /// May one write go to two places, if as many are granted? Then a put whose payload fits no
     /// cell takes its flag along.
     bool writes_two_places = false;
+    /// Up to how many bytes should a put with a flag have its sources copied, so that its call need
+    /// not look for a completion? Where a look is a system call it takes longer than a short copy.
+    std::size_t copied_bytes = 0;
     /// May small puts go without a completion of their own? Only if one that fails because its peer
     /// died does no harm. It saves the sender work; one in a few reports all the same, so that what
     /// is in flight stays bounded.

@@ -47,8 +47,9 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
             break;
     }
     if (small) return put_cell(put);
-    const bool one_write = put.parts.size() <= flagged_parts_max_ && put.bytes != 0 &&
-                           put.bytes <= piece_bytes_max_ && put.bytes <= room_at(put, put.target);
+    const bool few_parts = put.parts.size() <= flagged_parts_max_ || put.bytes <= copied_bytes_;
+    const bool one_write = few_parts && put.bytes != 0 && put.bytes <= piece_bytes_max_ &&
+                           put.bytes <= room_at(put, put.target);
     return one_write ? put_flagged(put) : put_counted(put, resume);
 }
 

@@ -44,6 +44,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     piece_bytes_max_ = facts.message_bytes_max;
     get_bytes_max_ = facts.get_bytes_max;
     flagged_parts_max_ = facts.flagged_parts_max;
+    copied_bytes_ = facts.copied_bytes;
     inject_bytes_ = facts.inject_bytes;
     completion_ = facts.completion;
     whole_words_ = facts.whole_words;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// flagged_put.cpp - payload and flag in one write to two places.
+//
+// Idea     The flag word is the last source, and its cell the second place; one immediate arrives
+//          after both. Short sources are copied, by libfabric or here: their put has nothing that
+//          its caller waits for.
+// Why      The completion is there at once, but over sockets a look for it is a system call, which
+//          takes longer than a copy of some KiB, and as long as a third of what the write takes.
+// Next     profile.hpp for how short; docs/decisions/0039-short-sources-are-copied.md.
+#include <rdma/fi_rma.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "link/fabric/port.hpp"
+
+namespace weft::link {
+
+/// The sources and the flag, one after the other, where they stay until the write completes.
+iovec Port::copied(const Transfer& transfer, const FabricPut& put) noexcept {
+    const auto number = static_cast<std::size_t>(&transfer - transfers_.data());
+    std::byte* const start = copies_.get() + number * copy_stride();
+    std::byte* end = start;
+    const base::PutPart whole{put.data, put.bytes};
+    for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts)
+        end = std::copy_n(part.data, part.bytes, end);
+    std::memcpy(end, &put.flag, sizeof put.flag);
+    return {start, put.bytes + sizeof put.flag};
+}
+
+/// Payload and flag in one write to two places. Small ones are copied at once, by libfabric or
+/// here.
+base::Post Port::put_flagged(Peer& peer, const Place& place, const FabricPut& put) noexcept {
+    WEFT_CHECK(put.kind == PutKind::with_immediate, put.peer, static_cast<int>(put.kind));
+    const auto flag = place_of(peer, put.peer, put.flag_target, sizeof put.flag);
+    Transfer* transfer = free_;
+    if (!flag) return base::Post::again;
+    if (transfer == nullptr || peer.in_flight >= in_flight_per_peer_max_) return base::Post::again;
+    const bool injected = put.bytes + sizeof put.flag <= facts_.inject_bytes;
+    const bool copied_at_once = injected || put.bytes <= facts_.copied_bytes;
+    std::array<iovec, kSourceParts> sources;
+    std::size_t count = 0;
+    if (put.bytes <= facts_.copied_bytes) {
+        sources[count++] = copied(*transfer, put);
+    } else {
+        const base::PutPart whole{put.data, put.bytes};
+        for (const base::PutPart& part : put.parts.empty() ? std::span(&whole, 1) : put.parts) {
+            WEFT_CHECK(count < facts_.flagged_parts_max, count, put.peer);
+            if (part.bytes != 0) sources[count++] = {const_cast<std::byte*>(part.data), part.bytes};
+        }
+        transfer->flag = put.flag;
+        sources[count++] = {&transfer->flag, sizeof transfer->flag};
+    }
+    const std::array targets{fi_rma_iov{place.address, put.bytes, place.key},
+                             fi_rma_iov{flag->address, sizeof put.flag, flag->key}};
+    const fi_msg_rma message{.msg_iov = sources.data(),
+                             .iov_count = count,
+                             .addr = peer.address,
+                             .rma_iov = targets.data(),
+                             .rma_iov_count = targets.size(),
+                             .context = &transfer->context,
+                             .data = sealed_for(peer, put.immediate)};
+    const ssize_t code = fi_writemsg(
+        endpoint_.get(), &message, FI_REMOTE_CQ_DATA | FI_COMPLETION | (injected ? FI_INJECT : 0U));
+    const base::Post posted = posted_as(code, put.peer, {.bytes = put.bytes});
+    if (posted == base::Post::posted)
+        take(*transfer, peer, put.peer, put.bytes, copied_at_once ? nullptr : put.pending);
+    return posted;
+}
+
+}  // namespace weft::link
