@@ -43,6 +43,19 @@ void call(Team& world, std::string_view what, bool differs) {
             Call::allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum));
         world.start(Call::barrier()).wait();
         request.wait();
+    } else if (what == "alloc") {
+        if (differs) {
+            const Memory memory(world, 64);
+        } else {
+            world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
+        }
+    } else if (what == "finalize") {
+        // The last rank goes on to that.
+        if (!differs) world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
+    } else if (what == "after-broadcasts") {
+        // Between nodes the library inserts barriers among these.
+        for (int i = 0; i < 700; ++i) world.broadcast(in.data(), 1, Type::float64, 0);
+        world.allreduce(in.data(), out.data(), differs ? 3 : 4, Type::float64, Op::sum);
     } else {
         throw Error(Status::unsupported, "no such case");
     }
