@@ -345,12 +345,16 @@ std::string size_in_words(std::uint64_t bytes) {
     return fmt::format("{} {}iB", text, last);
 }
 
+std::string time_in_words(double us) {
+    return us < 1e4 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ms", us * 1e-3);
+}
+
 std::string title_of(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
     const std::uint64_t bytes = question.request.elements * question.request.element_bytes;
-    return fmt::format("{} by {} of {} ranks, {}: {:.4g} us by the {} model", question.collective,
-                       collectives::print(question.spec), question.request.size,
-                       size_in_words(bytes), plan::nanoseconds(run.outcome.makespan) * 1e-3,
-                       lab::name_of(model));
+    return fmt::format(
+        "{} by {} of {} ranks, {}: {} by the {} model", question.collective,
+        collectives::print(question.spec), question.request.size, size_in_words(bytes),
+        time_in_words(plan::nanoseconds(run.outcome.makespan) * 1e-3), lab::name_of(model));
 }
 
 base::Result<void> write_pictures(const SimulateArguments& arguments, const std::string& title,

@@ -107,7 +107,8 @@ class Picture {
         return static_cast<Time>(static_cast<double>(end_) * kTouching / kWidth);
     }
 
-    void add(const Span& span) {
+    /// busy: the part of a bar's time that it is there for; where less, the bar is paler.
+    void add(const Span& span, double busy = 1) {
         if (span.kind == Span::Kind::flight) {
             if (!is_drawn(seen_++)) return;
             const bool hint = messages_ <= kDistinctMessages;
@@ -124,11 +125,12 @@ class Picture {
         const bool waits = span.kind == Span::Kind::receive;
         const double height = std::max(waits ? 0.12 * row_ : 0.45 * row_, waits ? 0.3 : 0.8);
         print(
-            "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\">"
+            "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}>"
             "<title>rank {} {}: {} to {} ns</title></rect>\n",
             x(span.begin), y(span.rank) - height / 2, std::max(x(span.end) - x(span.begin), 0.3),
-            height, look_of(span.kind).colour, span.rank, look_of(span.kind).word,
-            plan::nanoseconds(span.begin), plan::nanoseconds(span.end));
+            height, look_of(span.kind).colour,
+            busy < 0.99 ? fmt::format(" fill-opacity=\"{:.2f}\"", busy) : "", span.rank,
+            look_of(span.kind).word, plan::nanoseconds(span.begin), plan::nanoseconds(span.end));
     }
 
     std::string finish() && { return std::move(text_) + "</svg>\n"; }
@@ -210,24 +212,32 @@ class Picture {
     std::string text_;
 };
 
-/// Bars of one rank and kind that lie no further apart than this, as one; messages as they are.
-std::vector<Span> with_joined_bars(std::span<const Span> spans, Rank ranks, Time apart) {
+/// What is drawn as one.
+struct Bar {
+    Span span;
+    Time busy = 0;  ///< within its time
+};
+/// Bars of one rank and kind that lie no further apart than this are one (none if it is below 0);
+/// messages are as they were.
+std::vector<Bar> with_joined_bars(std::span<const Span> spans, Rank ranks, Time apart) {
     std::vector<Span> ordered(spans.begin(), spans.end());
-    std::ranges::stable_sort(ordered, {}, &Span::begin);
+    if (apart >= 0) std::ranges::stable_sort(ordered, {}, &Span::begin);
     constexpr std::size_t kNone = ~std::size_t{0};
     std::vector<std::size_t> last(static_cast<std::size_t>(ranks) * kLooks.size(), kNone);
-    std::vector<Span> joined;
+    std::vector<Bar> joined;
     for (const Span& span : ordered) {
         if (span.kind != Span::Kind::flight) {
             std::size_t& before = last[static_cast<std::size_t>(span.rank) * kLooks.size() +
                                        static_cast<std::size_t>(span.kind)];
-            if (before != kNone && span.begin - joined[before].end <= apart) {
-                joined[before].end = std::max(joined[before].end, span.end);
+            if (apart >= 0 && before != kNone && span.begin - joined[before].span.end <= apart) {
+                Bar& bar = joined[before];
+                bar.busy += std::max<Time>(span.end - std::max(span.begin, bar.span.end), 0);
+                bar.span.end = std::max(bar.span.end, span.end);
                 continue;
             }
             before = joined.size();
         }
-        joined.push_back(span);
+        joined.push_back({span, span.end - span.begin});
     }
     return joined;
 }
@@ -258,18 +268,20 @@ class Threads {
 
 std::string timeline_svg(const std::string& title, Rank ranks, std::span<const Span> spans) {
     Picture picture(title, ranks, spans);
-    std::vector<Span> joined;
     const auto bars = std::ranges::count_if(
         spans, [](const Span& span) { return span.kind != Span::Kind::flight; });
-    if (static_cast<std::size_t>(bars) > kBarsMost) {
-        joined = with_joined_bars(spans, ranks, picture.touching());
-        spans = joined;
-    }
+    const bool many = static_cast<std::size_t>(bars) > kBarsMost;
+    const std::vector<Bar> all = with_joined_bars(spans, ranks, many ? picture.touching() : -1);
     // Lines first, so that bars lie on top of them.
-    for (const Span& span : spans)
-        if (span.kind == Span::Kind::flight || span.kind == Span::Kind::receive) picture.add(span);
-    for (const Span& span : spans)
-        if (span.kind != Span::Kind::flight && span.kind != Span::Kind::receive) picture.add(span);
+    for (const bool line : {true, false}) {
+        for (const auto& [span, busy] : all) {
+            const bool is_line =
+                span.kind == Span::Kind::flight || span.kind == Span::Kind::receive;
+            const auto time = static_cast<double>(std::max<Time>(span.end - span.begin, 1));
+            if (is_line == line)
+                picture.add(span, many ? std::max(static_cast<double>(busy) / time, 0.1) : 1);
+        }
+    }
     return std::move(picture).finish();
 }
 

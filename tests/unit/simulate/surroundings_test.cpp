@@ -242,7 +242,8 @@ TEST(Timeline, DrawsAPartOfVeryManyMessagesAndJoinsBarsThatTouch) {
     EXPECT_GT(bars, 8000U) << "lines of about a sixth of the messages, and a bar for each rank";
     EXPECT_LT(bars, 13'000U);
     // Bars of 900 of 1000 are a tenth of a round apart, which is less than a unit of the picture.
-    EXPECT_NE(svg.find("<title>rank 7 sends: 0 to 199.9 ns</title>"), std::string::npos);
+    EXPECT_NE(svg.find("fill-opacity=\"0.90\"><title>rank 7 sends: 0 to 199.9 ns</title>"),
+              std::string::npos);
 }
 
 // --- the network and the node at once ----------------------------------------------------------
