@@ -25,6 +25,7 @@ struct Options {
     std::vector<std::string> notifies{""};
     std::uint64_t first_seed = 1;
     std::uint64_t seeds = 1;
+    std::uint64_t rounds = 1;  ///< of draws in each runtime
 };
 
 /// What one runtime is asked to do.
@@ -168,6 +169,7 @@ Options read_options(int count, char** arguments) {
     for (int i = 1; i + 1 < count; i += 2) {
         const std::string word = arguments[i];
         if (word == "--seeds") options.seeds = std::strtoull(arguments[i + 1], nullptr, 10);
+        if (word == "--rounds") options.rounds = std::strtoull(arguments[i + 1], nullptr, 10);
         if (word == "--first-seed")
             options.first_seed = std::strtoull(arguments[i + 1], nullptr, 10);
         if (word != "--notify") continue;
@@ -189,7 +191,7 @@ int run_all(const Options& options) {
             if (!notify.empty()) ::setenv("WEFT_NOTIFY", notify.c_str(), 1);
             Runtime runtime;
             Draw draw(runtime, options.first_seed + i);
-            draw.run();
+            for (std::uint64_t round = 0; round < options.rounds; ++round) draw.run();
             wrong += draw.wrong();
             if (draw.wrong() != 0)
                 fmt::print(stderr, "rank {}: seed {}, {}, {}\n", runtime.world().rank(), seed,
