@@ -72,6 +72,7 @@ struct Queue {
     Domain* domain;
     fi_cq_format format;
     std::size_t size;
+    std::uint64_t overrun_after;  ///< completions
     std::deque<Entry> entries;
 };
 

@@ -65,6 +65,11 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
     auto& queue = *reinterpret_cast<Queue*>(handle);
     const std::lock_guard hold(queue.domain->lock);
     progress(*queue.domain);
+    if (queue.overrun_after == 0) {
+        played(Trick::queue_overrun);
+        return -FI_EOVERRUN;
+    }
+    count = std::min<std::size_t>(count, queue.overrun_after);
     const std::size_t bytes = bytes_of(queue.format);
     std::size_t got = 0;
     for (; got < count && !queue.entries.empty(); ++got) {
@@ -74,6 +79,7 @@ ssize_t read_queue(fid_cq* handle, void* buffer, std::size_t count) {
                     bytes);
         queue.entries.pop_front();
     }
+    queue.overrun_after -= got;
     if (got != 0) return static_cast<ssize_t>(got);
     return queue.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
@@ -198,6 +204,7 @@ int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void* c
     queue->format = unsaid ? FI_CQ_FORMAT_CONTEXT : attributes->format;
     attributes->format = queue->format;
     queue->size = attributes->size == 0 ? 1024 : attributes->size;
+    queue->overrun_after = end_for_this_rank("ADVERSARY_OVERRUN");
     *out = &queue->queue;
     return 0;
 }

@@ -43,17 +43,6 @@ std::uint64_t checksum(const std::vector<iovec>& sources) {
     return sum;
 }
 
-/// "RANK:WRITES" of ADVERSARY_LOSE, or no end.
-std::uint64_t writes_until_lost() {
-    const char* text = std::getenv("ADVERSARY_LOSE");
-    const char* rank = std::getenv("PMIX_RANK");
-    if (text == nullptr || rank == nullptr) return ~std::uint64_t{0};
-    char* end = nullptr;
-    const auto whose = std::strtoull(text, &end, 10);
-    if (*end != ':' || whose != std::strtoull(rank, nullptr, 10)) return ~std::uint64_t{0};
-    return std::strtoull(end + 1, nullptr, 10);
-}
-
 }  // namespace
 
 Endpoint::Endpoint(Domain& domain, const fi_info& info)
@@ -65,7 +54,7 @@ Endpoint::Endpoint(Domain& domain, const fi_info& info)
       ordered_(profile_.order == Order::stream ||
                (profile_.order == Order::location && info.tx_attr != nullptr &&
                 (info.tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0)),
-      lost_after_(writes_until_lost()) {
+      lost_after_(end_for_this_rank("ADVERSARY_LOSE")) {
     slow_ = chance(4);
     if (slow_) played(Trick::slow_endpoint);
     ++domain_.open;

@@ -20,7 +20,7 @@ constexpr std::array<const char*, kTricks> kNames{
     "completion_late",   "completion_overtook",   "immediate_late",
     "refused_again",     "refused_unconnected",   "source_read_late",
     "context_scribbled", "fence_waited",          "delivery_ignored",
-    "slow_endpoint",     "connection_lost",
+    "slow_endpoint",     "connection_lost",       "queue_overrun",
 };
 
 /// Counts of this process; told when it ends.
@@ -77,6 +77,17 @@ void violation(const std::string& text) {
     report().line("violation: " + text + "\t1");
     report().tell();
     std::_Exit(kViolationStatus);
+}
+
+std::uint64_t end_for_this_rank(const char* variable) {
+    constexpr std::uint64_t kNoEnd = ~std::uint64_t{0};
+    const char* text = std::getenv(variable);
+    const char* rank = std::getenv("PMIX_RANK");
+    if (text == nullptr || rank == nullptr) return kNoEnd;
+    char* end = nullptr;
+    const auto whose = std::strtoull(text, &end, 10);
+    if (*end != ':' || whose != std::strtoull(rank, nullptr, 10)) return kNoEnd;
+    return std::strtoull(end + 1, nullptr, 10);
 }
 
 void report_for(const std::string& profile) {

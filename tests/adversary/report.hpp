@@ -25,6 +25,7 @@ enum class Trick : std::uint8_t {
     delivery_ignored,
     slow_endpoint,
     connection_lost,
+    queue_overrun,
     count
 };
 inline constexpr int kViolationStatus = 86;
@@ -34,6 +35,8 @@ void played(Trick trick);
 void refused_access(const std::string& text);
 /// What a fabric punishes: told, and the process ends with kViolationStatus.
 void violation(const std::string& text);
+/// N, if the variable of that name is "RANK:N" and this is that rank; else no end.
+[[nodiscard]] std::uint64_t end_for_this_rank(const char* variable);
 /// The profile that later lines belong to.
 void report_for(const std::string& profile);
 
