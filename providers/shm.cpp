@@ -18,10 +18,12 @@
 //   (tests/providers/storm_test.cpp).
 // - No fence. Writes without a byte carry their immediate. No registration is demanded.
 // - Each endpoint is a file of 16 MiB in /dev/shm, named PID:UID:INDEX if it is given no name.
-//   Peers map it when its name is entered in their address vector, and never open it again, so we
-//   remove it then. fi_close removes it, and so does a signal handler of its own (it takes SIGTERM,
-//   SIGINT and the fatal ones); a process that is killed outright leaves it. Where there is no room
-//   for it, the first access is a SIGBUS.
+//   Peers map it when its name is entered in their address vector; libfabric 2.1 does so at the
+//   first write and again when that peer has answered, and refuses writes until then. They never
+//   open it again, so all ranks write to each other at the start, and remove it then. fi_close
+//   removes it, and so does a signal handler of its own (it takes SIGTERM, SIGINT and the fatal
+//   ones); a process that is killed outright leaves it. Where there is no room for it, the first
+//   access is a SIGBUS.
 // - At most 256 peers (prov/shm/src/smr.h SMR_MAX_PEERS, checked when the address vector is
 //   opened).
 #include "providers/profiles.hpp"

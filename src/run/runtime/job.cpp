@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -345,8 +346,28 @@ class Joiner {
     /// left if a rank is killed.
     base::Result<void> forget_file() {
         if (!port_ || !port_->facts().endpoint_file) return {};
+        if (auto done = connect_files(); !done) return done;
         if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
         port_->forget_file();
+        return {};
+    }
+
+    /// Some releases of the provider map a peer's file at the first write to it, and only together
+    /// with that peer. Nothing else is under way: every rank is here, or in the exchange after it.
+    base::Result<void> connect_files() {
+        std::array<std::uint64_t, 1> none{};
+        const auto drive = [&] {
+            static_cast<void>(port_->poll(none));
+            ::sched_yield();
+            return port_->failure() == nullptr;
+        };
+        for (Rank rank = 0; rank < size_; ++rank) {
+            if (job_.node_map->base(rank) != nullptr) continue;
+            while (!port_->warm(rank) && drive()) continue;
+        }
+        if (auto begun = job_.bootstrap->start_fence(); !begun) return begun;
+        while (!job_.bootstrap->fence_ended()) static_cast<void>(drive());
+        if (port_->failure() != nullptr) return *port_->failure();
         return {};
     }
 
