@@ -18,11 +18,12 @@ weft_need_machine() {
         weft_give_up "/dev is not populated here; from outside a chroot, as root: mount --bind /dev ROOT/dev"
 }
 
-# weft_packages GROUP: names of the packages of one group.
+# weft_packages GROUP: names of the packages of one group, as far as this release of Debian has them.
 weft_packages() {
-    local group package _
+    local group package release _
+    release=$(. /etc/os-release && printf '%s' "${VERSION_ID-}")
     while read -r group package _; do
-        [[ $group == "$1" ]] && printf '%s\n' "$package"
+        [[ $group == "$1" || $group == "$1@$release" ]] && printf '%s\n' "$package"
     done <"$weft_root/cmake/debian-packages.txt"
     return 0
 }
