@@ -107,6 +107,7 @@ class Traffic {
                 if (peer != rank)
                     ports_[index(rank)]->set_peer(peer, ports_[index(peer)]->address());
         }
+        expose_outside();
     }
 
     /// Sends `count` puts in all; returns what went wrong.
@@ -126,6 +127,15 @@ class Traffic {
     }
 
   private:
+    /// Memory outside the segment has a key that the fabric takes, and gives it back.
+    void expose_outside() {
+        std::vector<std::byte> outside(kSlotBytes);
+        for (const auto& port : ports_) {
+            const auto region = port->expose(outside);
+            if (!region) throw std::runtime_error(region.failure().text);
+            port->conceal(*region);
+        }
+    }
     static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
     Slot& slot(Rank from, Rank to, std::uint32_t which) {
         return slots_[(index(from) * kRanks + index(to)) * kSlots + which];

@@ -342,6 +342,9 @@ base::Result<std::unique_ptr<Port>> Port::open(const FabricMemory& memory,
         !drawn)
         return drawn.failure();
     port->make_sections(found.profile.reads && port->facts_.counters == 0);
+    // Sections that are not there leave their keys to exposed memory: small keys are fast.
+    for (std::size_t key = kFirstSectionKey + port->sections_.size(); key < kFirstSourceKey; ++key)
+        port->free_keys_.push_back(key);
     if (auto done = port->register_all(); !done) return done.failure();
     if (auto done = port->open_counters(options.rank); !done) return done.failure();
     if (auto done = port->make_card(); !done) return done.failure();
