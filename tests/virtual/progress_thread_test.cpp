@@ -179,28 +179,28 @@ TEST(Turn, WhoTriesForItAgainAndAgainKeepsNoCallOut) {
     }
 }
 
-TEST(Patience, EndsWhenNothingHasMovedForLong) {
+TEST(YieldLimit, EndsWhenNothingHasMovedForLong) {
     constexpr std::uint64_t kStart = 5'000'000;
-    run::Patience patience;
-    EXPECT_TRUE(patience.yields(kStart));
-    EXPECT_TRUE(patience.yields(kStart + run::Patience::kYieldingNs));
-    EXPECT_FALSE(patience.yields(kStart + run::Patience::kYieldingNs + 1));
-    patience.renew();
-    EXPECT_TRUE(patience.yields(kStart + run::Patience::kYieldingNs + 2));
+    run::YieldLimit limit;
+    EXPECT_TRUE(limit.yields(kStart));
+    EXPECT_TRUE(limit.yields(kStart + run::YieldLimit::kYieldingNs));
+    EXPECT_FALSE(limit.yields(kStart + run::YieldLimit::kYieldingNs + 1));
+    limit.renew();
+    EXPECT_TRUE(limit.yields(kStart + run::YieldLimit::kYieldingNs + 2));
 }
 
-TEST(Patience, DoesNotYieldWhereOthersKeepTheProcessor) {
+TEST(YieldLimit, DoesNotYieldWhereOthersKeepTheProcessor) {
     constexpr std::uint64_t kStart = 5'000'000;
-    run::Patience patience;
-    ASSERT_TRUE(patience.yields(kStart));
-    patience.yielded(kStart, kStart + 1000);
-    EXPECT_TRUE(patience.yields(kStart + 1000));
-    const std::uint64_t back = kStart + 1000 + run::Patience::kCrowdedNs + 1;
-    patience.yielded(kStart + 1000, back);
-    patience.renew();
-    EXPECT_FALSE(patience.yields(back + run::Patience::kAvoidNs - 1));
-    patience.renew();
-    EXPECT_TRUE(patience.yields(back + run::Patience::kAvoidNs));
+    run::YieldLimit limit;
+    ASSERT_TRUE(limit.yields(kStart));
+    limit.yielded(kStart, kStart + 1000);
+    EXPECT_TRUE(limit.yields(kStart + 1000));
+    const std::uint64_t back = kStart + 1000 + run::YieldLimit::kCrowdedNs + 1;
+    limit.yielded(kStart + 1000, back);
+    limit.renew();
+    EXPECT_FALSE(limit.yields(back + run::YieldLimit::kAvoidNs - 1));
+    limit.renew();
+    EXPECT_TRUE(limit.yields(back + run::YieldLimit::kAvoidNs));
 }
 
 }  // namespace

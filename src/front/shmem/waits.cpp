@@ -125,7 +125,7 @@ bool asks_any(const Condition<T>& condition) {
     return false;
 }
 
-enum class Patience : bool { wait, look };
+enum class WaitForm : bool { wait, test };
 
 /// Returns when a word may have changed. Words of 2 bytes are not weft's.
 template <class T>
@@ -147,21 +147,21 @@ void await_any(const Condition<T>& condition) {
 
 template <class T>
 std::size_t some(const char* routine, const Condition<T>& condition, std::size_t* indices,
-                 Patience patience, std::size_t limit) {
+                 WaitForm form, std::size_t limit) {
     check_wait(routine, condition.cmp);
     if (!asks_any(condition)) return 0;
     if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
     do {
-        patience == Patience::wait ? await_any(condition) : drive_and_yield();
+        form == WaitForm::wait ? await_any(condition) : drive_and_yield();
         if (const std::size_t found = find(condition, indices, limit); found != 0) return found;
-    } while (patience == Patience::wait);
+    } while (form == WaitForm::wait);
     return 0;
 }
 
 template <class T>
-std::size_t any(const char* routine, const Condition<T>& condition, Patience patience) {
+std::size_t any(const char* routine, const Condition<T>& condition, WaitForm form) {
     std::size_t index = 0;
-    return some(routine, condition, &index, patience, 1) == 0 ? SIZE_MAX : index;
+    return some(routine, condition, &index, form, 1) == 0 ? SIZE_MAX : index;
 }
 
 template <class T>
@@ -177,7 +177,7 @@ int test(const char* routine, const Condition<T>& condition) {
 }  // namespace weft::shmem
 
 namespace shmem = weft::shmem;
-using shmem::Patience;
+using shmem::WaitForm;
 
 #define SEVERAL(N, T, WITH, VALUE, CONDITION)                                                     \
     SHMEM_ROUTINE(void, N##_wait_until_all##WITH,                                                 \
@@ -186,12 +186,12 @@ using shmem::Patience;
     }                                                                                             \
     SHMEM_ROUTINE(size_t, N##_wait_until_any##WITH,                                               \
                   (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        return shmem::any<T>(#N "_wait_until_any" #WITH, CONDITION, Patience::wait);              \
+        return shmem::any<T>(#N "_wait_until_any" #WITH, CONDITION, WaitForm::wait);              \
     }                                                                                             \
     SHMEM_ROUTINE(size_t, N##_wait_until_some##WITH,                                              \
                   (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
                    int cmp, VALUE)) {                                                             \
-        return shmem::some<T>(#N "_wait_until_some" #WITH, CONDITION, indices, Patience::wait,    \
+        return shmem::some<T>(#N "_wait_until_some" #WITH, CONDITION, indices, WaitForm::wait,    \
                               nelems);                                                            \
     }                                                                                             \
     SHMEM_ROUTINE(int, N##_test_all##WITH,                                                        \
@@ -200,12 +200,12 @@ using shmem::Patience;
     }                                                                                             \
     SHMEM_ROUTINE(size_t, N##_test_any##WITH,                                                     \
                   (volatile T * ivars, size_t nelems, const int* status, int cmp, VALUE)) {       \
-        return shmem::any<T>(#N "_test_any" #WITH, CONDITION, Patience::look);                    \
+        return shmem::any<T>(#N "_test_any" #WITH, CONDITION, WaitForm::test);                    \
     }                                                                                             \
     SHMEM_ROUTINE(size_t, N##_test_some##WITH,                                                    \
                   (volatile T * ivars, size_t nelems, size_t * indices, const int* status,        \
                    int cmp, VALUE)) {                                                             \
-        return shmem::some<T>(#N "_test_some" #WITH, CONDITION, indices, Patience::look, nelems); \
+        return shmem::some<T>(#N "_test_some" #WITH, CONDITION, indices, WaitForm::test, nelems); \
     }
 
 #define WAITING(N, T)                                                                    \

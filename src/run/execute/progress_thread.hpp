@@ -33,7 +33,7 @@ namespace weft::run {
 /// Whether a thread that has nothing to do but to poll yields before the next poll, or sleeps. Who
 /// computes on the same processor keeps it for milliseconds after a yield, but makes room at once
 /// for a thread that has slept.
-class Patience {
+class YieldLimit {
   public:
     static constexpr std::uint64_t kYieldingNs = 1'000'000;
     static constexpr std::uint64_t kCrowdedNs = 500'000;  ///< longer than a poll of another rank
@@ -85,23 +85,23 @@ class ProgressThread {
         while (!stop.stop_requested()) {
             const HelpOutcome helped = engine_.help();
             if (helped == HelpOutcome::moved) {
-                patience_.renew();
+                yield_limit_.renew();
                 sleep = kSleepMin;
                 continue;
             }
             if (helped == HelpOutcome::waits && yield()) continue;
             sleep = std::min(sleep, sleep_max(helped));
             const bool woken = rest(sleep, stop);
-            if (woken) patience_.renew();
+            if (woken) yield_limit_.renew();
             sleep = woken ? kSleepMin : 2 * sleep;
         }
     }
     /// False if this is the time to sleep.
     bool yield() {
         const std::uint64_t before = base::monotonic_ns();
-        if (!patience_.yields(before)) return false;
+        if (!yield_limit_.yields(before)) return false;
         std::this_thread::yield();
-        patience_.yielded(before, base::monotonic_ns());
+        yield_limit_.yielded(before, base::monotonic_ns());
         return true;
     }
     static Sleep sleep_max(HelpOutcome helped) {
@@ -119,7 +119,7 @@ class ProgressThread {
     }
 
     Engine<Wire>& engine_;
-    Patience patience_;
+    YieldLimit yield_limit_;
     std::mutex sleep_mutex_;
     std::condition_variable_any wake_up_;
     bool woken_ = false;
