@@ -42,9 +42,10 @@ class Turn {
         if (kind_ == Kind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// Holding it: lets those have it that wait for it, and returns when it is this thread's again.
+    /// Holding it: if it is divided, lets those have it that wait for it, and returns when it is
+    /// this thread's again.
     void give_way() {
-        if (!wanted()) return;
+        if (kind_ != Kind::divided || !wanted()) return;
         mutex_.unlock();
         queue_up();
     }

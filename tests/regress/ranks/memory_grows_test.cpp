@@ -24,12 +24,8 @@ class Rounds {
     Rounds(Team world, std::size_t rounds)
         : world_(world), rounds_(rounds), values_(std::max<std::size_t>(rounds, 200'000), 1) {}
 
-    /// Another count each round. Warming sees small and large ones: what a large one touches for
-    /// the first time are pages of the segment, which are no growth.
     void count(std::size_t round) {
-        constexpr std::size_t kStride = 7919;  // a prime: no count comes twice
-        world_.allreduce(values_.data(), values_.data(), 1 + round * kStride % rounds_, Type::int32,
-                         Op::max);
+        world_.allreduce(values_.data(), values_.data(), count_of(round), Type::int32, Op::max);
     }
     void operation(std::size_t) {
         const UserOp op(add, nullptr, sizeof(int), true);
@@ -39,7 +35,7 @@ class Rounds {
     }
     void blocks(std::size_t round) {
         const std::vector<std::size_t> counts(static_cast<std::size_t>(world_.size()),
-                                              round % 20'000);
+                                              count_of(round));
         std::vector<int> all(counts.size() * counts[0]);
         world_.allgatherv(values_.data(), all.data(), {.counts = counts}, Type::int32);
     }
@@ -50,6 +46,13 @@ class Rounds {
     }
 
   private:
+    /// Another one each round. Warming sees small and large ones: what a large one touches for the
+    /// first time are pages of the segment, which are no growth.
+    [[nodiscard]] std::size_t count_of(std::size_t round) const {
+        constexpr std::size_t kStride = 7919;  // a prime: no count comes twice
+        return 1 + round * kStride % rounds_;
+    }
+
     Team world_;
     std::size_t rounds_;
     std::vector<int> values_;
