@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // communicators.cpp - many communicators, at once and one after the other, and what calls cost.
 //
-// usage: communicators alive|churn|costs|stream|overlap COUNT   (under a launcher, with the layer)
+// usage: communicators alive|churn|costs|stream|reused|overlap COUNT
+//        (under a launcher, with the layer)
 //
 // alive    COUNT communicators at once, with calls on all of them.
 // churn    COUNT communicators made, used once and freed. Rank 0 says how many KiB the memory of
 //          the rank that grew most has grown by since a tenth of them.
 // costs    Times in ns: of a duplicate that is freed, unused or used once, of calls on
-//          MPI_COMM_SELF.
+//          MPI_COMM_SELF, and of calls on two communicators in turn that are handed back.
 // stream   COUNT calls on MPI_COMM_WORLD.
+// reused   COUNT communicators one after the other, whose handles are those of freed ones, on
+//          some of the ranks.
 // overlap  COUNT calls whose blocks lie at one place: not allowed, and done all the same.
 #include <mpi.h>
 #include <unistd.h>
@@ -43,6 +46,22 @@ void alive(int count) {
     for (int round = 1; round <= 3; ++round) check_sum(again, round);
     MPI_Comm_free(&again);
     if (rank == 0 && wrong == 0) std::printf("%d communicators: right\n", count);
+}
+
+/// A handle of rank 0 becomes that of another communicator, while the others' do not.
+void reused(int value) {
+    MPI_Comm first = MPI_COMM_NULL;
+    MPI_Comm second = MPI_COMM_NULL;
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    for (int i = 0; i < 20; ++i) check_sum(first, value + i);
+    if (rank == 0) MPI_Comm_dup(MPI_COMM_SELF, &between);
+    MPI_Comm_free(&first);
+    if (rank != 0) MPI_Comm_dup(MPI_COMM_SELF, &between);
+    MPI_Comm_dup(MPI_COMM_WORLD, &second);
+    for (int i = 0; i < 20; ++i) check_sum(second, value + 2 * i);
+    MPI_Comm_free(&second);
+    MPI_Comm_free(&between);
 }
 
 void overlap() {
@@ -108,9 +127,17 @@ void costs(int count) {
     double out = 0;
     const double sum = median_ns(
         1000 * count, [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); });
+    MPI_Comm alone[2] = {MPI_COMM_NULL, MPI_COMM_NULL};  // the layer knows the last one at a glance
+    for (MPI_Comm& comm : alone) MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    const double handed_back = median_ns(500 * count, [&] {
+        for (const MPI_Comm comm : alone) MPI_Barrier(comm);
+    });
+    for (MPI_Comm& comm : alone) MPI_Comm_free(&comm);
     if (rank == 0)
-        std::printf("dup_free %.0f dup_use_free %.0f self_barrier %.1f self_allreduce %.1f ns\n",
-                    unused, used, barrier, sum);
+        std::printf(
+            "dup_free %.0f dup_use_free %.0f self_barrier %.1f self_allreduce %.1f "
+            "handed_back %.1f ns\n",
+            unused, used, barrier, sum, handed_back / 2);
 }
 
 }  // namespace
@@ -126,6 +153,7 @@ int main(int argc, char** argv) {
     if (what == "churn") churn(count);
     if (what == "costs") costs(count);
     for (int i = 0; what == "stream" && i < count; ++i) check_sum(MPI_COMM_WORLD, i);
+    for (int i = 0; what == "reused" && i < count; ++i) reused(i);
     for (int i = 0; what == "overlap" && i < count; ++i) overlap();
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -193,6 +193,14 @@ class MpiTest(unittest.TestCase):
             served = int(re.search(r"^weft: allreduce +200 +(\d+) ", err, re.MULTILINE)[1])
             self.assertEqual(served, 200 if found[1] == "weft" else 0, err)
 
+    def test_a_handle_that_is_used_again_is_a_new_communicator(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "tuning"
+            file.write_text(f"{MPI} 2 allreduce 4 host\n")
+            settings = {"WEFT_MPI": "auto", "WEFT_MPI_TUNING": str(file)}
+            status, _, err = run(2, ["communicators", "reused", 20], settings, 20)
+            self.assertEqual(status, 0, err)
+
     def test_blocks_that_overlap_are_served(self):
         status, _, err = run(3, ["communicators", "overlap", 2], {"WEFT_MPI_STATS": "1"})
         self.assertEqual(status, 0, err)

@@ -16,6 +16,7 @@ using weft::mpi::BlocksOf;
 using weft::mpi::Elements;
 using weft::mpi::has_shortcut;
 using weft::mpi::is_handed_back;
+using weft::mpi::is_off;
 using weft::mpi::Kind;
 using weft::mpi::Layer;
 using weft::mpi::PreparedCall;
@@ -47,7 +48,7 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
     WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
         const Shortcut shortcut{comm, WEFT_MPI_LIST glance};                                      \
-        if (is_handed_back(comm) || has_shortcut(Kind::kind, shortcut))                           \
+        if (is_off(Kind::kind) || is_handed_back(comm) || has_shortcut(Kind::kind, shortcut))     \
             return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
         return Layer::get().blocking(                                                             \
             Kind::kind, shortcut, [&](PreparedCall& call) -> Why { return call.prepare; },        \
@@ -59,6 +60,8 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
             [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, comm, request); });              \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
+/// The glance at a reduction.
+#define WEFT_MPI_REDUCED(count, type, op) (count, type, 0, 0, MPI_DATATYPE_NULL, op)
 #if MPI_VERSION >= 4
 #define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare)                \
     WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)           \
@@ -100,15 +103,16 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root), (count, type),
                broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op),
-               (count, type), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root), (count, type),
-               reduce(in, {out, count, type}, op, root))
-WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op), (count, type),
-               all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op), (count, type),
-               all_reduce(in, {out, count, type}, op))
+               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root),
+               WEFT_MPI_REDUCED(count, type, op), reduce(in, {out, count, type}, op, root))
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op),
+               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op),
+               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
-               (in, out, count, type, op), (count, type), reduce_blocks(in, {out, count, type}, op))
+               (in, out, count, type, op), WEFT_MPI_REDUCED(count, type, op),
+               reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
                (in, out, counts, type, op), (Shortcut::kNever),
                reduce_scatter(in, {out, 0, type}, counts, op))
@@ -146,7 +150,8 @@ WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
 
 WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
     const Shortcut shortcut{comm};
-    if (is_handed_back(comm) || has_shortcut(Kind::barrier, shortcut)) return PMPI_Barrier(comm);
+    if (is_off(Kind::barrier) || is_handed_back(comm) || has_shortcut(Kind::barrier, shortcut))
+        return PMPI_Barrier(comm);
     return Layer::get().blocking(
         Kind::barrier, shortcut, [](PreparedCall&) { return Why::served; },
         [&] { return PMPI_Barrier(comm); });

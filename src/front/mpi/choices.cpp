@@ -28,13 +28,14 @@ Choices::Pace Choices::pace_of(Place place) {
     return size >= kLongestSize ? kPaceOfLongest : size >= kLongSize ? kPaceOfLong : kPace;
 }
 
-Choices::Turn Choices::next(Place place) {
-    if (decided(place)) return {.host = goes_to_host(place)};
+Choices::Turn Choices::next_tried(Place place) {
     auto& trial = trials_[place];
     if (trial == nullptr) {
         trial = std::make_unique<Trial>(Trial{.pace = pace_of(place)});
         ways_[place] = Way::trying;
     }
+    trial->calls += static_cast<unsigned>(trial->glances_given - trial->glances_left);
+    trial->glances_given = trial->glances_left = 0;
     Turn turn{.tried = true};
     if (trial->calls < trial->pace.warm) return turn;
     const unsigned later = trial->calls - trial->pace.warm;
@@ -52,38 +53,67 @@ bool Choices::tried(Place place, double begun_us, double ended_us) {
     const unsigned call = trial.calls++;
     if (turn.begins) trial.begun_us = begun_us;
     if (turn.ends)
-        trial.us[turn.host ? 1 : 0][(call - trial.pace.warm) / (2 * trial.pace.block)] +=
+        trial.us[(turn.host ? kRounds : 0) + (call - trial.pace.warm) / (2 * trial.pace.block)] +=
             ended_us - trial.begun_us;
     return trial.calls == trial.pace.tried();
 }
 
-Choices::Times Choices::medians(Place place) const {
+/// To look for a call's communicator and its arguments takes a fifth of the quickest calls of a
+/// host, which those will not pay that go to the host for good.
+Glances* Choices::glances(Place place) {
+    Trial* const trial = trials_[place].get();
+    if (trial == nullptr || !trial->as_stream) return nullptr;
+    const Pace& pace = trial->pace;
+    const unsigned in_block = trial->calls % pace.block;  // no call goes before in a stream
+    const bool host = trial->calls / pace.block % 2 == 0;
+    if (!host) return nullptr;
+    const unsigned until = in_block <= pace.skipped() ? pace.skipped() : pace.block - 1;
+    if (until == in_block) return nullptr;
+    trial->glances_given = trial->glances_left = until - in_block;
+    return &trial->glances_left;
+}
+
+Choices::Blocks Choices::blocks(Place place) const {
     const Trial& trial = *trials_[place];
+    Blocks found = trial.us;
+    for (double& us : found) us /= trial.pace.timed();
+    return found;
+}
+
+Choices::Times Choices::medians(const Blocks& blocks) {
     Times found{};
     for (std::size_t way = 0; way < found.size(); ++way) {
-        auto sorted = trial.us[way];
+        std::array<double, kRounds> sorted{};
+        std::copy_n(blocks.begin() + static_cast<std::ptrdiff_t>(way * kRounds), kRounds,
+                    sorted.begin());
         std::ranges::sort(sorted);
-        found[way] = (sorted[kRounds / 2 - 1] + sorted[kRounds / 2]) / 2 / trial.pace.timed();
+        found[way] = (sorted[kRounds / 2 - 1] + sorted[kRounds / 2]) / 2;
     }
     return found;
 }
 
-bool Choices::ours_is_quicker(const Trial& trial, const Times& means) const {
-    const auto quicker = [](const Times& times) { return times[0] <= kGain * times[1]; };
-    const double longest = std::max(trial.calls_us[0], trial.calls_us[1]);
-    const bool stream = std::min(means[0], means[1]) < kStreamGaps * longest;
-    return quicker(trial.as_stream && !stream ? trial.calls_us : means);
+bool Choices::ours_is_quicker(const Trial& trial, const Blocks& longest) {
+    const Times alone = medians(trial.calls_us);
+    const Times now = medians(longest);
+    const bool stream = std::min(now[0], now[1]) < kStreamGaps * std::max(alone[0], alone[1]);
+    const Blocks& counted = trial.as_stream && !stream ? trial.calls_us : longest;
+    unsigned gained = 0;
+    for (std::size_t round = 0; round < kRounds; ++round)
+        if (counted[round] < counted[kRounds + round]) ++gained;
+    const Times times = medians(counted);
+    return gained >= kRoundsGained && times[0] <= kGain * times[1];
 }
 
-bool Choices::decide(Place place, const Times& means) {
+bool Choices::decide(Place place, const Blocks& longest) {
     Trial& trial = *trials_[place];
-    const double longest = std::max({means[0], means[1], kStreamUs / kStreamMax});
-    const auto fitting = static_cast<unsigned>(kStreamUs / longest);
+    const Times times = medians(longest);
+    const double call_us = std::max({times[0], times[1], kStreamUs / kStreamMax});
+    const auto fitting = static_cast<unsigned>(kStreamUs / call_us);
     if (!trial.as_stream && fitting >= 2 * trial.pace.block) {
-        trial = {.pace = {0, fitting}, .as_stream = true, .calls_us = means};
+        trial = {.pace = {0, fitting}, .as_stream = true, .calls_us = longest};
         return false;
     }
-    ways_[place] = ours_is_quicker(trial, means) ? Way::ours : Way::hosts;
+    ways_[place] = ours_is_quicker(trial, longest) ? Way::ours : Way::hosts;
     trials_[place].reset();
     return true;
 }

@@ -3,12 +3,13 @@
 //
 // Idea     Calls of one collective and of similar size (within a factor of two) on a communicator
 //          are one place. Its first calls go to weft; then blocks of calls go to the host and to
-//          weft in turn, and their times are kept; then the members compare sums of medians. Short
-//          calls are tried once more in long blocks, which are timed as a whole. Then the rest
-//          goes one way.
+//          weft in turn, and their times are kept; then the members compare, block by block, the
+//          times of the slowest of them. Short calls are tried once more in long blocks, which are
+//          timed as a whole. Then the rest goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
 //          model of the host would have to know its settings. Weft's first calls touch memory that
-//          none has touched before, bank after bank, and make plans; and a call alone is not what
+//          none has touched before, bank after bank, make plans, and find out which buffers come
+//          again and are worth sharing with mates; and a call alone is not what
 //          it is in a stream of its kind, where a sender runs ahead of its receivers for hundreds
 //          of calls, and a look at the clock takes as long as a call.
 // Holds    What is asked here depends on the order of calls and on sizes that all members know, so
@@ -25,6 +26,9 @@
 
 namespace weft::mpi {
 
+/// How many calls more may go the remembered way.
+using Glances = std::int64_t;
+
 class Choices {
   public:
     enum class Way : std::uint8_t { untried, trying, ours, hosts };
@@ -33,6 +37,9 @@ class Choices {
     using Ways = std::array<Way, kKindNames.size() * kSizes>;
     /// Microseconds with weft and with the host.
     using Times = std::array<double, 2>;
+    static constexpr unsigned kRounds = 4;  ///< blocks of each library
+    /// Microseconds of a call in each block: weft's, then the host's.
+    using Blocks = std::array<double, 2 * std::size_t{kRounds}>;
 
     /// How many calls of a place go to weft first, and to each library before the other one's turn.
     struct Pace {
@@ -43,14 +50,16 @@ class Choices {
         [[nodiscard]] constexpr unsigned timed() const { return block - skipped(); }
         [[nodiscard]] constexpr unsigned tried() const { return warm + kRounds * 2 * block; }
     };
-    static constexpr unsigned kRounds = 4;  ///< blocks of each library
     static constexpr Pace kPace{128, 16};
-    static constexpr Pace kPaceOfLong{16, 4};    ///< of 256 KiB and more
-    static constexpr Pace kPaceOfLongest{6, 2};  ///< of 1 MiB and more
-    static constexpr double kStreamUs = 250;     ///< of a long block
+    // Buffers of long calls are shared after up to 18 of them.
+    static constexpr Pace kPaceOfLong{32, 4};     ///< of 256 KiB and more
+    static constexpr Pace kPaceOfLongest{24, 4};  ///< of 1 MiB and more
+    static constexpr double kStreamUs = 250;      ///< of a long block
     static constexpr unsigned kStreamMax = 4096;
     /// Weft must be so much quicker: what is near the host's time is as well left to it.
     static constexpr double kGain = 0.97;
+    /// And quicker in so many of the rounds: what is so in a round or two may be chance.
+    static constexpr unsigned kRoundsGained = 3;
 
     /// What the next call of a place is.
     struct Turn {
@@ -70,24 +79,34 @@ class Choices {
     /// Where calls of a place go that is decided.
     [[nodiscard]] bool goes_to_host(Place place) const { return ways_[place] == Way::hosts; }
     [[nodiscard]] Way way(Place place) const { return ways_[place]; }
-    [[nodiscard]] Turn next(Place place);
+    [[nodiscard]] Turn next(Place place) {
+        if (decided(place)) return {.host = goes_to_host(place)};
+        return next_tried(place);
+    }
     /// The next call is over; times where next() asked for them. True: decide() is due.
     [[nodiscard]] bool tried(Place place, double begun_us, double ended_us);
-    /// This rank's medians over blocks, of a call.
-    [[nodiscard]] Times medians(Place place) const;
-    /// Means of the medians of all members. False: another trial follows.
-    bool decide(Place place, const Times& means);
+    /// How many of the next calls go to the host without being asked about: who makes them lowers
+    /// this. nullptr: none.
+    [[nodiscard]] Glances* glances(Place place);
+    /// The times of this rank.
+    [[nodiscard]] Blocks blocks(Place place) const;
+    /// Block by block, the longest times of all members. False: another trial follows.
+    bool decide(Place place, const Blocks& longest);
+    [[nodiscard]] static Times medians(const Blocks& blocks);
 
   private:
     struct Trial {
         Pace pace;
         bool as_stream = false;  ///< blocks are timed as a whole
         unsigned calls = 0;
+        Glances glances_given = 0;  ///< of these, glances_left are not used yet
+        Glances glances_left = 0;
         double begun_us = 0;
-        Times calls_us{};                                 ///< of calls that were timed one by one
-        std::array<std::array<double, kRounds>, 2> us{};  ///< by way and block
+        Blocks calls_us{};  ///< of calls that were timed one by one
+        Blocks us{};        ///< sums over the calls of a block
     };
-    [[nodiscard]] bool ours_is_quicker(const Trial& trial, const Times& means) const;
+    [[nodiscard]] static bool ours_is_quicker(const Trial& trial, const Blocks& longest);
+    [[nodiscard]] Turn next_tried(Place place);
 
     Ways ways_{};
     std::array<std::unique_ptr<Trial>, kKindNames.size() * kSizes> trials_;

@@ -93,6 +93,7 @@ Layer& Layer::get() {
 
 Layer::Layer() {
     read_settings();
+    if (!statistics_.wanted()) kinds_off.store(~kinds_on_, std::memory_order_relaxed);
     if (kinds_on_ == 0 && !statistics_.wanted()) return;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_deleted, &comm_key_, nullptr);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, mpi_ends, &end_key_, nullptr);
@@ -303,6 +304,7 @@ Communicator* Layer::learn(MPI_Comm comm) {
 
 void Layer::forget(MPI_Comm comm) {
     if (is_handed_back(comm)) handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
+    forget_shortcuts(comm);  // none are remembered where threads may be in calls meanwhile
     weft_team* team = nullptr;
     {
         const std::lock_guard lock(tables_mutex_);
@@ -410,23 +412,25 @@ bool Layer::hosts_are_quicker(Communicator& at, const PreparedCall& call) {
 
 /// All members have made the last call that is tried.
 void Layer::compare(Communicator& at, Choices::Place place) {
-    const Choices::Times mine = at.choices->medians(place);
-    Choices::Times means{};
-    PMPI_Allreduce(mine.data(), means.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_SUM,
+    const Choices::Blocks mine = at.choices->blocks(place);
+    Choices::Blocks longest{};
+    PMPI_Allreduce(mine.data(), longest.data(), static_cast<int>(mine.size()), MPI_DOUBLE, MPI_MAX,
                    at.place.comm);
-    for (double& us : means) us /= at.place.size;
-    if (!at.choices->decide(place, means)) return;
+    forget_shortcuts(at.place.comm);  // they count in what may end now
+    if (!at.choices->decide(place, longest)) return;
     const std::lock_guard lock(tables_mutex_);
     known_[at.place.size][place] = at.choices->way(place);
     news_ = true;
 }
 
-void Layer::remember_host(Kind kind, const Shortcut& shortcut) {
+/// The next calls of this kind go to the host, as many as `left` counts; nullptr: none.
+void Layer::remember_host(Kind kind, const Shortcut& shortcut, Glances* left) {
     const auto lasts = [](MPI_Datatype type) {
         return type == MPI_DATATYPE_NULL || is_builtin(type);
     };
-    if (threaded_ || statistics_.wanted()) return;
-    if (lasts(shortcut.type) && lasts(shortcut.other_type)) remember(kind, shortcut);
+    if (left == nullptr || threaded_ || statistics_.wanted()) return;
+    if (lasts(shortcut.type) && lasts(shortcut.other_type) && is_builtin_operation(shortcut.op))
+        remember(kind, shortcut, left);
 }
 
 int Layer::start(Communicator& at, std::unique_ptr<StartedCall> call, MPI_Request* request) {

@@ -54,6 +54,13 @@ inline std::atomic<MPI_Comm> handed_back{MPI_COMM_NULL};
     return comm == handed_back.load(std::memory_order_relaxed);
 }
 
+/// Bits of the kinds of calls that all go to the host and are not counted. Relaxed: as above.
+inline std::atomic<std::uint32_t> kinds_off{0};
+
+[[nodiscard]] inline bool is_off(Kind kind) {
+    return (kinds_off.load(std::memory_order_relaxed) >> static_cast<unsigned>(kind) & 1U) != 0;
+}
+
 class Layer {
   public:
     static Layer& get();
@@ -73,7 +80,7 @@ class Layer {
                 if (why == Why::served && chooses(kind)) [[unlikely]]
                     return quicker(*at, call, shortcut, host, timer);
                 if (why == Why::served) {
-                    bytes = call.bytes();
+                    if (statistics_.wanted()) bytes = call.bytes();
                     const int result = serve(*at, call);
                     timer.count(statistics_, kind, why, bytes);
                     return result;
@@ -186,7 +193,7 @@ class Layer {
     [[nodiscard]] bool hosts_are_quicker(Communicator& at, const PreparedCall& call);
     [[nodiscard]] Choices& choices_of(Communicator& at);
     void compare(Communicator& at, Choices::Place place);
-    void remember_host(Kind kind, const Shortcut& shortcut);
+    void remember_host(Kind kind, const Shortcut& shortcut, Glances* left);
     /// A blocking call by whom it is quicker with.
     template <class Host>
     int quicker(Communicator& at, PreparedCall& call, const Shortcut& shortcut, Host& host,
@@ -198,9 +205,10 @@ class Layer {
         const int result = turn.host ? host() : serve(at, call);
         if (turn.tried && choices.tried(place, begun_us, turn.ends ? now_us() : 0))
             compare(at, place);
-        if (turn.host && !turn.tried) remember_host(call.kind(), shortcut);
+        if (turn.host && !turn.tried) remember_host(call.kind(), shortcut, &no_end);
+        if (turn.tried) remember_host(call.kind(), shortcut, choices.glances(place));
         timer.count(statistics_, call.kind(), turn.host ? Why::slower : Why::served,
-                    turn.host ? 0 : call.bytes());
+                    turn.host || !statistics_.wanted() ? 0 : call.bytes());
         return result;
     }
     [[nodiscard]] static double now_us() {

@@ -129,6 +129,7 @@ Why PreparedCall::reduction(const void* in, const Elements& out, MPI_Op op) {
     if (!ours) return Why::operation;
     op_ = *ours;
     type_ = *facts->element;
+    element_bytes_ = facts->size;
     count_ = static_cast<std::size_t>(out.count);
     in_ = in == MPI_IN_PLACE ? WEFT_IN_PLACE : in;
     out_ = const_cast<void*>(out.memory);
@@ -148,7 +149,7 @@ Why PreparedCall::reduce(const void* in, const Elements& out, MPI_Op op, int roo
 Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) {
     const Why why = reduction(in, out, op);
     if (why != Why::served || in != MPI_IN_PLACE) return why;
-    move_bytes_ = count_ * weft_type_size(type_);
+    move_bytes_ = count_ * element_bytes_;
     move_from_ = at(out_, place_.rank * static_cast<std::ptrdiff_t>(move_bytes_));
     return Why::served;
 }
@@ -165,7 +166,7 @@ Why PreparedCall::reduce_scatter(const void* in, const Elements& out, const Coun
     }
     const Why why = reduction(in, out, op);
     if (why != Why::served || in != MPI_IN_PLACE) return why;
-    const std::size_t element = weft_type_size(type_);
+    const std::size_t element = element_bytes_;
     move_bytes_ = in_blocks_.counts[static_cast<std::size_t>(place_.rank)] * element;
     move_from_ = at(out_, before * static_cast<std::ptrdiff_t>(element));
     return Why::served;
@@ -459,7 +460,6 @@ void PreparedCall::finish() {
 }
 
 std::size_t PreparedCall::bytes() const {
-    const std::size_t element = weft_type_size(type_);
     std::size_t elements = count_;
     if (!in_blocks_.counts.empty()) {
         elements = 0;
@@ -467,7 +467,7 @@ std::size_t PreparedCall::bytes() const {
     } else if (kind_ == Kind::alltoall || kind_ == Kind::reduce_scatter_block) {
         elements *= static_cast<std::size_t>(place_.size);
     }
-    return elements * element;
+    return elements * element_bytes_;
 }
 
 std::size_t PreparedCall::common_bytes() const {
@@ -483,9 +483,9 @@ std::size_t PreparedCall::common_bytes() const {
         case Kind::allgatherv:
             return sum(out_blocks_.counts);
         case Kind::reduce_scatter:
-            return sum(in_blocks_.counts) * weft_type_size(type_);
+            return sum(in_blocks_.counts) * element_bytes_;
         default:
-            return count_ * weft_type_size(type_);
+            return count_ * element_bytes_;
     }
 }
 

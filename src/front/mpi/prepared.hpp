@@ -121,6 +121,7 @@ class PreparedCall {
     void* out_ = nullptr;
     std::size_t count_ = 0;  ///< of elements of type_, as the call of weft takes it
     weft_type type_ = WEFT_UINT8;
+    std::size_t element_bytes_ = 1;
     weft_op op_ = WEFT_SUM;
     int root_ = 0;
     Vector in_blocks_;

@@ -4,7 +4,9 @@
 // Why      The quickest calls of a host take 70 ns in a stream. To find the communicator, to read
 //          the arguments and to ask whose turn it is would be a fifth of that.
 // Holds    What is remembered is what the long way has decided: the arguments that it depends on,
-//          with types that no program can free. It goes with its communicator.
+//          with types and operations that no program can free. It goes with its communicator.
+//          While both libraries are tried, those calls of the host that are timed together go this
+//          way, too; they are counted down, so that it does not matter which rank remembers them.
 // Next     choices.hpp for who decides; calls.cpp for who looks.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <array>
 #include <cstddef>
 
+#include "front/mpi/choices.hpp"
 #include "front/mpi/statistics.hpp"
 
 namespace weft::mpi {
@@ -27,28 +30,42 @@ struct Shortcut {
     int root = 0;
     MPI_Count other_count = 0;
     MPI_Datatype other_type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
 
     [[nodiscard]] bool operator==(const Shortcut& other) const {
         return comm == other.comm && count == other.count && type == other.type &&
                root == other.root && other_count == other.other_count &&
-               other_type == other.other_type;
+               other_type == other.other_type && op == other.op;
     }
 };
 
+/// For calls that go to the host for good: as good as no number.
+inline Glances no_end = Glances{1} << 62;
+
+struct Remembered {
+    Shortcut call;
+    Glances* left = &no_end;
+};
+
 /// By Kind, the last call that the host was found to be quicker at. One thread uses it.
-inline std::array<Shortcut, kKindNames.size()> shortcuts;
+inline std::array<Remembered, kKindNames.size()> shortcuts;
 
 [[nodiscard]] inline bool has_shortcut(Kind kind, const Shortcut& call) {
-    return shortcuts[static_cast<std::size_t>(kind)] == call;
+    const Remembered& known = shortcuts[static_cast<std::size_t>(kind)];
+    if (!(known.call == call) || *known.left == 0) return false;
+    --*known.left;
+    return true;
 }
 
-inline void remember(Kind kind, const Shortcut& call) {
-    if (call.count != Shortcut::kNever) shortcuts[static_cast<std::size_t>(kind)] = call;
+inline void remember(Kind kind, const Shortcut& call, Glances* left = &no_end) {
+    if (call.count != Shortcut::kNever)
+        shortcuts[static_cast<std::size_t>(kind)] = {.call = call, .left = left};
 }
 
+/// Its handle may soon be that of another communicator, on some of the ranks.
 inline void forget_shortcuts(MPI_Comm comm) {
-    for (Shortcut& one : shortcuts)
-        if (one.comm == comm) one = {};
+    for (Remembered& one : shortcuts)
+        if (one.call.comm == comm) one = {};
 }
 
 }  // namespace weft::mpi

@@ -225,6 +225,11 @@ bool is_builtin(MPI_Datatype type) {
     return known != nullptr && known->element.has_value();
 }
 
+bool is_builtin_operation(MPI_Op op) {
+    const Operation* const known = tables().operations.find(op);
+    return op == MPI_OP_NULL || (known != nullptr && known->builtin.has_value());
+}
+
 std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type, const TypeFacts& facts) {
     Operation* const known = tables().operations.find(op);
     if (known == nullptr || !facts.element) return std::nullopt;

@@ -33,6 +33,8 @@ struct TypeFacts {
 [[nodiscard]] const TypeFacts* facts_of(MPI_Datatype type);
 /// One of MPI's own that reductions are served on; whatever else is asked about is none.
 [[nodiscard]] bool is_builtin(MPI_Datatype type);
+/// One of MPI's own, or none.
+[[nodiscard]] bool is_builtin_operation(MPI_Op op);
 
 /// Our operation for one of MPI on this type, or nothing.
 [[nodiscard]] std::optional<weft_op> operation_for(MPI_Op op, MPI_Datatype type,
