@@ -64,7 +64,12 @@ Upstream-Name: weft\n\nFiles: *\nCopyright: 2026, The weft authors\nLicense: BSD
     install(FILES ${work}/copyright ${work}/${name}/changelog.Debian.gz DESTINATION share/doc/${name} COMPONENT ${component})
   endforeach()
   file(WRITE ${work}/triggers "activate-noawait ldconfig\n")
-  file(WRITE ${work}/shlibs "libweft 0 libweft0 (>= ${PROJECT_VERSION})\n")
+  file(WRITE ${work}/shlibs "")
+  foreach(target IN ITEMS weft_library weft_shmem)
+    get_target_property(name ${target} OUTPUT_NAME)
+    get_target_property(version ${target} SOVERSION)
+    file(APPEND ${work}/shlibs "lib${name} ${version} libweft0 (>= ${PROJECT_VERSION})\n")
+  endforeach()
   set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${work}/triggers ${work}/shlibs)
   # The search path of another library's flags is not ours to keep, and man pages are kept small.
   set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/FinishPackage.cmake)

@@ -77,6 +77,15 @@ class Text(unittest.TestCase):
         self.assertIn("| 1234.56 |", shown)
         self.assertIn("78.90 at worst", shown)
 
+    def test_a_small_rate_is_not_0_and_nothing_hides_less_than_nothing(self):
+        self.results["puts_network"]["rows"][0].update(bytes=8, window_us=7.4)
+        self.assertIn("| 0.00108 |", section(report.write_text(self.results), "### Between two virtual nodes"))
+        row = self.results["overlap_calls"]["results"][0]
+        row.update(blocking_us=10.0, computing_us=92.8, hidden_computing=-7.28)
+        again = section(report.write_text(self.results), "### Progress in calls")
+        self.assertIn("| none (+72.8 us) |", again)
+        self.assertNotIn("-728", again)
+
     def test_a_row_with_a_failed_side_is_shown_and_marked(self):
         row = self.results["compare"]["rows"][0]
         row.update(mpich_us=None, failures=["mpich: no end within 30 s"])

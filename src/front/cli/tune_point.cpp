@@ -16,10 +16,11 @@ namespace weft::front {
 
 namespace {
 
-constexpr double kBatchNs = 2e6;         // a batch is so long, or one call
-constexpr std::size_t kRoundsMin = 8;    // before a winner is believed
-constexpr std::size_t kRoundsAlike = 5;  // so many rounds with the same winner
-constexpr std::size_t kRoundsBeforeOut = 3;
+constexpr double kBatchNs = 4e6;          // a batch is so long, or one call
+constexpr std::uint64_t kWarmCalls = 12;  // buffers are adopted when they have come some times
+constexpr std::size_t kRoundsMin = 12;    // before a winner is believed
+constexpr std::size_t kRoundsAlike = 7;   // so many rounds with the same winner
+constexpr std::size_t kRoundsBeforeOut = 4;
 constexpr double kEqual = 1.02;  // what two medians may differ and count as equal
 
 /// The call with its buffers; barriers have none.
@@ -99,14 +100,10 @@ class Tournament {
                 result_.wrong = contender.algorithm;
                 return {};
             }
-            // Buffers are adopted in the first calls.
-            constexpr double kWarmNs = 4e6;
-            const lab::measuring::Fitting warm = lab::measuring::calibrate(
-                subject, lab::MeasuringLoop::back_to_back, kWarmNs, kCallsMax);
-            calls_.push_back(warm.calls);
-            calls_.back() = std::max<std::uint64_t>(
-                1, static_cast<std::uint64_t>(static_cast<double>(calls_.back()) * kBatchNs /
-                                              kWarmNs));
+            warm_up(subject);
+            calls_.push_back(lab::measuring::calibrate(subject, lab::MeasuringLoop::back_to_back,
+                                                       kBatchNs, kCallsMax)
+                                 .calls);
             able.push_back(std::move(contender));
         }
         if (able.empty())
@@ -114,6 +111,11 @@ class Tournament {
                               name_, call_.bytes);
         result_.contenders = std::move(able);
         return {};
+    }
+
+    /// Until buffers are reached as they will be in the long run.
+    static void warm_up(TunedSubject& subject) {
+        for (std::uint64_t call = 0; call < kWarmCalls; ++call) subject.call();
     }
 
     /// A batch of each, beginning with another one in each round.
