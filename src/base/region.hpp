@@ -5,15 +5,16 @@
 //          a landing after them), *published cells* (written by the owner, read in place by its
 //          node-mates), *bulk banks* (payloads that fit no cell) and one line of *credits* (how
 //          many calls the owner has completed, read in place by its node-mates). Cells and
-//          published cells exist once per bank, W banks in turn; bulk banks are many small ones and
-//          few large ones, for payloads that peers put and such as the owner publishes. Offsets are
-//          the same on all members, so a writer computes them.
+//          published cells exist once per bank, W banks in turn; bulk banks are of five
+//          sizes, the smaller the more, for payloads that peers put and such as the owner
+//          publishes. Offsets are the same on all members, so a writer computes them.
 // Why      Cells are ordered number-major (all banks of cell 0, then of cell 1): a call that uses
 //          few cells touches few pages. Flag words are never written as data, so stale bytes cannot
 //          look like a flag (docs/one-sided.md).
 // Next     put.hpp for what is written there; run/execute/window.hpp for when a bank may be reused.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -83,23 +84,34 @@ using Digest = std::uint64_t;
     return static_cast<std::uint16_t>(first | (first == 0 ? 1U : 0U));
 }
 
+/// Classes of small bulk banks, and of all bulk banks: the large ones are the last class.
+inline constexpr std::size_t kSmallClasses = 4;
+inline constexpr std::size_t kBulkClasses = kSmallClasses + 1;
+
+/// Bulk banks of one size.
+struct BankClass {
+    std::uint32_t banks = 0;  ///< W; a power of two; 0: there are none
+    std::uint64_t bytes = 0;  ///< of each; a multiple of 64
+
+    [[nodiscard]] constexpr std::uint64_t all() const { return banks * bytes; }
+};
+
 /// How many calls a rank has completed in each window of its team: flag words whose ticks count
 /// from the team's first one. Written by the owner alone.
 struct alignas(64) CreditLine {
     std::atomic<std::uint64_t> cells;
-    std::atomic<std::uint64_t> bulk;
-    std::atomic<std::uint64_t> small;
+    std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;
 };
 static_assert(sizeof(CreditLine) == 64);
 
 /// Sizes of a region; the same on all members of a team.
 struct RegionShape {
-    std::uint32_t cells = 0;        ///< cells per bank, and published cells per bank
-    std::uint32_t banks = 0;        ///< W of cells; a power of two
-    std::uint32_t bulk_banks = 0;   ///< W of large bulk banks; a power of two
-    std::uint64_t bulk_bytes = 0;   ///< bytes of one of these; a multiple of 64
-    std::uint32_t small_banks = 0;  ///< W of small bulk banks: a power of two; 0: there are none
-    std::uint64_t small_bytes = 0;  ///< bytes of one of these; a multiple of 64
+    std::uint32_t cells = 0;       ///< cells per bank, and published cells per bank
+    std::uint32_t banks = 0;       ///< W of cells; a power of two
+    std::uint32_t bulk_banks = 0;  ///< W of large bulk banks; a power of two
+    std::uint64_t bulk_bytes = 0;  ///< bytes of one of these; a multiple of 64
+    /// Small bulk banks, by their size, the smallest first.
+    std::array<BankClass, kSmallClasses> small = {};
 
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
         return (std::uint64_t{number} * banks + bank) * kCellStride;
@@ -111,10 +123,19 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t bulk(std::uint32_t bank) const {
         return count() * (kCellStride + sizeof(Cell)) + bank * bulk_bytes;
     }
-    [[nodiscard]] constexpr std::uint64_t small(std::uint32_t bank) const {
-        return bulk(bulk_banks) + bank * small_bytes;
+    [[nodiscard]] constexpr BankClass bulk_class(std::size_t number) const {
+        return number < kSmallClasses ? small[number] : BankClass{bulk_banks, bulk_bytes};
     }
-    [[nodiscard]] constexpr std::uint64_t credits() const { return small(small_banks); }
+    /// Where the banks of a class start: the large ones, then the small ones.
+    [[nodiscard]] constexpr std::uint64_t start_of_class(std::size_t number) const {
+        if (number == kSmallClasses) return bulk(0);
+        std::uint64_t start = bulk(bulk_banks);
+        for (std::size_t before = 0; before < number; ++before) start += small[before].all();
+        return start;
+    }
+    [[nodiscard]] constexpr std::uint64_t credits() const {
+        return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].all();
+    }
     /// Cells of a bank that lie together at the start of the region; in a large team most calls
     /// need no more.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {

@@ -48,7 +48,9 @@ class OfProvider(Asking):
         said = self.told("info", "--provider", "psm2", "--json")
         text = weft("info", "--provider", "psm2").stdout
         self.assertIn("FI_PSM2_LAZY_CONN=1", text)
-        for part in (said["declared_by"], said["cost"]["source"], *(way["reason"] for way in said["notify"]["ways"])):
+        self.assertFalse(said["offload"]["promised"])
+        for part in (said["declared_by"], said["cost"]["source"], said["offload"]["reason"],
+                     *(way["reason"] for way in said["notify"]["ways"])):
             self.assertIn(part, text)
         self.assertIn("libfabric#12542", weft("info", "--provider", "efa").stdout)
 

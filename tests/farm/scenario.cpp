@@ -130,8 +130,7 @@ void draw_team(Random& random, Scenario& scenario, bool lives) {
         team.shape.banks = 4;
         if (scenario.fault == Fault::one_small_bank) {
             team.shape.banks = 128;
-            team.shape.small_banks = 4;
-            team.shape.small_bytes = 1024;
+            team.shape.small = {{{.banks = 4, .bytes = 1024}}};
         }
     }
     team.first_tick = draw_tick(random);

@@ -87,7 +87,7 @@ test::TeamPlan World::plan_of(const TeamSketch& sketch) const {
         .members = sketch.members, .shape = sketch.shape, .first_tick = sketch.first_tick};
     if (sketch.late_epochs) {
         plan.cell_window = maker<LateWindow32>(plan.shape.banks);
-        plan.bulk_window = maker<LateWindow32>(plan.shape.bulk_banks);
+        plan.bulk_windows[base::kSmallClasses] = maker<LateWindow32>(plan.shape.bulk_banks);
     }
     switch (scenario.fault) {
         case Fault::late_barrier:
@@ -101,8 +101,8 @@ test::TeamPlan World::plan_of(const TeamSketch& sketch) const {
             plan.cell_window = maker<run::Window>(kBanks);
             break;
         case Fault::one_small_bank:
-            plan.shape.small_banks = 1;
-            plan.small_window = maker<run::Window>(kBanks);
+            plan.shape.small[0].banks = 1;
+            plan.bulk_windows[0] = maker<run::Window>(kBanks);
             break;
         default:
             break;

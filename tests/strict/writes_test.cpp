@@ -26,8 +26,7 @@ constexpr base::RegionShape kShape{.cells = 32,
                                    .banks = 128,
                                    .bulk_banks = 4,
                                    .bulk_bytes = std::uint64_t{64} << 10,
-                                   .small_banks = 64,
-                                   .small_bytes = std::uint64_t{16} << 10};
+                                   .small = {{{.banks = 64, .bytes = 16 << 10}}}};
 constexpr std::size_t kVector = 128;  ///< doubles of the longer calls: a KiB
 
 /// One that grants immediates and, where the demands say so, two places.

@@ -79,7 +79,7 @@ void BankWatch::note(Team& team, Rank team_rank, const Call& call,
     const Call& known = team.calls[static_cast<std::size_t>(call.epoch)];
     if (known.bulk_epoch != call.bulk_epoch || known.tick != call.tick ||
         known.program->segments != program.segments || known.program->bulk != program.bulk ||
-        known.program->small != program.small ||
+        known.program->bulk_class != program.bulk_class ||
         known.program->program.collective != program.program.collective)
         fault(fmt::format(
             "rank {} numbers epoch {} unlike others: bulk epoch {} for {}, tick {} for {}",
@@ -151,16 +151,14 @@ void BankWatch::landing(const Landing& landing) {
     if (in_cell) {
         check(found, *(*owner)->cells, shape.banks);
     } else if (team_at(landing.offset) == team && call->bulk_epoch >= 0) {
-        const bool small = call->program->small;
-        const std::uint64_t bank_bytes = small ? shape.small_bytes : shape.bulk_bytes;
-        const std::uint64_t inside =
-            landing.offset - setup.region - (small ? shape.small(0) : shape.bulk(0));
+        const std::size_t number = call->program->bulk_class;
+        const auto [banks, bank_bytes] = shape.bulk_class(number);
+        const std::uint64_t inside = landing.offset - setup.region - shape.start_of_class(number);
         found.area = Area::bulk;
         found.bank = static_cast<std::uint32_t>(inside / bank_bytes);
         found.number = call->program->slot_at(inside % bank_bytes);
         found.epoch = call->bulk_epoch;
-        check(found, *(*owner)->bulk_of(*call->program),
-              small ? shape.small_banks : shape.bulk_banks);
+        check(found, *(*owner)->bulk_of(*call->program), banks);
     }
 }
 
@@ -187,7 +185,7 @@ void BankWatch::check_published(const run::TeamState& owner, const Publication& 
                     .epoch = publication.epoch};
     check(found, *reader.cells, shape.banks);
     if (publication.program->published_start == 0) return;
-    const std::uint32_t banks = publication.program->small ? shape.small_banks : shape.bulk_banks;
+    const std::uint32_t banks = shape.bulk_class(publication.program->bulk_class).banks;
     const run::Window& window = *reader.bulk_of(*publication.program);
     found.area = Area::bulk;
     found.bank = window.bank(publication.bulk_epoch) & (banks - 1);

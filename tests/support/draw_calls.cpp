@@ -53,12 +53,15 @@ std::vector<Rank> draw_members(base::Random& random, Rank ranks) {
 base::RegionShape draw_shape(base::Random& random) {
     constexpr std::uint32_t kBanks[] = {4, 8, 128};
     constexpr std::uint32_t kSmallBanks[] = {0, 4, 8};
+    const auto draw_class = [&](std::uint64_t least) {
+        return base::BankClass{.banks = kSmallBanks[random.below(3)],
+                               .bytes = least << random.below(2)};
+    };
     return {.cells = 64,
             .banks = kBanks[random.below(3)],
             .bulk_banks = 4,
             .bulk_bytes = std::uint64_t{16384} << random.below(2),
-            .small_banks = kSmallBanks[random.below(3)],
-            .small_bytes = std::uint64_t{256} << random.below(3)};
+            .small = {draw_class(128), draw_class(256), draw_class(512), draw_class(512)}};
 }
 
 CallPlan draw_call(base::Random& random, Rank ranks) {

@@ -108,8 +108,8 @@ const VirtualTeam& VirtualJob::add_team(TeamPlan plan) {
                              .first_tick = plan.first_tick & base::kTickMask,
                              .barrier = &team.barriers.back()};
         if (plan.cell_window) setup.cell_window = plan.cell_window();
-        if (plan.bulk_window) setup.bulk_window = plan.bulk_window();
-        if (plan.small_window) setup.small_window = plan.small_window();
+        for (std::size_t number = 0; number < base::kBulkClasses; ++number)
+            if (plan.bulk_windows[number]) setup.bulk_windows[number] = plan.bulk_windows[number]();
         team.states.push_back(&engine(team.members[rank]).add_team(std::move(setup)));
     }
     watch_.add_team({team.states.begin(), team.states.end()});

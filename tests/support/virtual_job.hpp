@@ -10,6 +10,7 @@
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -39,8 +40,7 @@ struct TeamPlan {
     base::Tick first_tick = 1;
     std::string barrier = "dissemination";
     WindowMaker cell_window;  ///< a faulty rule; the true one if not given
-    WindowMaker bulk_window;
-    WindowMaker small_window;
+    std::array<WindowMaker, base::kBulkClasses> bulk_windows;
 };
 
 /// One team as its members see it.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kBanks = 4;
 constexpr std::uint64_t kSeeds = 60;
+constexpr std::size_t kSmallClass = 1;
 
 struct Control {
     std::uint32_t banks = kBanks;  ///< that the region really has
@@ -33,9 +34,8 @@ TeamPlan team_of(const Control& control) {
         return plan;
     }
     plan.shape.banks = 128;
-    plan.shape.small_banks = control.banks;
-    plan.shape.small_bytes = 256;
-    plan.small_window = control.window;
+    plan.shape.small[kSmallClass] = {.banks = control.banks, .bytes = 256};
+    plan.bulk_windows[kSmallClass] = control.window;
     return plan;
 }
 

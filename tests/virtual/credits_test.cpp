@@ -17,12 +17,12 @@ namespace weft::test {
 namespace {
 
 constexpr Rank kRanks = 4;
-constexpr base::RegionShape kShape{.cells = 32,
-                                   .banks = 16,
-                                   .bulk_banks = 4,
-                                   .bulk_bytes = 4096,
-                                   .small_banks = 8,
-                                   .small_bytes = 512};
+constexpr base::RegionShape kShape{
+    .cells = 32,
+    .banks = 16,
+    .bulk_banks = 4,
+    .bulk_bytes = 4096,
+    .small = {{{.banks = 16, .bytes = 192}, {.banks = 8, .bytes = 512}}}};
 
 /// Calls of a stream that are made by every rank.
 std::size_t length() {

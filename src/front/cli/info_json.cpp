@@ -37,14 +37,20 @@ Json topology_json(const topology::Machine& machine, const run::Description& job
             {"usable_processors", usable}};
 }
 
+Json small_banks_json(const base::RegionShape& shape) {
+    Json classes = Json::array();
+    for (const base::BankClass& small : shape.small)
+        if (small.banks != 0) classes.push_back({{"banks", small.banks}, {"bytes", small.bytes}});
+    return classes;
+}
+
 Json banks_json(const run::SegmentLayout& layout) {
     return {{"banks", layout.shape.banks},
             {"cells_per_bank", layout.shape.cells},
             {"cell_payload_bytes", base::kCellPayload},
             {"bulk_banks", layout.shape.bulk_banks},
             {"bulk_bank_bytes", layout.shape.bulk_bytes},
-            {"small_bulk_banks", layout.shape.small_banks},
-            {"small_bulk_bank_bytes", layout.shape.small_bytes},
+            {"small_bulk_banks", small_banks_json(layout.shape)},
             {"teams_max", run::SegmentLayout::kTeams},
             {"team_bytes", layout.region_bytes},
             {"heap_bytes", layout.bytes - layout.heap},
@@ -138,6 +144,7 @@ Json provider_json(const run::ProviderDescription& provider) {
         report["completion"] = {{"kind", base::name_of(survey.completion)},
                                 {"reason", survey.completion_reason}};
     report["target_must_progress"] = profile.target_must_progress;
+    report["offload"] = {{"promised", profile.offload.holds}, {"reason", profile.offload.why}};
     report["small_keys"] = profile.small_keys;
     report["known_bugs"] = bugs_json(profile);
     report["cost"] = {{"latency_ns", profile.cost.latency_ns},

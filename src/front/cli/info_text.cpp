@@ -78,16 +78,18 @@ std::string machine_text(const Json& info) {
 
 std::string banks_text(const Json& info) {
     const Json& banks = info["banks"];
+    std::string small;
+    for (const Json& one : banks["small_bulk_banks"])
+        small += fmt::format("{} of {}, ", json_text(one["banks"]), bytes(one["bytes"]));
     return fmt::format(
         "memory of each rank: a segment of {}, of which only touched pages cost anything\n"
         "  heap of {}; room for {} teams of {}\n"
         "  a network registers {} of it at the start, more with teams and as the heap is used\n"
-        "  a team has {} banks of {} cells with {} bytes each, and for larger payloads {} banks of "
-        "{} and {} of {}\n",
+        "  a team has {} banks of {} cells with {} bytes each, and for larger payloads banks: {}"
+        "{} of {}\n",
         bytes(banks["segment_bytes"]), bytes(banks["heap_bytes"]), json_text(banks["teams_max"]),
         bytes(banks["team_bytes"]), bytes(banks["registered_bytes"]), json_text(banks["banks"]),
-        json_text(banks["cells_per_bank"]), json_text(banks["cell_payload_bytes"]),
-        json_text(banks["small_bulk_banks"]), bytes(banks["small_bulk_bank_bytes"]),
+        json_text(banks["cells_per_bank"]), json_text(banks["cell_payload_bytes"]), small,
         json_text(banks["bulk_banks"]), bytes(banks["bulk_bank_bytes"]));
 }
 
@@ -184,6 +186,9 @@ std::string provider_text(const Json& provider) {
     text += provider["target_must_progress"] == true
                 ? "  data lands only while its target is in a call of weft\n"
                 : "  data lands without its target's help\n";
+    text += fmt::format("  calls can{} be offloaded: {}\n",
+                        provider["offload"]["promised"] == true ? "" : "not",
+                        json_text(provider["offload"]["reason"]));
     if (provider["small_keys"] == true)
         text += "  keys of registered memory are small: that is its fast path\n";
     for (const Json& bug : provider["known_bugs"])

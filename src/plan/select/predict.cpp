@@ -93,7 +93,10 @@ class Prediction {
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
         is_short_ = vector.elements * vector.element_bytes <= kOverlappingBytes;
         held_ = vector.elements * vector.element_bytes <= kHeldBytes;
-        streams_ = machine.crowded() && overlaps();
+        if (!machine.crowded()) return;
+        const auto program = candidate.program(size, 0);
+        passes_on_ = program && !program->synchronizing;
+        streams_ = passes_on_ && (apart_ ? held_ : is_short_);
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
@@ -119,18 +122,6 @@ class Prediction {
     }
 
   private:
-    /// Whether calls of a stream overlap: none waits for all ranks. A rank that waits leaves the
-    /// processor to those before it, which go on to later calls as long as their payloads have
-    /// room; so it waits once for many. Not of long vectors on a node, be they used in place:
-    /// measured, a chain of ranks takes as long in a stream as alone. So does one between nodes
-    /// whose messages are longer than what a connection holds: such a message needs both its ranks
-    /// at once, and who goes on to a later call takes their processors.
-    [[nodiscard]] bool overlaps() const {
-        const auto program = candidate_.program(size_, 0);
-        if (!program || program->synchronizing) return false;
-        return apart_ ? held_ : is_short_;
-    }
-
     /// What messages keep senders and receivers busy. The costs have the bytes of a far message
     /// once, as its receiver takes them while its sender sends them; both work.
     [[nodiscard]] Time sent(const Work& work) const {
@@ -163,26 +154,26 @@ class Prediction {
         const base::Result<Time> computing = makespan(false, true);
         if (!computing) return computing.failure();
         const Time work = shared_out(all, size);
-        const Time alone = *first + std::max(*computing, work);
+        const Time shared = apart_ && passes_on_ ? std::max(busiest(loads), work) : work;
+        const Time alone = *first + std::max(*computing, shared);
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
         if (!streams_) return predicted;
         const base::Result<Time> each = again();
         if (!each) return each.failure();
-        predicted.in_stream = in_stream(*first, *each, work, loads);
+        predicted.in_stream = in_stream(*first, *each, shared);
         return predicted;
     }
 
     /// What a call adds to a stream of them: all of what ranks wait in each call, which is where
-    /// one needs an answer of another, and a share of the other waits. Between nodes messages cost
-    /// so much that no call is quicker than the processor that has most to do with it.
-    [[nodiscard]] Time in_stream(Time waits, Time each, Time work, const Loads& loads) const {
+    /// one needs an answer of another, and a share of the other waits.
+    [[nodiscard]] Time in_stream(Time waits, Time each, Time work) const {
         if (!apart_) return work + each;
-        const Time shared = (waits - each) / (is_short_ ? kShortCalls : kLongCalls);
-        return std::max(busiest(loads), work) + each + shared;
+        return work + each + (waits - each) / (is_short_ ? kShortCalls : kLongCalls);
     }
 
-    /// What the processor computes that has most to do: ranks of a host start on its processors
-    /// in blocks (run/runtime/placement.hpp), and stay, since none of them ever sleeps.
+    /// What the processor computes that has most to do. Between nodes messages cost so much that no
+    /// call is quicker. Ranks of a host start on its processors in blocks
+    /// (run/runtime/placement.hpp), and stay, since none of them ever sleeps.
     [[nodiscard]] Time busiest(const Loads& loads) const {
         const auto on_host = static_cast<std::size_t>(machine_.host_ranks);
         const auto processors = static_cast<std::size_t>(machine_.host_processors);
@@ -403,9 +394,16 @@ class Prediction {
     Rank size_;
     const Candidate& candidate_;
     const VectorSize& vector_;
-    bool apart_ = false;     ///< there are several nodes,
-    bool mixed_ = false;     ///< and some rank shares its own
-    bool streams_ = false;   ///< ranks share processors, and calls overlap,
+    bool apart_ = false;      ///< there are several nodes,
+    bool mixed_ = false;      ///< and some rank shares its own
+    bool passes_on_ = false;  ///< ranks share processors, and no call waits for all of them,
+    /// and calls of a stream overlap: a rank that waits leaves the processor to those before it,
+    /// which go on to later calls as long as their payloads have room; so it waits once for many.
+    /// Not of long vectors on a node, be they used in place: measured, a chain of ranks takes as
+    /// long in a stream as alone. So does one between nodes whose messages are longer than what a
+    /// connection holds: such a message needs both its ranks at once, and who goes on to a later
+    /// call takes their processors.
+    bool streams_ = false;
     bool held_ = false;      ///< messages are no longer than what connections hold
     bool is_short_ = false;  ///< even many at a time
 };

@@ -314,8 +314,17 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
                  in_lines(times(program.slot_units, unit_bytes)));
 }
 
-[[nodiscard]] bool fits_small(const base::RegionShape& shape, std::uint64_t bank_bytes) {
-    return shape.small_banks > 0 && bank_bytes <= shape.small_bytes;
+/// The class of bulk banks for so many bytes: the smallest that they fit, or the large ones. Of a
+/// call that synchronizes the fewest: it runs ahead of no rank, and few banks stay in the cache.
+[[nodiscard]] std::uint8_t class_for(const base::RegionShape& shape, std::uint64_t bank_bytes,
+                                     bool synchronizing) {
+    std::uint8_t found = base::kSmallClasses;
+    for (std::uint8_t number = 0; number < base::kSmallClasses; ++number) {
+        const base::BankClass& banks = shape.small[number];
+        if (banks.banks == 0 || bank_bytes > banks.bytes) continue;
+        if (found == base::kSmallClasses || synchronizing) found = number;
+    }
+    return found;
 }
 
 /// Copies of each slot in a program of several segments.
@@ -353,8 +362,8 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    const bool small = fits_small(options.shape, bytes);
-    return plus(bytes, bytes) <= (small ? options.shape.small_bytes : options.shape.bulk_bytes);
+    return plus(bytes, bytes) <=
+           options.shape.bulk_class(class_for(options.shape, bytes, program.synchronizing)).bytes;
 }
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
@@ -431,7 +440,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           "(WEFT_BANK_BYTES sets it)",
                           program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
-    bound.small = bound.bulk && !program.pairwise && fits_small(options.shape, bank_bytes);
+    if (bound.bulk && !program.pairwise)
+        bound.bulk_class = class_for(options.shape, bank_bytes, program.synchronizing);
     if (options.publishes && bound.bulk) bound.published_start = bank_bytes;
     bound.program = std::move(program);
     Binder binder(bound, partition, options.near);

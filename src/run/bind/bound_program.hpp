@@ -91,8 +91,9 @@ struct BoundProgram {
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     bool synchronizing = false;
-    bool bulk = false;   ///< payloads go to bulk banks, not into cells
-    bool small = false;  ///< namely to the small ones, where all slots fit them
+    bool bulk = false;  ///< payloads go to bulk banks, not into cells
+    /// Namely to these: the smallest that all slots fit.
+    std::uint8_t bulk_class = base::kSmallClasses;
     std::uint32_t segments = 1;
     std::uint32_t depth = 1;
     std::uint64_t slot_bytes = 0;  ///< the largest slot in a bulk bank

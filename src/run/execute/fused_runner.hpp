@@ -54,7 +54,7 @@ struct FusedCall {
 [[gnu::noinline]] inline void move_to_next_bulk(TeamState& team, const BoundProgram& program) {
     Window& bulk = *team.bulk_of(program);
     team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
-        team.bulk_offset(bulk, bulk.pass(program.synchronizing));
+        team.bulk_offset(program, bulk.pass(program.synchronizing));
 }
 
 /// Numbers the call, as issue() and complete() would, and says where its places are.

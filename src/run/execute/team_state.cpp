@@ -16,16 +16,19 @@ TeamState::TeamState(TeamSetup made_from)
     history.resize(std::max<std::size_t>(kHistoryMin, 2 * setup.shape.banks));
     history_mask = history.size() - 1;
     WEFT_CHECK(std::has_single_bit(setup.shape.banks), setup.shape.banks);
-    WEFT_CHECK(std::has_single_bit(setup.shape.bulk_banks), setup.shape.bulk_banks);
     cells = setup.cell_window ? std::move(setup.cell_window)
                               : std::make_unique<Window>(setup.shape.banks);
-    bulk = setup.bulk_window ? std::move(setup.bulk_window)
-                             : std::make_unique<Window>(setup.shape.bulk_banks);
-    count_cell_banks();
-    if (setup.shape.small_banks == 0) return;
-    WEFT_CHECK(std::has_single_bit(setup.shape.small_banks), setup.shape.small_banks);
-    small = setup.small_window ? std::move(setup.small_window)
-                               : std::make_unique<Window>(setup.shape.small_banks);
+    for (std::size_t number = 0; number < bulk.size(); ++number) {
+        const base::BankClass banks = setup.shape.bulk_class(number);
+        if (banks.banks == 0) continue;
+        WEFT_CHECK(std::has_single_bit(banks.banks), banks.banks, number);
+        std::unique_ptr<Window>& window = setup.bulk_windows[number];
+        bulk[number] = {
+            .window = window ? std::move(window) : std::make_unique<Window>(banks.banks),
+            .start = setup.shape.start_of_class(number),
+            .bytes = banks.bytes};
+    }
+    count_banks();
 }
 
 /// Fewer banks for a window that has the true rule and has numbered nothing.
@@ -35,32 +38,40 @@ void TeamState::narrow(std::unique_ptr<Window>& window, std::uint32_t banks) {
 }
 
 /// No more than the region has, whatever the window's rule.
-void TeamState::count_cell_banks() {
+void TeamState::count_banks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
+    for (std::size_t number = 0; number < bulk.size(); ++number) {
+        if (bulk[number].window == nullptr) continue;
+        const std::uint32_t banks = setup.shape.bulk_class(number).banks;
+        bulk[number].mask = std::min(bulk[number].window->banks(), banks) - 1;
+    }
 }
 
 void TeamState::share_credits() {
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
     runs_fused = FusedTeams::one_node;
     narrow(cells, kNearBanks);
-    narrow(small, kNearSmallBanks);
-    count_cell_banks();
-    const auto share = [&](Window* window, Credits::Word base::CreditLine::*word,
-                           Credits::HashOf hash_of) {
+    for (std::size_t number = 0; number < base::kSmallClasses; ++number)
+        narrow(bulk[number].window, kNearSmallBanks);
+    count_banks();
+    const auto share = [&](Window* window, auto word_of, Credits::HashOf hash_of) {
         if (window == nullptr) return;
         std::vector<Credits::Word*> words;
         for (std::byte* region : regions())
             words.push_back(
-                &(reinterpret_cast<base::CreditLine*>(region + setup.shape.credits())->*word));
+                &word_of(*reinterpret_cast<base::CreditLine*>(region + setup.shape.credits())));
         window->share(std::make_unique<Credits>(std::move(words), setup.rank, setup.first_tick,
                                                 window->first(), std::move(hash_of)));
     };
-    share(cells.get(), &base::CreditLine::cells, [this](Epoch epoch) {
+    const auto hash_of = [this](Epoch epoch) {
         const PastCall call = recall(epoch);
         return call.program == nullptr ? std::uint16_t{0} : base::flag_hash(call.digest);
-    });
-    share(bulk.get(), &base::CreditLine::bulk, {});
-    share(small.get(), &base::CreditLine::small, {});
+    };
+    share(
+        cells.get(), [](base::CreditLine& line) -> Credits::Word& { return line.cells; }, hash_of);
+    for (std::size_t number = 0; number < bulk.size(); ++number)
+        share(bulk[number].window.get(),
+              [number](base::CreditLine& line) -> Credits::Word& { return line.bulk[number]; }, {});
 }
 
 base::Failure failure_of_user(const BoundProgram& program) {

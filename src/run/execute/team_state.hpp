@@ -30,14 +30,21 @@ struct TeamSetup {
     const BoundProgram* barrier = nullptr;
     /// The bank rules; made from the shape if not given.
     std::unique_ptr<Window> cell_window;
-    std::unique_ptr<Window> bulk_window;
-    std::unique_ptr<Window> small_window;
+    std::array<std::unique_ptr<Window>, base::kBulkClasses> bulk_windows;
 };
 
 /// What a rank remembers of a call.
 struct PastCall {
     const BoundProgram* program = nullptr;
     Digest digest = 0;
+};
+
+/// The bulk banks of one size, as a team uses them.
+struct BulkBanks {
+    std::unique_ptr<Window> window;  ///< numbers the calls whose payloads go there; null: none can
+    std::uint64_t start = 0;         ///< in the region
+    std::uint64_t bytes = 0;         ///< of each
+    std::uint32_t mask = 0;          ///< of an epoch: its bank
 };
 
 struct TeamState {
@@ -61,22 +68,19 @@ struct TeamState {
     }
     /// That of the banks that the program's payloads go to; nullptr if they go into cells.
     [[nodiscard]] Window* bulk_of(const BoundProgram& program) const {
-        if (!program.bulk) return nullptr;
-        return program.small ? small.get() : bulk.get();
+        return program.bulk ? bulk[program.bulk_class].window.get() : nullptr;
     }
-    /// Where a bulk bank lies in the region.
-    [[nodiscard]] std::uint64_t bulk_offset(const Window& window, Epoch epoch) const {
-        const base::RegionShape& shape = setup.shape;
-        const std::uint32_t bank = window.bank(epoch);
-        return &window == small.get() ? shape.small(bank & (shape.small_banks - 1))
-                                      : shape.bulk(bank & (shape.bulk_banks - 1));
+    /// Where the bulk bank of a call of the program lies in the region.
+    [[nodiscard]] std::uint64_t bulk_offset(const BoundProgram& program, Epoch epoch) const {
+        const BulkBanks& banks = bulk[program.bulk_class];
+        return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
     /// Banks of a team whose members share memory: these stay in the cache, and a stream does not
     /// stop all ranks at their end.
     static constexpr std::uint32_t kNearBanks = 128;
     static constexpr std::uint32_t kNearSmallBanks = 64;
     static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
-    void count_cell_banks();
+    void count_banks();
     /// Once all regions are known: whether credits take the place of inserted barriers.
     void share_credits();
     /// The digest that the next call gets.
@@ -104,9 +108,8 @@ struct TeamState {
     }
 
     TeamSetup setup;
-    std::unique_ptr<Window> cells;     ///< numbers every call
-    std::unique_ptr<Window> bulk;      ///< numbers the calls whose payloads go to large bulk banks
-    std::unique_ptr<Window> small;     ///< and those to small ones; null if there are none
+    std::unique_ptr<Window> cells;  ///< numbers every call
+    std::array<BulkBanks, base::kBulkClasses> bulk;
     std::uint32_t cell_bank_mask = 0;  ///< of an epoch: its bank of cells
     base::Tick next_tick;              ///< flags take of it what they hold
     std::byte* own_region = nullptr;
@@ -133,7 +136,7 @@ inline void number(Operation& op, Window* bulk) {
     op.bank = team.cell_bank(op.epoch);
     op.bulk = bulk;
     op.bulk_epoch = bulk != nullptr ? bulk->issue(op.program->synchronizing) : -1;
-    op.bulk_offset = bulk != nullptr ? team.bulk_offset(*bulk, op.bulk_epoch) : 0;
+    op.bulk_offset = bulk != nullptr ? team.bulk_offset(*op.program, op.bulk_epoch) : 0;
     op.tick = team.next_tick & base::kTickMask;
     team.next_tick += op.program->segments;
     op.digest = team.digest_next(op.program->call_hash);

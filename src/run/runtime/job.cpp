@@ -246,13 +246,15 @@ class Joiner {
     base::Result<void> open_network() {
         if (static_cast<Rank>(job_.node_map->verdict().mapped.size()) == size_) return {};
         const SegmentLayout layout(size_, settings_);
+        job_.one_host = one_host_;
+        job_.own_address = own_address();
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
                                      .sections = layout.sections(),
                                      .section_keys = SegmentLayout::kSectionKeys},
                                     {.provider = settings_.provider,
                                      .address = settings_.fabric_address,
-                                     .source = own_address(),
+                                     .source = job_.own_address,
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,

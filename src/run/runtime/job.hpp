@@ -40,7 +40,10 @@ struct Job {
     int host_cpus = 1;              ///< processors that these ranks may use, quotas counted in
     bool limited_time = false;      ///< quotas give these ranks less than the processors they see
     std::string provider = "none";  ///< of the network; "none" if all ranks share memory
-    std::string notify = "none";    ///< how far ranks learn of puts, in words; likewise
+    bool one_host = true;           ///< a loopback address reaches all ranks
+    std::string
+        own_address;  ///< of this rank, that leads to all others; empty: none was looked for
+    std::string notify = "none";  ///< how far ranks learn of puts, in words; likewise
     /// Ranks and processors of the host where most ranks share one; the same on all ranks.
     int crowd_ranks = 1;
     int crowd_processors = 1;

@@ -43,11 +43,17 @@ struct SegmentLayout {
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and so teams that a rank may be in
     static constexpr std::uint32_t kBulkBanks = 4;
-    static constexpr std::uint32_t kSmallBanks = 256;
-    static constexpr std::uint64_t kSmallBytes = std::uint64_t{65}
-                                                 << 10;  ///< not all at the same place in the cache
-    /// On a node calls that need more than that of a bank use the large ones: fewer, and so in the
-    /// cache.
+    /// Small ones. The shorter a payload is, the more calls a rank may run ahead of others; what
+    /// the calls of a stream touch before they begin anew should stay in the cache. No powers of
+    /// two long, so that banks do not all begin at the same place in it.
+    static constexpr std::array<base::BankClass, base::kSmallClasses> kSmallBanks{
+        {{.banks = 512, .bytes = 1024 + 64},
+         {.banks = 256, .bytes = 4096 + 64},
+         {.banks = 256, .bytes = 17 << 10},
+         {.banks = 16, .bytes = 65 << 10}}};
+    /// On a node calls use only these of the small ones, up to so many bytes, since fewer stay in
+    /// the cache.
+    static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
     static constexpr std::uint32_t kBanksMin = 4;
@@ -60,10 +66,9 @@ struct SegmentLayout {
         shape.banks = std::min(settings.banks, banks_that_fit(shape.cells));
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
-        if (shape.bulk_bytes > kSmallBytes) {
-            shape.small_banks = kSmallBanks;
-            shape.small_bytes = kSmallBytes;
-        }
+        for (std::size_t number = 0; number < base::kSmallClasses; ++number)
+            if (kSmallBanks[number].bytes < shape.bulk_bytes)
+                shape.small[number] = kSmallBanks[number];
         region_bytes = round_up(shape.bytes(), kAlignment);
         onesided = {.offset = round_up(Mailboxes::kEnd, base::kCellStride), .ranks = job_size};
         left = round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
@@ -73,6 +78,13 @@ struct SegmentLayout {
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
+    }
+
+    /// Leaves what a team uses whose members share memory.
+    static void keep_near_banks(base::RegionShape& shape) {
+        for (std::size_t number = 0; number < base::kSmallClasses; ++number)
+            if (number != kNearClass) shape.small[number] = {};
+        shape.small[kNearClass].bytes = std::min(shape.small[kNearClass].bytes, kNearSmallBytes);
     }
 
     [[nodiscard]] std::uint64_t region(std::uint32_t team) const {

@@ -2,9 +2,11 @@
 // Goal: put targets of jobs of any size fit, with the settings as they are: a bank has a cell for
 // every message that a rank may get, and what all banks take stays bounded.
 // Method: the layout alone, which is all that decides; 128 banks for any number of ranks would
-// refuse 16,384.
+// refuse 16,384. Bulk banks: binds calls of several sizes, and asks where their payloads go.
 #include <gtest/gtest.h>
 
+#include "collectives/registry.hpp"
+#include "run/bind/bind.hpp"
 #include "run/runtime/layout.hpp"
 
 namespace weft::run {
@@ -32,6 +34,46 @@ TEST(SegmentLayout, GivesFewRanksAllBanksThatAreAskedFor) {
         base::Settings few;
         few.banks = 8;
         EXPECT_EQ(SegmentLayout(ranks, few).shape.banks, 8U) << ranks;
+    }
+}
+
+/// The bulk banks of a call of rank 0 of 4.
+base::BankClass banks_of(const base::RegionShape& shape, std::string_view collective,
+                         std::uint64_t bytes) {
+    const bool rooted = collective == "broadcast";
+    const auto spec = collectives::parse_spec(rooted ? "binomial" : "ring");
+    collectives::GenerateRequest request{.rank = 0, .size = 4, .elements = bytes};
+    if (rooted) request.root = 0;
+    const auto program = collectives::generate(collective, *spec, request);
+    const auto bound = bind(*program, {.elements = bytes, .element_bytes = 1, .shape = shape});
+    return bound->bulk ? shape.bulk_class(bound->bulk_class) : base::BankClass{};
+}
+
+TEST(SegmentLayout, GivesShortPayloadsManyBanksAndCallsThatSynchronizeFew) {
+    const base::RegionShape shape = SegmentLayout(4, {}).shape;
+    EXPECT_EQ(banks_of(shape, "broadcast", 48).banks, 0U);
+    std::uint32_t more = shape.banks;
+    for (const std::uint64_t bytes : {1U << 10, 4U << 10, 16U << 10, 64U << 10, 256U << 10}) {
+        const base::BankClass found = banks_of(shape, "broadcast", bytes);
+        EXPECT_GE(found.bytes, bytes);
+        EXPECT_LE(found.banks, more) << bytes;
+        EXPECT_LE(found.all(), 5 * kMebibyte) << bytes;
+        more = found.banks;
+    }
+    EXPECT_EQ(more, SegmentLayout::kBulkBanks);
+    EXPECT_GT(banks_of(shape, "broadcast", 1024).banks, banks_of(shape, "broadcast", 4096).banks);
+    for (const std::uint64_t bytes : {1U << 10, 16U << 10})
+        EXPECT_EQ(banks_of(shape, "allreduce", bytes).banks,
+                  banks_of(shape, "broadcast", 64 << 10).banks)
+            << bytes;
+}
+
+TEST(SegmentLayout, KeepsOneClassOfSmallBanksOnANode) {
+    base::RegionShape shape = SegmentLayout(4, {}).shape;
+    SegmentLayout::keep_near_banks(shape);
+    for (const char* collective : {"broadcast", "allreduce"}) {
+        EXPECT_EQ(banks_of(shape, collective, 1024).banks, banks_of(shape, collective, 4096).banks);
+        EXPECT_EQ(banks_of(shape, collective, 512 << 10).banks, SegmentLayout::kBulkBanks);
     }
 }
 

@@ -211,6 +211,8 @@ TEST(Select, CallsThatOverlapAreChosenByTheirWorkBetweenNodes) {
     EXPECT_FALSE(chosen("scan", over_net(64), 4, 8).starts_with("linear"));
     // One message is cheaper than pieces of it where only work counts.
     EXPECT_EQ(chosen("scan", over_net(2), 4, 65536), "linear:segments=1");
+    // Long vectors: who sends to all shares a processor with a receiver (flat 635, this 326).
+    EXPECT_EQ(chosen("broadcast", over_net(2), 4, 1 << 20), "binomial:into=vector");
     // What a chain of 64 ranks waits for still counts.
     Machine many = over_net(2);
     many.node_of.resize(64);
