@@ -37,6 +37,7 @@ const link::Profile& efa_profile() {
                      "(open-mpi/ompi#7982)"},
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
+        .offload = {false, "it has no triggered operations"},
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,
                      .local_registration = true,

@@ -27,6 +27,7 @@ const link::Profile& gni_profile() {
         .delivery = {false, "its writes do not take FI_DELIVERY_COMPLETE (GNIX_WRITEMSG_FLAGS)"},
         .fence = {false, "a fence waits for completions, which there do not mean delivery"},
         .ordered = {false, "it orders no writes"},
+        .offload = {false, "its triggered operations have not been tried"},
         .target_must_progress = false,
         .declared = {.virtual_addresses = true,
                      .provider_keys = true,

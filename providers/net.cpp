@@ -33,6 +33,7 @@ const link::Profile& net_profile() {
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},
+        .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -19,6 +19,7 @@ const link::Profile& opx_profile() {
         .needs = "a Cornelis Omni-Path card and libfabric with opx (fi_info -p opx)",
         .fence = {false, "it has none"},
         .ordered = {false, "it orders no writes"},
+        .offload = {false, "it has no triggered operations"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 16,
                      .message_bytes_max = 0x7FFFFFFF,

@@ -27,6 +27,7 @@ const link::Profile& psm2_profile() {
         .needs = "an Omni-Path card, and libpsm2 (apt-get install libpsm2-2; fi_info -p psm2)",
         .delivery = {true, "the target acknowledges what it has stored (psmx2)"},
         .fence = {false, "it has none"},
+        .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,
                      .message_bytes_max = 0xFFFFF000,

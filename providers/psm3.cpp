@@ -27,6 +27,7 @@ const link::Profile& psm3_profile() {
         .needs = "an Ethernet or RoCE card that psm3 takes (fi_info -p psm3)",
         .delivery = {true, "the target acknowledges what it has stored (psmx3)"},
         .fence = {false, "it has none"},
+        .offload = {false, "its triggered operations run in software, while their rank polls"},
         .declared = {.key_bytes = 8,
                      .inject_bytes = 64,
                      .message_bytes_max = 0xFFFFF000,

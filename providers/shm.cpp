@@ -38,6 +38,7 @@ const link::Profile& shm_profile() {
         .delivery = {true, "the target answers after it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one queue of commands for each rank, processed in order"},
+        .offload = {false, "it has no triggered operations"},
         .whole_words = true,
         .asks_write_order = true,
         .target_must_progress = true,

@@ -12,6 +12,8 @@
 //   promised.
 // - The origin's completion of a write with an immediate is flagged FI_REMOTE_CQ_DATA, too.
 // - A counter that is bound to a region counts its remote writes when their data is stored.
+// - With automatic progress its thread runs deferred work: writes and atomic operations start when
+//   a counter has reached its threshold, read their source then, and may go to the own rank.
 // - Writes without a byte carry their immediate. No registration is demanded.
 #include "providers/profiles.hpp"
 
@@ -23,6 +25,9 @@ const link::Profile& sockets_profile() {
          "a barrier that relied on its write order has failed (GASNet, bug 4427): order is not "
          "used"},
     };
+    // Its thread spins for so long (ms, 10 unless it is set) before it sleeps, and takes a
+    // processor from the ranks of the host.
+    static constexpr link::EnvironmentDefault kEnvironment[] = {{"FI_SOCKETS_PE_WAITTIME", "0"}};
     static constexpr link::Profile kProfile{
         .provider = "sockets",
         .needs = "libfabric 1.x with sockets, and a network interface that is up (ip link)",
@@ -31,6 +36,7 @@ const link::Profile& sockets_profile() {
         .fence = {true, "a fenced write waits until earlier ones are acknowledged"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
         .counter = {true, "it counts a write when it has stored its data"},
+        .offload = {true, "a thread of its own starts what is queued"},
         .asks_fence = true,
         .target_must_progress = true,
         .writes_empty = true,
@@ -51,6 +57,7 @@ const link::Profile& sockets_profile() {
                  .byte_fs = 1000000,
                  .turn_ns = 4500,
                  .source = "measured on one host"},
+        .environment = kEnvironment,
     };
     return kProfile;
 }

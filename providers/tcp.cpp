@@ -22,6 +22,7 @@ const link::Profile& tcp_profile() {
         .delivery = {true, "the target acknowledges what it has stored (xnet)"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order (xnet)"},
+        .offload = {false, "it has no triggered operations"},
         .asks_write_order = true,
         .target_must_progress = true,
         .writes_two_places = true,

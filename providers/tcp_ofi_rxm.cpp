@@ -46,6 +46,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {true, "one stream for each pair of ranks, stored in its order"},
+        .offload = {false, "it has no triggered operations"},
         .prefers_cells = true,
         .asks_write_order = true,
         .target_must_progress = true,

@@ -32,6 +32,7 @@ const link::Profile& udp_ofi_rxd_profile() {
         .delivery = {true, "the target acknowledges what it has stored"},
         .fence = {false, "it has none"},
         .ordered = {false, "a barrier that relied on its order has failed (GASNet, bug 4427)"},
+        .offload = {false, "it has no triggered operations"},
         .whole_words = true,
         .target_must_progress = true,
         .writes_empty = true,

@@ -26,6 +26,7 @@
 #include "front/cli/answer.hpp"
 #include "front/cli/bench_compare.hpp"
 #include "front/cli/bench_delay.hpp"
+#include "front/cli/bench_offload.hpp"
 #include "front/cli/bench_options.hpp"
 #include "front/cli/bench_overlap.hpp"
 #include "front/cli/bench_page.hpp"
@@ -375,6 +376,7 @@ int run_bench(BenchOptions& options) {
                    "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
                    "weft bench ...\n");
     }
+    if (options.offload) return bench_offload(options);
     try {
         return bench(options);
     } catch (const Error& error) {
@@ -413,6 +415,15 @@ void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
     add_option(command, "--html", options.page, "also write a page with plots to this file");
     add_flag(command, "--memcpy", options.memcpy,
              "also time a copy of as many bytes by rank 0 alone, as a row of its own");
+    add_flag(command, "--offload", options.offload,
+             "calls that the network runs, beside started ones: barrier, broadcast, allreduce");
+    add_option(command, "--budget", options.offload_budget,
+               "with --offload: descriptors that are queued at a time; 0: all of a call")
+        .shows_default();
+    add_option(command, "--away-ms", options.away_ms,
+               "with --offload: how long one rank sleeps after it has started; 0: no such rounds")
+        .within(0.0, 10'000.0)
+        .shows_default();
     add_option(command, "--delay-ns", options.delay_ns,
                "make each call slower by this, to test whether a comparison detects it")
         .within(0.0, 1e9)

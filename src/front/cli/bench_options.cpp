@@ -9,6 +9,7 @@
 #include "collectives/v_collective.hpp"
 #include "front/cli/bench_puts.hpp"
 #include "run/runtime/call.hpp"
+#include "run/runtime/offload.hpp"
 
 namespace weft::front {
 
@@ -176,6 +177,15 @@ base::Result<void> complete(BenchOptions& options) {
     if (has_operation(options) && run::reduce_kernel(*type, *op) == nullptr)
         return base::fail(Status::argument, "--op: {} does not exist for {}, which has {}",
                           options.op, options.type, run::operations_of(*type));
+    if (options.offload) {
+        const auto* const traits = traits_of(options);
+        if (traits == nullptr)
+            return base::fail(Status::argument, "--offload: {} is no collective",
+                              options.collective);
+        if (const auto usual = run::usual_offload(traits->collective); !usual)
+            return base::fail(Status::argument, "--offload: {}", usual.failure().text);
+        if (options.bytes_text == BenchOptions::kSweep) options.bytes_text = "8,1K,16K";
+    }
     if (options.json && options.osu)
         return base::fail(Status::argument, "--osu and --json exclude each other");
     if (options.collective == "barrier") {

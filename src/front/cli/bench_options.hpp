@@ -36,9 +36,12 @@ struct BenchOptions {
     std::uint64_t pairs = 1;    ///< of puts: ranks that put at the same time
     std::optional<Rank> ranks;  ///< of a job that the bench starts itself
     std::optional<Rank> nodes;
-    std::string page;                ///< file for a page with plots; empty: none
-    std::string of;                  ///< of the overlap bench: the collective
-    std::vector<std::string> peers;  ///< MPI libraries to time beside
+    std::string page;  ///< file for a page with plots; empty: none
+    std::string of;    ///< of the overlap bench: the collective
+    bool offload = false;
+    std::uint64_t offload_budget = 0;  ///< descriptors queued at a time; 0: all of a call
+    double away_ms = 20;               ///< that a rank sleeps in an offloaded call; 0: none does
+    std::vector<std::string> peers;    ///< MPI libraries to time beside
     lab::MeasuringOptions measuring;
 
     // Read from the texts above.

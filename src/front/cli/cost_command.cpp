@@ -18,6 +18,7 @@
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/cost_formulas.hpp"
+#include "front/cli/cost_offload.hpp"
 #include "front/cli/exit_status.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
@@ -34,6 +35,7 @@ struct CostArguments {
     std::optional<std::string> descriptor_bytes_max;
     std::optional<double> energy_uj_max;
     bool pareto = false;
+    OffloadArguments offload;
     bool json = false;
 };
 
@@ -262,6 +264,8 @@ class Question {
 };
 
 base::Result<int> cost(const CostArguments& arguments) {
+    if (arguments.offload.asked)
+        return cost_of_offload(arguments.programs, arguments.offload, arguments.json);
     return Question(arguments).run();
 }
 
@@ -283,6 +287,7 @@ void add_cost_command(CLI::App& app, int& exit_status) {
                "consider only algorithms that take at most this much in total");
     add_flag(*command, "--pareto", arguments->pareto,
              "print the Pareto front over time, energy and memory");
+    add_offload_arguments(*command, arguments->offload);
     add_json_flag(*command, arguments->json);
 }
 

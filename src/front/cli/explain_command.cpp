@@ -27,6 +27,7 @@
 #include "front/launch/layout.hpp"
 #include "run/runtime/choice.hpp"
 #include "run/runtime/measured_files.hpp"
+#include "run/runtime/offload.hpp"
 
 namespace weft::front {
 
@@ -254,8 +255,26 @@ base::Result<MeasuredTimes> measure(const plan::Choice& choice, const ExplainArg
     return found;
 }
 
-void print_text(const plan::Choice& choice, const MeasuredTimes* measured) {
+/// Whether the call could be offloaded, and when that pays: one line.
+std::string offload_line(const ExplainArguments& arguments,
+                         const collectives::CollectiveTraits& traits, Rank nodes) {
+    if (const auto usual = run::usual_offload(traits.collective); !usual)
+        return fmt::format("no: {}", usual.failure().text);
+    const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
+    if (nodes < 2) return "no: the ranks share memory and use no network";
+    if (provider.empty()) return "no: the usual provider has no triggered operations";
+    const run::OffloadVerdict verdict = run::judge_offload(provider);
+    if (!verdict.promised) return fmt::format("no: over {} {}", provider, verdict.why);
+    return fmt::format(
+        "over {}, {}: it pays where ranks are away while others wait for them, as what a rank "
+        "passes on does not wait for it; where all ranks are there, a started call is faster",
+        provider, verdict.why);
+}
+
+void print_text(const plan::Choice& choice, const std::string& offload,
+                const MeasuredTimes* measured) {
     fmt::print("{}: {}\n", choice.algorithm(), choice.reason);
+    fmt::print("offload: {}\n", offload);
     fmt::print("{:>14}  {}{:6} {:13}  {}\n", "predicted_us",
                measured != nullptr ? fmt::format("{:>14}  ", "measured_us") : "", "order",
                "bit-identical", "algorithm");
@@ -275,7 +294,7 @@ void print_text(const plan::Choice& choice, const MeasuredTimes* measured) {
 }
 
 void print_object(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
-                  const MeasuredTimes* measured) {
+                  const std::string& offload, const MeasuredTimes* measured) {
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -293,6 +312,7 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments,
                 {"chosen", choice.algorithm()},
                 {"source", source_of(choice)},
                 {"reason", choice.reason},
+                {"offload", offload},
                 {"measured_us", nullptr},
                 {"candidates", std::move(candidates)}};
     if (choice.measured_us) object["measured_us"] = *choice.measured_us;
@@ -326,10 +346,12 @@ base::Result<int> explain(const ExplainArguments& arguments) {
         measured = *std::move(found);
     }
     const MeasuredTimes* const times = measured ? &*measured : nullptr;
+    const Rank nodes = machine->node_of.back() + 1;
+    const std::string offload = offload_line(arguments, **traits, nodes);
     if (arguments.json)
-        print_object(*choice, arguments, machine->node_of.back() + 1, times);
+        print_object(*choice, arguments, nodes, offload, times);
     else
-        print_text(*choice, times);
+        print_text(*choice, offload, times);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/survey.hpp"
+#include "link/fabric/triggered.hpp"
 
 namespace weft::link {
 
@@ -16,7 +17,8 @@ namespace weft::link {
     std::uint64_t number = build;
     for (const std::size_t bytes :
          {sizeof(FabricMemory), sizeof(FabricOptions), sizeof(FabricPut), sizeof(FabricGet),
-          sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(base::Failure)}) {
+          sizeof(FabricFacts), sizeof(FabricSurvey), sizeof(TriggeredOptions),
+          sizeof(TriggeredFacts), sizeof(TriggeredOperation), sizeof(base::Failure)}) {
         number = number * 1009 + bytes;
     }
     return number;
@@ -31,5 +33,10 @@ inline constexpr const char* kFabricFactory = "weft_fabric_open";
 using FabricSurveyor = bool (*)(std::uint64_t contract, const FabricOptions& options,
                                 FabricSurvey& survey, base::Failure& why);
 inline constexpr const char* kFabricSurveyor = "weft_fabric_survey";
+
+/// Returns a port, or nullptr with the reason in `why`. Never throws.
+using TriggeredFactory = TriggeredPort* (*)(std::uint64_t contract, const TriggeredOptions& options,
+                                            base::Failure& why);
+inline constexpr const char* kTriggeredFactory = "weft_fabric_triggered";
 
 }  // namespace weft::link

@@ -110,6 +110,17 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
     return port;
 }
 
+base::Result<std::unique_ptr<TriggeredPort>> load_triggered(const TriggeredOptions& options) {
+    const KeptHandlers kept;
+    const auto symbol = find_export(options.fabric.module, kTriggeredFactory);
+    if (!symbol) return symbol.failure();
+    const auto factory = reinterpret_cast<TriggeredFactory>(*symbol);
+    base::Failure why;
+    std::unique_ptr<TriggeredPort> port(factory(fabric_contract(WEFT_FABRIC_BUILD), options, why));
+    if (port == nullptr) return reason_of(std::move(why));
+    return port;
+}
+
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const KeptHandlers kept;
     static_cast<void>(libfabric_was_here());  // while it can still be told

@@ -32,3 +32,16 @@ extern "C" __attribute__((visibility("default"))) bool weft_fabric_survey(
     }
     return false;
 }
+
+extern "C" __attribute__((visibility("default"))) weft::link::TriggeredPort* weft_fabric_triggered(
+    std::uint64_t contract, const weft::link::TriggeredOptions& options, weft::base::Failure& why) {
+    if (contract != weft::link::fabric_contract(WEFT_FABRIC_BUILD)) return nullptr;
+    try {
+        auto port = weft::link::open_triggered(options);
+        if (port) return std::move(port).value().release();
+        why = port.failure();
+    } catch (const std::exception& problem) {
+        why = {weft::Status::environment, problem.what()};
+    }
+    return nullptr;
+}

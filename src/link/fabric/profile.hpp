@@ -85,6 +85,8 @@ struct Profile {
     Promise counter{false,
                     "it is not known whether it counts remote writes, and when: its counters are "
                     "not used"};
+    /// Do triggered operations run while their rank does not call?
+    Promise offload{false, "no triggered operations of it are known that run without its rank"};
     /// Which of these are better for payloads that do not fit a cell, best first? What is promised
     /// and not in here comes after, immediates first.
     std::span<const base::Notify> preference = {};

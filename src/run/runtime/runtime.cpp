@@ -178,9 +178,7 @@ Team& Runtime::add_team(std::uint32_t id, std::vector<Rank> job_ranks, base::Tic
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
     const bool far = std::ranges::find(context.near, false) != context.near.end();
-    if (!far)
-        context.region.small_bytes =
-            std::min(context.region.small_bytes, SegmentLayout::kNearSmallBytes);
+    if (!far) SegmentLayout::keep_near_banks(context.region);
     for (const auto& [offset, bytes] : layout_.usual_memory(id)) {
         if (!far) break;
         if (auto done = use_memory(offset, bytes); !done)

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// triggered_port.cpp - triggered operations by libfabric's queue of deferred work.
+//
+// Idea     fi_control(FI_QUEUE_WORK) with a threshold on one counter and a counter of the
+//          completion is what hardware with a command queue offers (fi_trigger(3)); a flag on each
+//          operation is the older way, and would count completions by endpoint only.
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_trigger.h>
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <thread>
+
+#include "base/element_types.hpp"
+#include "link/fabric/card.hpp"
+#include "link/fabric/handles.hpp"
+#include "link/fabric/keys.hpp"
+#include "link/fabric/profile.hpp"
+#include "link/fabric/source_address.hpp"
+#include "link/fabric/triggered.hpp"
+
+namespace weft::link {
+
+namespace {
+
+/// Keys of a rank's counters follow each other. The last one is that of first writes.
+constexpr std::uint64_t kCountersMax = 4096;
+constexpr std::uint64_t kFirstWrites = kCountersMax - 1;
+constexpr std::size_t kKeyBytesMin = 4;
+constexpr auto kConnectLimit = std::chrono::seconds(20);
+
+std::optional<fi_datatype> datatype_of(Type type) {
+    switch (type) {
+        case Type::int8:
+            return FI_INT8;
+        case Type::int16:
+            return FI_INT16;
+        case Type::int32:
+            return FI_INT32;
+        case Type::int64:
+            return FI_INT64;
+        case Type::uint8:
+            return FI_UINT8;
+        case Type::uint16:
+            return FI_UINT16;
+        case Type::uint32:
+            return FI_UINT32;
+        case Type::uint64:
+            return FI_UINT64;
+        case Type::float32:
+            return FI_FLOAT;
+        case Type::float64:
+            return FI_DOUBLE;
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<fi_op> operation_of(Op op) {
+    switch (op) {
+        case Op::sum:
+            return FI_SUM;
+        case Op::prod:
+            return FI_PROD;
+        case Op::min:
+            return FI_MIN;
+        case Op::max:
+            return FI_MAX;
+        case Op::band:
+            return FI_BAND;
+        case Op::bor:
+            return FI_BOR;
+        case Op::bxor:
+            return FI_BXOR;
+        default:
+            return std::nullopt;
+    }
+}
+
+class Opened final : public TriggeredPort {
+  public:
+    explicit Opened(const TriggeredOptions& options)
+        : options_(options), peers_(static_cast<std::size_t>(options.fabric.size)) {}
+
+    base::Result<void> open() {
+        if (auto found = find_offer(); !found) return found;
+        fi_info& info = *info_;
+        fid_fabric* fabric = nullptr;
+        if (const int code = fi_fabric(info.fabric_attr, &fabric, nullptr); code != 0)
+            return refused("fi_fabric", code);
+        fabric_.reset(fabric);
+        fid_domain* domain = nullptr;
+        if (const int code = fi_domain(fabric_.get(), &info, &domain, nullptr); code != 0)
+            return refused("fi_domain", code);
+        domain_.reset(domain);
+        fi_av_attr address_attributes{};
+        address_attributes.type = FI_AV_TABLE;
+        address_attributes.count = peers_.size();
+        fid_av* addresses = nullptr;
+        if (const int code = fi_av_open(domain, &address_attributes, &addresses, nullptr);
+            code != 0)
+            return refused("fi_av_open", code);
+        addresses_.reset(addresses);
+        fi_cq_attr queue_attributes{};
+        queue_attributes.format = FI_CQ_FORMAT_DATA;
+        queue_attributes.wait_obj = FI_WAIT_NONE;
+        fid_cq* completions = nullptr;
+        if (const int code = fi_cq_open(domain, &queue_attributes, &completions, nullptr);
+            code != 0)
+            return refused("fi_cq_open", code);
+        completions_.reset(completions);
+        fid_ep* endpoint = nullptr;
+        if (const int code = fi_endpoint(domain, &info, &endpoint, nullptr); code != 0)
+            return refused("fi_endpoint", code);
+        endpoint_.reset(endpoint);
+        if (const int code = fi_ep_bind(endpoint, &addresses->fid, 0); code != 0)
+            return refused("fi_ep_bind of the address vector", code);
+        // What is queued is counted; only what is posted at once completes in the queue.
+        if (const int code = fi_ep_bind(endpoint, &completions->fid,
+                                        FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
+            code != 0)
+            return refused("fi_ep_bind of the completion queue", code);
+        if (const int code = fi_enable(endpoint); code != 0) return refused("fi_enable", code);
+        return find_limits();
+    }
+
+    [[nodiscard]] const TriggeredFacts& facts() const override { return facts_; }
+
+    base::Result<void> expose(std::span<std::byte> memory, std::uint32_t counters) override {
+        if (counters > kFirstWrites)
+            return base::fail(Status::unsupported, "{} counters are needed, at most {} have keys",
+                              counters, kFirstWrites);
+        memory_ = memory;
+        const auto drawn = draw_keys(1, info_->domain_attr->mr_key_size, false);
+        if (!drawn) return drawn.failure();
+        key_ = drawn->front() / kCountersMax * kCountersMax;
+        for (std::uint64_t number = 0; number <= counters; ++number) {
+            Counter& counter = counters_.emplace_back();
+            fi_cntr_attr attributes{};
+            attributes.events = FI_CNTR_EVENTS_COMP;
+            attributes.wait_obj = FI_WAIT_NONE;
+            fid_cntr* count = nullptr;
+            if (const int code = fi_cntr_open(domain_.get(), &attributes, &count, nullptr);
+                code != 0)
+                return refused(fmt::format("fi_cntr_open number {}", number), code);
+            counter.count.reset(count);
+            const std::uint64_t key = number < counters ? number : kFirstWrites;
+            if (auto done = add_region(counter, key_ + key); !done) return done;
+        }
+        return make_card();
+    }
+
+    [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
+
+    base::Result<void> set_peer(Rank rank, std::span<const std::byte> address) override {
+        const auto card = decode_card(address);
+        if (!card) return card.failure().within(fmt::format("rank {}", rank));
+        if (card->provider != provider_hash(facts_.provider))
+            return base::fail(Status::environment,
+                              "rank {} uses another libfabric provider than {}", rank,
+                              facts_.provider);
+        Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        peer.memory = card->memory;
+        if (fi_av_insert(addresses_.get(), card->endpoint.data(), 1, &peer.address, 0, nullptr) !=
+            1)
+            return refused(fmt::format("fi_av_insert of the address of rank {}", rank), -FI_EINVAL);
+        return {};
+    }
+
+    /// By a write to the place of signals, which is never read, under a key that counts nothing
+    /// that is waited for.
+    base::Result<void> connect(Rank rank) override {
+        const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+        const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
+        fi_context2 context{};
+        const std::uint64_t key = peer.memory.key + kFirstWrites;
+        ssize_t code = -FI_EAGAIN;
+        while (code == -FI_EAGAIN && std::chrono::steady_clock::now() < deadline) {
+            const iovec source{memory_.data(), kConnectBytes};
+            const fi_rma_iov target{peer.memory.base, kConnectBytes, key};
+            void* desc = local_desc();
+            const fi_msg_rma message{.msg_iov = &source,
+                                     .desc = &desc,
+                                     .iov_count = 1,
+                                     .addr = peer.address,
+                                     .rma_iov = &target,
+                                     .rma_iov_count = 1,
+                                     .context = &context,
+                                     .data = 0};
+            code = fi_writemsg(endpoint_.get(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+        }
+        if (code != 0)
+            return refused(fmt::format("a first write to rank {}", rank), static_cast<int>(code));
+        while (std::chrono::steady_clock::now() < deadline) {
+            fi_cq_data_entry entry{};
+            const ssize_t got = fi_cq_read(completions_.get(), &entry, 1);
+            if (got == 1) return {};
+            if (got != -FI_EAGAIN)
+                return refused(fmt::format("the first write to rank {}", rank),
+                               static_cast<int>(got));
+            std::this_thread::yield();
+        }
+        return refused(fmt::format("the first write to rank {}", rank), -FI_ETIMEDOUT);
+    }
+
+    void begin() noexcept override {
+        turn_ = 1 - turn_;
+        works_[turn_].clear();
+    }
+
+    base::Result<void> queue(const TriggeredOperation& operation) override {
+        Work& work = works_[turn_].emplace_back();
+        const Peer& peer = peers_[static_cast<std::size_t>(operation.peer)];
+        work.deferred.threshold = operation.threshold;
+        work.deferred.triggering_cntr = counters_[operation.trigger].count.get();
+        work.deferred.completion_cntr = counters_[operation.completes].count.get();
+        work.desc = local_desc();
+        if (operation.combine)
+            fill_atomic(work, operation, peer);
+        else
+            fill_write(work, operation, peer);
+        const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
+        int code = -FI_EAGAIN;
+        while (code == -FI_EAGAIN && std::chrono::steady_clock::now() < deadline)
+            code = fi_control(&domain_->fid, FI_QUEUE_WORK, &work.deferred);
+        if (code != 0) return refused("fi_control(FI_QUEUE_WORK)", code);
+        return {};
+    }
+
+    [[nodiscard]] std::uint64_t count(std::uint32_t counter) noexcept override {
+        return fi_cntr_read(counters_[counter].count.get());
+    }
+    [[nodiscard]] std::uint64_t failures(std::uint32_t counter) noexcept override {
+        return fi_cntr_readerr(counters_[counter].count.get());
+    }
+
+  private:
+    static constexpr std::size_t kConnectBytes = 8;
+
+    struct Peer {
+        fi_addr_t address = FI_ADDR_UNSPEC;
+        RemoteRegion memory;
+    };
+    struct Counter {
+        Fid<fid_cntr> count;
+        Fid<fid_mr> region;  ///< closed before the counter that is bound to it
+    };
+    /// A queued operation, and all that it refers to.
+    struct Work {
+        fi_deferred_work deferred{};
+        fi_op_rma write{};
+        fi_op_atomic atomic{};
+        iovec from{};
+        fi_rma_iov to{};
+        fi_ioc elements{};
+        fi_rma_ioc places{};
+        void* desc = nullptr;
+    };
+
+    [[nodiscard]] void* local_desc() const { return fi_mr_desc(counters_.back().region.get()); }
+
+    void fill_write(Work& work, const TriggeredOperation& operation, const Peer& peer) {
+        work.from = {memory_.data() + operation.source, operation.bytes};
+        work.to = {peer.memory.base + operation.target, operation.bytes,
+                   peer.memory.key + operation.counted};
+        work.write.ep = endpoint_.get();
+        work.write.msg = {.msg_iov = &work.from,
+                          .desc = &work.desc,
+                          .iov_count = 1,
+                          .addr = peer.address,
+                          .rma_iov = &work.to,
+                          .rma_iov_count = 1,
+                          .context = &work.deferred.context,
+                          .data = 0};
+        work.deferred.op_type = FI_OP_WRITE;
+        work.deferred.op.rma = &work.write;
+    }
+
+    void fill_atomic(Work& work, const TriggeredOperation& operation, const Peer& peer) {
+        const std::size_t count = operation.bytes / base::size_of(options_.type);
+        work.elements = {memory_.data() + operation.source, count};
+        work.places = {peer.memory.base + operation.target, count,
+                       peer.memory.key + operation.counted};
+        work.atomic.ep = endpoint_.get();
+        work.atomic.msg = {.msg_iov = &work.elements,
+                           .desc = &work.desc,
+                           .iov_count = 1,
+                           .addr = peer.address,
+                           .rma_iov = &work.places,
+                           .rma_iov_count = 1,
+                           .datatype = *datatype_of(options_.type),
+                           .op = *operation_of(options_.op),
+                           .context = &work.deferred.context,
+                           .data = 0};
+        work.deferred.op_type = FI_OP_ATOMIC;
+        work.deferred.op.atomic = &work.atomic;
+    }
+
+    base::Result<void> find_offer() {
+        const Info hints(fi_allocinfo());
+        if (hints == nullptr)
+            return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
+        hints->caps = FI_RMA | FI_TRIGGER | FI_RMA_EVENT;
+        if (options_.combines) hints->caps |= FI_ATOMIC;
+        hints->ep_attr->type = FI_EP_RDM;
+        hints->domain_attr->threading = FI_THREAD_DOMAIN;
+        hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+        hints->domain_attr->control_progress = FI_PROGRESS_AUTO;
+        hints->domain_attr->mr_mode =
+            FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
+        hints->mode = FI_CONTEXT | FI_CONTEXT2;
+        hints->fabric_attr->prov_name = ::strdup(options_.fabric.provider.c_str());
+        const std::string source = source_address(options_.fabric).text;
+        if (!source.empty()) ask(*hints, source.c_str());
+        if (info_ == nullptr) ask(*hints, nullptr);  // its addresses are of another kind
+        if (info_ == nullptr)
+            return base::fail(Status::unsupported,
+                              "provider \"{}\" offers no endpoint with triggered operations, "
+                              "counters of remote writes{} and a progress of its own",
+                              options_.fabric.provider,
+                              options_.combines ? ", atomic operations" : "");
+        if (info_->domain_attr->mr_key_size < kKeyBytesMin)
+            return base::fail(Status::unsupported,
+                              "provider \"{}\" takes keys of {} bytes; each counter has one of {}",
+                              options_.fabric.provider, info_->domain_attr->mr_key_size,
+                              kKeyBytesMin);
+        facts_.provider = info_->fabric_attr->prov_name;
+        facts_.version = fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
+        facts_.write_bytes_max = info_->ep_attr->max_msg_size;
+        return {};
+    }
+    void ask(const fi_info& hints, const char* source) {
+        fi_info* list = nullptr;
+        const std::uint64_t flags = source != nullptr ? FI_SOURCE : 0;
+        if (fi_getinfo(FI_VERSION(1, 17), source, source != nullptr ? "0" : nullptr, flags, &hints,
+                       &list) == 0)
+            info_.reset(list);
+    }
+
+    base::Result<void> find_limits() {
+        if (!options_.combines) return {};
+        const auto type = datatype_of(options_.type);
+        const auto op = operation_of(options_.op);
+        std::size_t count = 0;
+        if (!type || !op || fi_atomicvalid(endpoint_.get(), *type, *op, &count) != 0 || count == 0)
+            return base::fail(
+                Status::unsupported, "provider \"{}\" does not combine elements of type {} by {}",
+                facts_.provider, base::name_of(options_.type), base::name_of(options_.op));
+        facts_.combine_bytes_max = count * base::size_of(options_.type);
+        return {};
+    }
+
+    base::Result<void> add_region(Counter& counter, std::uint64_t key) {
+        fid_mr* region = nullptr;
+        int code =
+            fi_mr_reg(domain_.get(), memory_.data(), memory_.size(),
+                      FI_READ | FI_WRITE | FI_REMOTE_WRITE, 0, key, FI_RMA_EVENT, &region, nullptr);
+        if (code != 0) return refused("fi_mr_reg with FI_RMA_EVENT", code);
+        counter.region.reset(region);
+        code = fi_mr_bind(region, &counter.count->fid, FI_REMOTE_WRITE);
+        if (code != 0) return refused("fi_mr_bind of a counter", code);
+        if ((info_->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) return {};
+        code = fi_mr_bind(region, &endpoint_->fid, 0);
+        if (code == 0) code = fi_mr_enable(region);
+        if (code != 0) return refused("fi_mr_enable", code);
+        return {};
+    }
+
+    base::Result<void> make_card() {
+        std::array<std::byte, 512> name{};
+        std::size_t bytes = name.size();
+        const int code = fi_getname(&endpoint_->fid, name.data(), &bytes);
+        if (code != 0) return refused("fi_getname", code);
+        const bool addresses = (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+        const auto start = reinterpret_cast<std::uintptr_t>(memory_.data());
+        card_ = encode_card({.provider = provider_hash(facts_.provider),
+                             .memory = {addresses ? start : 0, memory_.size(), key_},
+                             .endpoint = {name.data(), bytes}});
+        return {};
+    }
+
+    [[nodiscard]] base::Failure refused(std::string_view call, int code) const {
+        return base::fail(Status::environment, "libfabric {}, provider \"{}\", offload: {}: {}",
+                          facts_.version, facts_.provider, call, fi_strerror(-code));
+    }
+
+    TriggeredOptions options_;
+    TriggeredFacts facts_;
+    Info info_;
+    std::span<std::byte> memory_;
+    std::uint64_t key_ = 0;  ///< of the first counter
+    std::vector<std::byte> card_;
+    std::vector<Peer> peers_;
+    std::array<std::deque<Work>, 2> works_;
+    std::size_t turn_ = 0;
+
+    // In opening order: the regions close first.
+    Fid<fid_fabric> fabric_;
+    Fid<fid_domain> domain_;
+    Fid<fid_av> addresses_;
+    Fid<fid_cq> completions_;
+    Fid<fid_ep> endpoint_;
+    std::vector<Counter> counters_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<TriggeredPort>> open_triggered(const TriggeredOptions& options) {
+    const Promise& promise = profile_of(options.fabric.provider).offload;
+    if (!promise.holds)
+        return base::fail(Status::unsupported, "provider \"{}\" does not offload, because {}",
+                          options.fabric.provider, promise.why);
+    auto port = std::make_unique<Opened>(options);
+    if (auto done = port->open(); !done) return done.failure();
+    return std::unique_ptr<TriggeredPort>(std::move(port));
+}
+
+}  // namespace weft::link

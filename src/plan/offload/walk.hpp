@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// walk.hpp - the walk over a rank's program that finds its stages, its places and what it sends.
+//
+// Idea     Each unit of a vector is where the last step that wrote it has put it. Nothing is copied
+//          that can be read where it lies, and no place is written by two steps.
+// Next     offload.cpp for how peers' parts are joined.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan/offload/offload.hpp"
+#include "plan/schedule/step.hpp"
+
+namespace weft::plan {
+
+inline base::Failure cannot_offload(Rank rank, std::string_view what) {
+    return base::fail(Status::unsupported, "rank {} cannot offload: {}", rank, what);
+}
+
+/// Places start at multiples of this: lines of their own, so that what lands does not share one.
+inline constexpr std::uint64_t kPlaceAlignment = 64;
+
+/// Units that each put of a rank carries, by peer and slot.
+struct Offloader::Sent {
+    std::map<std::pair<Rank, std::uint32_t>, std::vector<std::uint32_t>> units;
+};
+
+/// What a peer puts into a slot.
+struct Offloader::Landing {
+    Rank from = kNoRank;
+    OffloadStage stage = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool placed = false;
+    bool combine = false;
+};
+
+/// A put of the program, or an operand that lies here and is combined into a place.
+struct Offloader::Transfer {
+    Rank peer = 0;
+    std::uint32_t slot = 0;  ///< a put's
+    bool own = false;        ///< an operand's
+    OffloadStage after = 0;
+    OffloadStage lands = 0;  ///< an operand's
+    std::uint64_t source = 0;
+    std::uint64_t target = 0;  ///< an operand's
+    std::uint64_t bytes = 0;
+};
+
+/// What a walk finds: all of a plan but for what depends on peers.
+struct Offloader::Trace {
+    std::map<std::uint32_t, Landing> landings;  ///< by slot
+    std::vector<Transfer> transfers;
+    OffloadStage stages = 0;
+    OffloadPlan plan;  ///< memory and copies
+};
+
+/// Walks the program of one rank.
+class Offloader::Walk {
+  public:
+    Walk(Offloader& offloader, const Program& program)
+        : offloader_(offloader),
+          program_(program),
+          partition_(program.partition(offloader.request_.elements)),
+          trace_(std::make_unique<Trace>()) {
+        trace_->plan.memory_bytes = kPlaceAlignment;  // the signals' place
+    }
+
+    base::Result<std::unique_ptr<Trace>> run() {
+        if (program_.lanes.size() > 1)
+            return cannot_offload(program_.rank, "the schedule has several lanes");
+        for (const Lane& lane : program_.lanes) {
+            for (std::uint32_t i = 0; i < lane.count; ++i) {
+                if (auto done = take(program_.steps[lane.first + i]); !done) return done.failure();
+            }
+        }
+        end();
+        return std::move(trace_);
+    }
+
+  private:
+    /// Where a unit's bytes lie from a stage on.
+    struct Place {
+        std::uint64_t offset = 0;
+        OffloadStage stage = 0;
+        bool reduced = false;
+    };
+    using Vector = std::vector<std::optional<Place>>;
+
+    /// Bytes that lie together; or all that a slot is to get, before it has a place.
+    struct Run {
+        Place place;
+        std::uint64_t bytes = 0;
+        Landing* landing = nullptr;
+    };
+
+    base::Result<void> take(const Step& step) {
+        switch (step.kind) {
+            case StepKind::put:
+                if (step.target.count != 0) break;
+                return put(step);
+            case StepKind::signal:
+                if (step.lag != 0) break;
+                trace_->transfers.push_back({.peer = step.peer,
+                                             .slot = step.signal,
+                                             .after = seal(),
+                                             .bytes = kSignalBytes});
+                return {};
+            case StepKind::wait:
+                if (step.lag != 0 || (step.flags & kFromPublished) != 0) break;
+                return wait(step);
+            case StepKind::flush:
+                return {};  // sources are not written again
+            case StepKind::reduce:
+                return reduce(step);
+            case StepKind::copy:
+                return copy(step);
+            case StepKind::loop:
+                return cannot_offload(program_.rank, "the schedule has a loop (segments)");
+            case StepKind::expose:
+            case StepKind::publish:
+                break;
+        }
+        return cannot_offload(program_.rank,
+                              "the schedule reads or writes memory of peers in place");
+    }
+
+    /// What waits so far is complete before what comes next. Returns that stage.
+    OffloadStage seal() {
+        if (open_used_) {
+            ++open_;
+            open_used_ = false;
+        }
+        return open_ - 1;
+    }
+
+    std::uint64_t allocate(std::uint64_t bytes) {
+        std::uint64_t& end = trace_->plan.memory_bytes;
+        const std::uint64_t offset = end;
+        end += (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+        return offset;
+    }
+    [[nodiscard]] std::uint64_t bytes_at(std::uint32_t unit) const {
+        return partition_.begin(unit) * offloader_.request_.element_bytes;
+    }
+    [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::uint32_t>& units) const {
+        std::uint64_t bytes = 0;
+        for (const std::uint32_t unit : units)
+            bytes += partition_.size(unit) * offloader_.request_.element_bytes;
+        return bytes;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> units_in(const BlockList& list) const {
+        return units_of(program_, list);
+    }
+
+    base::Result<void> put(const Step& step) {
+        const auto run = placed(step.source);
+        if (!run) return run.failure();
+        trace_->transfers.push_back({.peer = step.peer,
+                                     .slot = step.signal,
+                                     .after = seal(),
+                                     .source = run->place.offset,
+                                     .bytes = run->bytes});
+        return {};
+    }
+
+    base::Result<void> wait(const Step& step) {
+        const auto sent = offloader_.sent_by(step.peer);
+        if (!sent) return sent.failure();
+        const auto payload = (*sent)->units.find({program_.rank, step.signal});
+        if (payload == (*sent)->units.end())
+            return cannot_offload(program_.rank, fmt::format("rank {} puts nothing into slot {}",
+                                                             step.peer, step.signal));
+        const auto [landing, fresh] = trace_->landings.try_emplace(
+            step.signal,
+            Landing{.from = step.peer, .stage = open_, .bytes = bytes_of(payload->second)});
+        if (!fresh) return cannot_offload(program_.rank, "a slot is awaited twice");
+        payloads_[step.signal] = payload->second;
+        open_used_ = true;
+        return {};
+    }
+
+    /// The vector that a block lies in; nullptr: in none of this rank's.
+    Vector* vector_of(const Block& block) {
+        switch (block.buffer) {
+            case Buffer::input:
+                if (input_.empty()) read_input();
+                return &input_;
+            case Buffer::output:
+                output_.resize(program_.units);
+                return &output_;
+            case Buffer::scratch:
+                scratch_[block.index].resize(program_.units);
+                return &scratch_[block.index];
+            case Buffer::slot:
+            case Buffer::published:
+            case Buffer::mapped:
+                break;
+        }
+        return nullptr;
+    }
+
+    /// The caller's vector is copied whole: as a rule it is short.
+    void read_input() {
+        const std::uint64_t bytes = bytes_at(program_.units);
+        const std::uint64_t offset = allocate(bytes);
+        trace_->plan.inputs.push_back({offset, 0, partition_.elements()});
+        for (std::uint32_t unit = 0; unit < program_.units; ++unit)
+            input_.push_back(Place{offset + bytes_at(unit), 0, false});
+    }
+
+    /// Where the units of one block list lie; a slot that is read whole and has no place yet is
+    /// left without.
+    base::Result<Run> find(const BlockList& list) {
+        Run run;
+        bool first = true;
+        for (std::uint32_t i = 0; i < list.count; ++i) {
+            const Block& block = program_.blocks[list.start + i];
+            if (block.buffer == Buffer::slot) {
+                if (auto whole = whole_slot(list)) return *whole;
+            }
+            for (std::uint32_t u = 0; u < block.count; ++u) {
+                const std::uint32_t unit = block.first + u * block.stride;
+                const auto place = place_of(block, unit);
+                if (!place) return place.failure();
+                if (!first && place->offset != run.place.offset + run.bytes &&
+                    partition_.size(unit) != 0)
+                    return cannot_offload(program_.rank,
+                                          "a put or an operand lies in several places");
+                if (first) run.place.offset = place->offset;
+                run.place.stage = std::max(run.place.stage, place->stage);
+                run.place.reduced = run.place.reduced || place->reduced;
+                run.bytes += partition_.size(unit) * offloader_.request_.element_bytes;
+                first = false;
+            }
+        }
+        return run;
+    }
+
+    /// All that a slot gets, if no place was chosen for it yet.
+    std::optional<Run> whole_slot(const BlockList& list) {
+        if (list.count != 1) return std::nullopt;
+        const Block& block = program_.blocks[list.start];
+        const auto found = trace_->landings.find(block.index);
+        if (found == trace_->landings.end() || found->second.placed) return std::nullopt;
+        if (units_in(list) != payloads_[block.index]) return std::nullopt;
+        return Run{{0, found->second.stage, false}, found->second.bytes, &found->second};
+    }
+
+    base::Result<Place> place_of(const Block& block, std::uint32_t unit) {
+        if (block.buffer == Buffer::slot) return place_in_slot(block.index, unit);
+        const Vector* const vector = vector_of(block);
+        if (vector == nullptr)
+            return cannot_offload(program_.rank, "the schedule reads memory of peers in place");
+        const auto& place = (*vector)[unit];
+        if (!place) return cannot_offload(program_.rank, "a step reads what no step has written");
+        return *place;
+    }
+    base::Result<Place> place_in_slot(std::uint32_t slot, std::uint32_t unit) {
+        const auto found = trace_->landings.find(slot);
+        if (found == trace_->landings.end())
+            return cannot_offload(program_.rank, "a step reads a slot that was not awaited");
+        Landing& landing = found->second;
+        if (landing.combine)
+            return cannot_offload(program_.rank, "a slot is read after it was reduced");
+        if (!landing.placed) give_place(landing);
+        std::uint64_t offset = landing.offset;
+        for (const std::uint32_t other : payloads_[slot]) {
+            if (other == unit) return Place{offset, landing.stage, false};
+            offset += partition_.size(other) * offloader_.request_.element_bytes;
+        }
+        return cannot_offload(program_.rank, "a step reads a unit that its slot does not get");
+    }
+    void give_place(Landing& landing) {
+        landing.offset = allocate(landing.bytes);
+        landing.placed = true;
+    }
+
+    /// The same, with a place in any case.
+    base::Result<Run> placed(const BlockList& list) {
+        auto run = find(list);
+        if (!run || run->landing == nullptr) return run;
+        give_place(*run->landing);
+        run->place.offset = run->landing->offset;
+        run->landing = nullptr;
+        return run;
+    }
+
+    base::Result<void> reduce(const Step& step) {
+        const std::uint32_t each = step.operands == 0 ? 0 : step.source.count / step.operands;
+        if (each == 0) return cannot_offload(program_.rank, "a reduction has no operands");
+        std::vector<Run> operands;
+        for (std::uint32_t i = 0; i < step.operands; ++i) {
+            auto run = find({step.source.start + i * each, each});
+            if (!run) return run.failure();
+            operands.push_back(*run);
+        }
+        Run result = operands.front();
+        const std::size_t at_a_time = offloader_.request_.any_order ? operands.size() : 2;
+        for (std::size_t next = 1; next < operands.size();) {
+            std::vector<Run> some{result};
+            while (next < operands.size() && some.size() < at_a_time)
+                some.push_back(operands[next++]);
+            result = combine(some);
+        }
+        result.place.reduced = true;
+        return write_targets(step, result);
+    }
+
+    /// A new place, and what brings the operands there.
+    Run combine(const std::vector<Run>& operands) {
+        const std::uint64_t bytes = operands.front().bytes;
+        const std::uint64_t offset = allocate(bytes);
+        trace_->plan.fills.push_back({offset, 0, bytes / offloader_.request_.element_bytes});
+        OffloadStage complete = 0;
+        for (const Run& operand : operands) {
+            if (operand.landing != nullptr) {
+                operand.landing->offset = offset;
+                operand.landing->placed = true;
+                operand.landing->combine = true;
+                complete = std::max(complete, operand.landing->stage);
+                continue;
+            }
+            if (operand.place.stage == open_) seal();
+            trace_->transfers.push_back({.peer = program_.rank,
+                                         .own = true,
+                                         .after = open_ - 1,
+                                         .lands = open_,
+                                         .source = operand.place.offset,
+                                         .target = offset,
+                                         .bytes = bytes});
+            open_used_ = true;
+            complete = open_;
+        }
+        return {{offset, complete, true}, bytes};
+    }
+
+    base::Result<void> copy(const Step& step) {
+        auto run = placed(step.source);
+        if (!run) return run.failure();
+        return write_targets(step, *run);
+    }
+
+    base::Result<void> write_targets(const Step& step, const Run& run) {
+        for (std::uint32_t target = 0; target < targets_of(step); ++target) {
+            const BlockList list = target_of(step, target);
+            std::uint64_t offset = run.place.offset;
+            for (std::uint32_t i = 0; i < list.count; ++i) {
+                const Block& block = program_.blocks[list.start + i];
+                Vector* const vector = block.buffer == Buffer::input ? nullptr : vector_of(block);
+                if (vector == nullptr)
+                    return cannot_offload(program_.rank,
+                                          "the schedule writes memory of peers in place");
+                for (std::uint32_t u = 0; u < block.count; ++u) {
+                    const std::uint32_t unit = block.first + u * block.stride;
+                    (*vector)[unit] = Place{offset, run.place.stage, run.place.reduced};
+                    offset += partition_.size(unit) * offloader_.request_.element_bytes;
+                }
+            }
+        }
+        return {};
+    }
+
+    void end() {
+        for (auto& [slot, landing] : trace_->landings)
+            if (!landing.placed && landing.bytes != 0) give_place(landing);
+        trace_->stages = open_used_ ? open_ : open_ - 1;
+        OffloadPlan& plan = trace_->plan;
+        for (std::uint32_t unit = 0; unit < output_.size(); ++unit) {
+            if (!output_[unit] || partition_.size(unit) == 0) continue;
+            plan.reduces = plan.reduces || output_[unit]->reduced;
+            const std::uint64_t offset = output_[unit]->offset;
+            if (!plan.outputs.empty()) {
+                OffloadCopy& last = plan.outputs.back();
+                const bool follows =
+                    last.first + last.count == partition_.begin(unit) &&
+                    last.offset + last.count * offloader_.request_.element_bytes == offset;
+                if (follows) {
+                    last.count += partition_.size(unit);
+                    continue;
+                }
+            }
+            plan.outputs.push_back({offset, partition_.begin(unit), partition_.size(unit)});
+        }
+    }
+
+  public:
+    static std::vector<std::uint32_t> units_of(const Program& program, const BlockList& list) {
+        std::vector<std::uint32_t> units;
+        for (std::uint32_t i = 0; i < list.count; ++i) {
+            const Block& block = program.blocks[list.start + i];
+            for (std::uint32_t u = 0; u < block.count; ++u)
+                units.push_back(block.first + u * block.stride);
+        }
+        return units;
+    }
+
+  private:
+    Offloader& offloader_;
+    const Program& program_;
+    Partition partition_;
+    std::unique_ptr<Trace> trace_;
+    Vector input_;
+    Vector output_;
+    std::map<std::uint32_t, Vector> scratch_;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> payloads_;  ///< units, by slot
+    OffloadStage open_ = 1;   ///< the stage that what is awaited now counts in
+    bool open_used_ = false;  ///< something does
+};
+
+}  // namespace weft::plan
