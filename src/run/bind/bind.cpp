@@ -65,7 +65,9 @@ class Binder {
             if (step.kind == StepKind::reduce) check_shape(out);
         }
         measure_scratch();
-        if (bound_.exposes > 0) measure_touched();
+        const bool in_place = std::ranges::any_of(
+            bound_.pieces, [](const Piece& piece) { return piece.buffer == Buffer::mapped; });
+        if (bound_.exposes > 0 || in_place) measure_touched();
         place_scratch(bound_);
     }
 
@@ -253,6 +255,9 @@ class Binder {
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
+        const auto near = near_ == nullptr ? bound_.program.size : std::ranges::count(*near_, true);
+        bound_.node_bytes = times(static_cast<std::uint64_t>(near),
+                                  bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
     /// All of a vector, if loops do not repeat once for each segment.
     void measure_scratch() {

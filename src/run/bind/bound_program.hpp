@@ -117,6 +117,8 @@ struct BoundProgram {
     std::uint32_t exposes = 0;     ///< expose steps
     TouchedBuffer touched_input;
     TouchedBuffer touched_output;
+    /// What the ranks of this node touch of all their vectors, if they all touch as much as this.
+    std::uint64_t node_bytes = 0;
     FusedProgram fused;             ///< empty if the steps do not have that form
     std::vector<PairCounts> pairs;  ///< of calls whose counts only the two ends of a message know
 

@@ -6,7 +6,8 @@
 //          what the kernel must copy passes through a block that stays in the cache.
 // Holds    After the first call of a shape, nothing allocates. Reductions with several targets read
 //          each operand once. What a mate says about its memory is compared with what it has before
-//          it is used. If a move fails, fault() says whose memory it was and why.
+//          it is used. If a move fails, fault() says whose memory it was and why. Of calls too
+//          large for the caches, stores of what is read or written in place go past them.
 // Next     stepper.hpp for who calls; base/reach.hpp for memory of mates.
 #pragma once
 
@@ -34,7 +35,8 @@ struct Memory {
     std::size_t bytes = 0;
     bool outside = false;  ///< its owner described what it does not have
 
-    [[nodiscard]] bool reached() const { return data != nullptr || peer == plan::kNoRank; }
+    [[nodiscard]] bool of_mate() const { return peer != plan::kNoRank; }
+    [[nodiscard]] bool reached() const { return data != nullptr || !of_mate(); }
 
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
@@ -156,7 +158,8 @@ class Mover {
             for (std::size_t filled = 0; filled < to.bytes && part < memories_.size();) {
                 const Memory& from = memories_[part];
                 const std::size_t now = std::min(to.bytes - filled, from.bytes - used);
-                done = done && move(to.at(filled, now), from.at(used, now));
+                const Memory ends[] = {to.at(filled, now), from.at(used, now)};
+                done = done && move(ends[0], ends[1], stores(op, ends));
                 filled += now;
                 used += now;
                 if (used < from.bytes) continue;
@@ -193,9 +196,12 @@ class Mover {
     }
 
     /// `to` = `from`, of equal sizes.
-    [[nodiscard]] bool move(const Memory& to, const Memory& from) {
+    [[nodiscard]] bool move(const Memory& to, const Memory& from, Stores stores = Stores::cached) {
         if (to.reached() && from.reached()) {
-            if (to.bytes > 0 && to.data != from.data) std::memmove(to.data, from.data, to.bytes);
+            if (stores == Stores::streamed)
+                copy_bytes(to.data, from.data, to.bytes, stores);
+            else if (to.bytes > 0 && to.data != from.data)
+                std::memmove(to.data, from.data, to.bytes);
             return true;
         }
         if (to.reached()) return copy_from(from, to.data, to.bytes);
@@ -227,6 +233,13 @@ class Mover {
 
   private:
     static constexpr std::size_t kBlockBytes = 32768;  ///< of two, which a second-level cache holds
+
+    /// How to write where some of the memory is a mate's: a rank's own blocks may overlap.
+    [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
+        const bool large = op.program->node_bytes >= kStreamBytesMin;
+        return large && std::ranges::any_of(memories, &Memory::of_mate) ? Stores::streamed
+                                                                        : Stores::cached;
+    }
 
     // By the kernel.
     bool copy_from(const Memory& there, std::byte* to, std::size_t bytes) {
@@ -266,11 +279,13 @@ class Mover {
             count(to[i], mapped_bytes_.written);
             count(from[i], mapped_bytes_.read);
         }
+        const Stores how = stores(op, to);
         for (std::size_t at = 0; at < to[0].bytes; at += kBlockBytes) {
             const std::size_t now = std::min(kBlockBytes, to[0].bytes - at);
             const Memory kept{.data = block_memory(1), .bytes = now};
-            if (!move(kept, from[1].at(at, now)) || !move(to[0].at(at, now), from[0].at(at, now)) ||
-                !move(to[1].at(at, now), kept))
+            if (!move(kept, from[1].at(at, now)) ||
+                !move(to[0].at(at, now), from[0].at(at, now), how) ||
+                !move(to[1].at(at, now), kept, how))
                 return false;
         }
         return true;
@@ -284,7 +299,7 @@ class Mover {
     }
 
     static void count(const Memory& at, std::array<std::uint64_t, base::kWays>& bytes) {
-        if (at.peer != plan::kNoRank) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
+        if (at.of_mate()) bytes[static_cast<std::size_t>(at.reach.way)] += at.bytes;
     }
 
     void reduce_here(const Operation& op, std::uint32_t copies) {
@@ -297,7 +312,7 @@ class Mover {
                 operands_.push_back(memories_[k].data);
         }
         reduce_many(op.reducer, targets_, operands_,
-                    memories_.front().bytes / op.program->element_bytes);
+                    memories_.front().bytes / op.program->element_bytes, stores(op, memories_));
     }
 
     /// Where the kernel has to copy: block by block, with the result so far in one that stays in

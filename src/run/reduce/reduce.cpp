@@ -23,12 +23,6 @@ constexpr std::size_t kTileBytes = 4096;
 /// operands of 1 MiB are read at 17 GB/s, in tiles by groups of 16 at 25; up to 32 there is no
 /// difference (Xeon of 2023).
 constexpr std::size_t kPassPointersMax = 16;
-/// Operands and targets together from which targets are written past the caches. Two ranks that
-/// write their inputs, combine halves of them into both outputs and read these (us for all three,
-/// Xeon of 2023, 2 MiB second-level cache, plain and streamed): 16 MiB in all 1410 and 1540, 32 MiB
-/// 3320 and 3100, 64 MiB 11700 and 8100. The reduction alone gains from 4 MiB on, but who reads the
-/// result loses more.
-constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 constexpr std::size_t kUserAlignmentMax = 16;
 
 #if defined(__x86_64__)
@@ -86,10 +80,6 @@ std::string joined(std::span<const std::string_view> names) {
         text += name;
     }
     return text;
-}
-
-void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes) noexcept {
-    if (target != source && bytes != 0) std::memcpy(target, source, bytes);
 }
 
 std::size_t line_offset(const std::byte* pointer) noexcept {
@@ -329,7 +319,24 @@ std::string operations_of(Type type) {
     return names;
 }
 
-void reduce_many(const Reducer& reducer, Targets targets, Operands operands, std::size_t elements) {
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
+                Stores stores) noexcept {
+    if (target == source || bytes == 0) return;
+    if (stores == Stores::cached || bytes < kTileBytes) {
+        std::memcpy(target, source, bytes);
+        return;
+    }
+    const std::size_t begin = (kStreamAlignment - line_offset(target)) % kStreamAlignment;
+    const std::size_t end = begin + (bytes - begin) / kPassBytes * kPassBytes;
+    std::byte* const to = target + begin;
+    const std::byte* const from = source + begin;
+    std::memcpy(target, source, begin);
+    kBaselineKernels.copy({&to, 1, &from, 1, end - begin, true});
+    std::memcpy(target + end, source + end, bytes - end);
+}
+
+void reduce_many(const Reducer& reducer, Targets targets, Operands operands, std::size_t elements,
+                 Stores stores) {
     WEFT_CHECK(!operands.empty() && !targets.empty() && reducer.element_bytes != 0, operands.size(),
                targets.size(), reducer.element_bytes);
     const std::size_t bytes = elements * reducer.element_bytes;
@@ -339,10 +346,11 @@ void reduce_many(const Reducer& reducer, Targets targets, Operands operands, std
         return reduce_many_by_user(*reducer.user, targets, operands, elements);
     }
     Work work{reducer, targets, operands};
-    const bool large = (operands.size() + targets.size()) * bytes >= kStreamBytesMin;
+    const bool large =
+        stores == Stores::streamed || (operands.size() + targets.size()) * bytes >= kStreamBytesMin;
     work.streams = large && can_stream(work, bytes);
     if (targets.size() == 1 && operands.size() == 1)
-        copy_bytes(targets[0], operands[0], bytes);
+        copy_bytes(targets[0], operands[0], bytes, stores);
     else if (targets.size() == 1 && operands.size() == 2 && !work.streams)
         reducer.kernel(targets[0], operands[0], operands[1], elements);
     else if (work.streams || (work.pass() != nullptr && bytes >= kPassBytes))

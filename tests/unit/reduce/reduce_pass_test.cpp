@@ -75,10 +75,14 @@ class Buffers {
 
 template <class T>
 void check_shape(const ReduceTable& table, Op op, const Shape& shape, std::mt19937_64& random) {
-    Buffers<T> buffers(shape, random);
-    reduce_many(table.reducer(type_of<T>(), op), buffers.to(), buffers.from(), shape.elements);
-    buffers.check(op);
-    if (testing::Test::HasFatalFailure()) ADD_FAILURE() << shape;
+    for (const Stores stores : {Stores::cached, Stores::streamed}) {
+        Buffers<T> buffers(shape, random);
+        reduce_many(table.reducer(type_of<T>(), op), buffers.to(), buffers.from(), shape.elements,
+                    stores);
+        buffers.check(op);
+        if (testing::Test::HasFatalFailure())
+            ADD_FAILURE() << shape << (stores == Stores::cached ? "" : ", streamed");
+    }
 }
 
 template <class T>
