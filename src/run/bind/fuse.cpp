@@ -66,10 +66,20 @@ class Fuser {
         if (bound_.steps.empty()) return std::nullopt;
         add({.kind = FusedKind::end});
         fused_.scratch_bytes = bound_.scratch_bytes + (sums_ ? sizeof(base::Cell) : 0);
+        fused_.exchange = is_exchange();
         return std::move(fused_);
     }
 
   private:
+    [[nodiscard]] bool is_exchange() const {
+        const auto is = [&](std::size_t at, FusedKind kind) {
+            return at < fused_.steps.size() && fused_.steps[at].kind == kind;
+        };
+        return !bound_.bulk && fused_.scratch_bytes == 0 &&
+               (is(0, FusedKind::raise) || is(0, FusedKind::send)) && is(1, FusedKind::await) &&
+               (is(2, FusedKind::end) || (is(2, FusedKind::combine) && is(3, FusedKind::end)));
+    }
+
     bool take(const BoundStep& step) {
         if (step.salt != 0) return false;
         switch (step.kind) {

@@ -78,6 +78,9 @@ enum class FusedTeams : std::uint8_t {
 
 struct FusedProgram {
     std::vector<FusedStep> steps;  ///< the last one is `end`; or none
+    /// One store, one flag awaited, and at most one result of two, in cells: what two ranks mostly
+    /// do. It takes no bulk bank and no scratch.
+    bool exchange = false;
     FusedTeams teams = FusedTeams::none;
     std::uint64_t scratch_bytes = 0;
 

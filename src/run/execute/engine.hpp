@@ -125,9 +125,9 @@ class Engine {
     /// caller.
     [[gnu::always_inline]] bool run(TeamState& team, const BoundProgram& program,
                                     const Registers& registers, const Reducer& reducer) {
-        if (at_rest_ && may_run_fused(team, program)) [[likely]]
-            return run_fused(team, program, registers, reducer);
-        return run_slowly(team, program, registers, reducer);
+        if (at_rest_ && may_exchange(team, program)) [[likely]]
+            return run_exchange(team, program, registers, reducer);
+        return run_other(team, program, registers, reducer);
     }
     /// The same where there is a recorder.
     bool run_recorded(TeamState& team, const BoundProgram& program, Registers registers,
@@ -378,26 +378,58 @@ class Engine {
 
     // --- fused calls -------------------------------------------------------------------------
 
-    [[gnu::always_inline]] bool run_fused(TeamState& team, const BoundProgram& program,
-                                          const Registers& registers, const Reducer& reducer) {
-        return run_fused(
-            begin_fused(team, program, registers, reducer),
-            [this](FusedCall call, const FusedStep& at) { return await_flag(call, at); });
+    /// The steps of a FusedProgram::exchange, without a loop and without a FusedCall, which would
+    /// have to lie in memory.
+    [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
+                                             const Registers& registers, const Reducer& reducer) {
+        const base::FlagWord flag = begin_exchange(team, program, registers);
+        const FusedStep* const steps = program.fused.steps.data();
+        try {
+            store(team, steps[0], flag);
+            if (has_arrived(team, steps[1], flag) || await_exchange(team, program, reducer, flag)) {
+                if (steps[2].kind == FusedKind::combine) combine(team, reducer, steps[2]);
+                return true;
+            }
+        } catch (...) {
+            fail_thrown(team, program);
+        }
+        failure_ = team.failure;
+        return false;
     }
-    template <class Wait>
-    [[gnu::always_inline]] bool run_fused(const FusedCall& call, Wait wait) {
+    [[gnu::noinline]] bool await_exchange(TeamState& team, const BoundProgram& program,
+                                          const Reducer& reducer, base::FlagWord flag) {
+        return await_flag({team, program, reducer, last_epoch(team), flag}, program.fused.steps[1]);
+    }
+    /// Apart from run(), which is compiled into its callers.
+    [[gnu::noinline]] bool run_other(TeamState& team, const BoundProgram& program,
+                                     const Registers& registers, const Reducer& reducer) {
+        if (at_rest_ && may_run_fused(team, program))
+            return run_fused(team, program, registers, reducer);
+        return run_slowly(team, program, registers, reducer);
+    }
+    bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
+                   const Reducer& reducer) {
+        const FusedCall call = begin_fused(team, program, registers, reducer);
+        return settle(team, program, [&] {
+            return run_steps(
+                call, [this](FusedCall by, const FusedStep& at) { return await_flag(by, at); });
+        });
+    }
+    /// Makes the steps. False: failure() says why the call failed.
+    template <class Steps>
+    [[gnu::always_inline]] bool settle(TeamState& team, const BoundProgram& program, Steps steps) {
         bool done = false;
         try {
-            done = run_steps(call, wait);
+            done = steps();
         } catch (...) {
-            fail_thrown(call.team, call.program, call.epoch);
+            fail_thrown(team, program);
         }
-        if (!done) failure_ = call.team.failure;
+        if (!done) failure_ = team.failure;
         return done;
     }
-    [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program, Epoch epoch) {
+    [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program) {
         fail_team(team, failure_of_user(program));
-        watchdog_.spread_failure(team, epoch, {&program, team.digest});
+        watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
     }
 
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
@@ -405,7 +437,8 @@ class Engine {
         const Recorder::Open open = recorder_->begin(program, true);
         const FusedCall call = begin_fused(team, program, registers, reducer);
         const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
-        const bool done = run_fused(call, RecordedWait{wait, *recorder_, job_rank_, call, open});
+        RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
+        const bool done = settle(team, program, [&] { return run_steps(call, recorded); });
         recorder_->end(open, team.setup.id, call.epoch);
         return done;
     }
@@ -413,7 +446,7 @@ class Engine {
     /// Until the flag is there, or the call has failed: false.
     [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
         const Driving here(*this);
-        for (WaitState wait_state; !has_arrived(call, step);) {
+        for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
             if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
                                [&] { return std::vector{waiting_lane(call, step)}; }))

@@ -2,7 +2,7 @@
 // fused_runner.hpp - runs the fused form of a program: store, await, combine; nothing else.
 //
 // Idea     A loop over the steps, each of which is some additions for its addresses and a few loads
-//          and stores.
+//          and stores. What two ranks mostly do, an exchange, the engine does without the loop.
 // Why      Compiled into its caller, so that what a call consists of stays in registers: a hook
 //          that waits gets copies.
 // Holds    No allocation, lock, system call or choice of algorithm. The hook is called when a flag
@@ -29,9 +29,15 @@ struct FusedCall {
     base::FlagWord flag;
 };
 
-/// Whether this rank may make the call at once, where nothing of the team is in flight.
-[[nodiscard]] [[gnu::always_inline]] inline bool may_run_fused(const TeamState& team,
-                                                               const BoundProgram& program) {
+/// Whether this rank may make the call at once, by run_exchange(), where nothing of the team is in
+/// flight.
+[[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
+                                                              const BoundProgram& program) {
+    return program.fused.exchange && program.fused.teams <= team.runs_fused &&
+           team.cells->may_pass(program.synchronizing);
+}
+/// The same of any fused program.
+[[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.runs_fused) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
     Window* bulk = team.bulk_of(program);
@@ -39,7 +45,8 @@ struct FusedCall {
            (bulk == nullptr || bulk->may_pass(program.synchronizing));
 }
 
-/// The same of any team; there is memory for the program's results on the way after that.
+/// The same of a team that may be busy; there is memory for the program's results on the way after
+/// that.
 [[nodiscard]] inline bool make_room_for_fused(TeamState& team, const BoundProgram& program) {
     if (!team.cells->idle()) return false;
     if (team.scratch_bytes < program.fused.scratch_bytes) {
@@ -50,18 +57,10 @@ struct FusedCall {
     return may_run_fused(team, program);
 }
 
-/// Apart from begin_fused(), for which it would leave too few registers.
-[[gnu::noinline]] inline void move_to_next_bulk(TeamState& team, const BoundProgram& program) {
-    Window& bulk = *team.bulk_of(program);
-    team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
-        team.bulk_offset(program, bulk.pass(program.synchronizing));
-}
-
-/// Numbers the call, as issue() and complete() would, and says where its places are.
-[[nodiscard]] [[gnu::always_inline]] inline FusedCall begin_fused(TeamState& team,
-                                                                  const BoundProgram& program,
-                                                                  const Registers& registers,
-                                                                  const Reducer& reducer) {
+/// Numbers the call, as issue() and complete() would, and says where its places are. Gives the flag
+/// that it raises and awaits.
+[[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
+    TeamState& team, const BoundProgram& program, const Registers& registers) {
     const base::Tick tick = team.next_tick++;
     const Epoch epoch = team.cells->pass(program.synchronizing);
     const Digest digest = team.digest_next(program.call_hash);
@@ -69,28 +68,41 @@ struct FusedCall {
     const std::uint64_t bank = team.cell_bank(epoch);
     team.moves[static_cast<std::size_t>(FusedMove::cells)] = bank * base::kCellStride;
     team.moves[static_cast<std::size_t>(FusedMove::published)] = bank * sizeof(base::Cell);
-    if (program.bulk) [[unlikely]]
-        move_to_next_bulk(team, program);
     team.bases[kFusedInput] = const_cast<std::byte*>(registers.input);  // no step writes there
     team.bases[kFusedOutput] = registers.output;
-    return {team, program, reducer, epoch, base::flag_word(tick, flag_hash(digest))};
+    return base::flag_word(tick, flag_hash(digest));
+}
+
+/// Of the call that began last.
+[[nodiscard]] inline Epoch last_epoch(const TeamState& team) {
+    return team.cells->next() - 1;
+}
+
+/// Of any program.
+[[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
+                                           const Registers& registers, const Reducer& reducer) {
+    if (program.bulk) {
+        Window& bulk = *team.bulk_of(program);
+        team.moves[static_cast<std::size_t>(FusedMove::bulk)] =
+            team.bulk_offset(program, bulk.pass(program.synchronizing));
+    }
+    const base::FlagWord flag = begin_exchange(team, program, registers);
+    return {team, program, reducer, last_epoch(team), flag};
 }
 
 [[nodiscard]] inline std::byte* address_of(const TeamState& team, const FusedPlace& place) {
     return team.bases[place.base] + place.offset + team.moves[static_cast<std::size_t>(place.move)];
 }
-[[nodiscard]] inline std::byte* address_of(const FusedCall& call, const FusedPlace& place) {
-    return address_of(call.team, place);
-}
 
-[[nodiscard]] inline std::atomic<base::FlagWord>& flag_at(const FusedCall& call,
+[[nodiscard]] inline std::atomic<base::FlagWord>& flag_at(const TeamState& team,
                                                           const FusedPlace& cell) {
-    return reinterpret_cast<base::Cell*>(address_of(call, cell))->flag;
+    return reinterpret_cast<base::Cell*>(address_of(team, cell))->flag;
 }
 
 // Acquire: pairs with the release in raise() and in the wires.
-[[nodiscard]] inline bool has_arrived(const FusedCall& call, const FusedStep& awaited) {
-    return flag_at(call, awaited.target).load(std::memory_order_acquire) == call.flag;
+[[nodiscard]] inline bool has_arrived(const TeamState& team, const FusedStep& awaited,
+                                      base::FlagWord flag) {
+    return flag_at(team, awaited.target).load(std::memory_order_acquire) == flag;
 }
 
 [[nodiscard]] inline WaitingLane waiting_lane(const FusedCall& call, const FusedStep& awaited) {
@@ -100,12 +112,13 @@ struct FusedCall {
             .digest = call.team.digest,
             .step = awaited.stage,
             .peer = awaited.peer,
-            .have = flag_at(call, awaited.target).load(std::memory_order_relaxed),
+            .have = flag_at(call.team, awaited.target).load(std::memory_order_relaxed),
             .want = call.flag};
 }
 
 /// A word is what short calls mostly move; the two may overlap.
-inline void copy_payload(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+[[gnu::always_inline]] inline void copy_payload(std::byte* to, const std::byte* from,
+                                                std::uint64_t bytes) {
     if (bytes == sizeof(std::uint64_t)) [[likely]] {
         std::uint64_t word;
         std::memcpy(&word, from, sizeof word);
@@ -115,9 +128,13 @@ inline void copy_payload(std::byte* to, const std::byte* from, std::uint64_t byt
     }
 }
 
-/// Release: pairs with the acquire in has_arrived(). The payload is visible with the flag.
-inline void raise(const FusedCall& call, const FusedPlace& cell) {
-    flag_at(call, cell).store(call.flag, std::memory_order_release);
+/// A payload if there is one, then its flag. Release: pairs with the acquire in has_arrived(). The
+/// payload is visible with the flag.
+[[gnu::always_inline]] inline void store(const TeamState& team, const FusedStep& step,
+                                         base::FlagWord flag) {
+    if (step.kind == FusedKind::send)
+        copy_payload(address_of(team, step.other), address_of(team, step.source), step.amount);
+    flag_at(team, step.target).store(flag, std::memory_order_release);
 }
 
 /// By an operation that has no kernel of two operands.
@@ -126,11 +143,12 @@ inline void raise(const FusedCall& call, const FusedPlace& cell) {
     const std::byte* operands[] = {address_of(team, step.source), address_of(team, step.other)};
     reduce_many(reducer, address_of(team, step.target), operands, step.amount);
 }
-inline void combine(const FusedCall& call, const FusedStep& step) {
-    if (call.reducer.kernel == nullptr) [[unlikely]]
-        return combine_slowly(call.team, call.reducer, step);
-    call.reducer.kernel(address_of(call, step.target), address_of(call, step.source),
-                        address_of(call, step.other), step.amount);
+[[gnu::always_inline]] inline void combine(const TeamState& team, const Reducer& reducer,
+                                           const FusedStep& step) {
+    if (reducer.kernel == nullptr) [[unlikely]]
+        return combine_slowly(team, reducer, step);
+    reducer.kernel(address_of(team, step.target), address_of(team, step.source),
+                   address_of(team, step.other), step.amount);
 }
 
 /// From the first of many operands on; returns the step that combines them. Not given the call,
@@ -154,26 +172,23 @@ concept Follows = requires(Wait wait, const FusedStep& step) {
 
 /// False if the hook gave up.
 template <class Wait>
-[[gnu::always_inline]] inline bool run_steps(const FusedCall& call, Wait wait) {
+bool run_steps(const FusedCall& call, Wait wait) {
     for (const FusedStep* step = call.program.fused.steps.data();; ++step) {
         if constexpr (Follows<Wait>) wait.reaches(*step);
         switch (step->kind) {
             case FusedKind::send:
-                copy_payload(address_of(call, step->other), address_of(call, step->source),
-                             step->amount);
-                [[fallthrough]];
             case FusedKind::raise:
-                raise(call, step->target);
+                store(call.team, *step, call.flag);
                 break;
             case FusedKind::await:
-                if (!has_arrived(call, *step) && !wait(call, *step)) return false;
+                if (!has_arrived(call.team, *step, call.flag) && !wait(call, *step)) return false;
                 break;
             case FusedKind::copy:
-                copy_payload(address_of(call, step->target), address_of(call, step->source),
-                             step->amount);
+                copy_payload(address_of(call.team, step->target),
+                             address_of(call.team, step->source), step->amount);
                 break;
             case FusedKind::combine:
-                combine(call, *step);
+                combine(call.team, call.reducer, *step);
                 break;
             case FusedKind::operand:
             case FusedKind::reduce:

@@ -104,7 +104,8 @@ class Window {
         give_back();
         const Epoch epoch = next_++;
         first_incomplete_ = next_;
-        if (synchronizing) last_synchronizing_ = last_synchronized_ = epoch;
+        if (synchronizing) [[likely]]
+            last_synchronizing_ = last_synchronized_ = epoch;
         return epoch;
     }
 

@@ -256,16 +256,17 @@ void reduce(void* target, const void* left, const void* right, std::size_t count
     if constexpr (requires { Wide<T, Operation>::combine; })
         return reduce_wide<Wide<T, Operation>>(to, from_left, from_right, count * sizeof(T));
 #endif
+    const auto combine = [&](std::size_t at) {
+        store<T>(to + at, Operation::apply(load<T>(from_left + at), load<T>(from_right + at)));
+    };
+    if (count == 1) return combine(0);  // the shortest calls: no loop to set up
         // Buffers are equal or disjoint, so no iteration reads what another one wrote.
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
 #pragma GCC ivdep
 #endif
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t at = i * sizeof(T);
-        store<T>(to + at, Operation::apply(load<T>(from_left + at), load<T>(from_right + at)));
-    }
+    for (std::size_t i = 0; i < count; ++i) combine(i * sizeof(T));
 }
 
 /// Signed and unsigned integers share kernels except where order matters.
