@@ -52,7 +52,8 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
 }
 
 /// Elements: weft_near_put_NAME() and weft_near_get_NAME() for one of them, as p and g of
-/// OpenSHMEM.
+/// OpenSHMEM. The store is a release: what this rank has read before may be written anew by a peer
+/// that sees it. The load is an acquire: it is over when what follows is seen.
 #define WEFT_NEAR_ELEMENT(name, element, whole)                                                  \
     static inline weft_status weft_near_put_##name(weft_near* near, element* dst, element value, \
                                                    int peer) {                                   \
@@ -60,14 +61,14 @@ static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t 
         whole bits;                                                                              \
         if (at == NULL) return weft_put(near->team, dst, &value, sizeof value, peer);            \
         __builtin_memcpy(&bits, &value, sizeof bits);                                            \
-        __atomic_store_n((whole*)at, bits, __ATOMIC_RELAXED);                                    \
+        __atomic_store_n((whole*)at, bits, __ATOMIC_RELEASE);                                    \
         return WEFT_OK;                                                                          \
     }                                                                                            \
     static inline weft_status weft_near_get_##name(weft_near* near, element* dst,                \
                                                    const element* src, int peer) {               \
         void* const at = weft_near_at(near, src, sizeof *src, sizeof *src, peer);                \
         if (at == NULL) return weft_get(near->team, dst, src, sizeof *src, peer);                \
-        const whole bits = __atomic_load_n((const whole*)at, __ATOMIC_RELAXED);                  \
+        const whole bits = __atomic_load_n((const whole*)at, __ATOMIC_ACQUIRE);                  \
         __builtin_memcpy(dst, &bits, sizeof bits);                                               \
         return WEFT_OK;                                                                          \
     }
@@ -160,6 +161,7 @@ static inline weft_status weft_near_get(weft_near* near, void* dst, const void* 
         bytes > WEFT_NEAR_BYTES || bytes <= 8 ? NULL : weft_near_at(near, src, bytes, 1, peer);
     if (at == NULL) return weft_get(near->team, dst, src, bytes, peer);
     __builtin_memmove(dst, at, bytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // it is over when what follows is seen
     return WEFT_OK;
 }
 

@@ -65,6 +65,7 @@ class Litmus {
         test("put_signal", [&] { put_signal(); });
         test("signals_add_up", [&] { signals_add_up(); });
         test("get_after_put", [&] { get_after_put(); });
+        test("get_before_flag", [&] { get_before_flag(); });
         test("counters", [&] { counters(); });
         test("lock", [&] { lock(); });
         test("fence_behind_signal", [&] { fence_behind_signal(); });
@@ -189,6 +190,23 @@ class Litmus {
             }
             for (std::size_t i = 0; i < count; ++i)
                 expect(back[i], value(world_.rank(), round, i), "got word", i);
+        }
+    }
+
+    /// What was got has been read when the flag that follows is seen: its owner may write there.
+    void get_before_flag() {
+        std::vector<std::uint64_t> got(kWords);
+        for (std::uint64_t round = 1; round <= rounds_; ++round) {
+            const std::size_t count = count_of(round);
+            for (std::size_t i = 0; i < count; ++i) area_.more[i] = value(world_.rank(), round, i);
+            world_.fence();
+            world_.put(&area_.counter, &round, sizeof round, before_);
+            world_.wait_until(&area_.counter, Compare::ge, round);
+            world_.get(got.data(), area_.more, count * sizeof(std::uint64_t), next_);
+            world_.put(&area_.flag, &round, sizeof round, next_);
+            world_.wait_until(&area_.flag, Compare::ge, round);
+            for (std::size_t i = 0; i < count; ++i)
+                expect(got[i], value(next_, round, i), "got word", i);
         }
     }
 

@@ -12,12 +12,13 @@ namespace {
 
 enum class When : bool { reusable, at_once };
 
+/// Release: pairs with the acquire of a wait for the word, by whose sight the peer may write anew
+/// what this PE has read before.
 template <class Word>
 void copy_word(std::byte* to, const std::byte* from) {
     Word value;
     std::memcpy(&value, from, sizeof value);
-    // Relaxed: fences and signals order it.
-    std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_relaxed);
+    std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_release);
 }
 
 bool aligned(const void* address, std::size_t bytes) {
@@ -30,6 +31,11 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);
     if (bytes == 2 && aligned(to, 2) && aligned(from, 2)) return copy_word<std::uint16_t>(to, from);
     std::memmove(to, from, bytes);
+}
+
+/// What was got has been read before anything that follows is seen: no later store overtakes it.
+void end_get() {
+    std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 const std::byte* bytes_of(const void* memory) {
@@ -55,6 +61,7 @@ void get(const char* routine, shmem_ctx_t ctx, void* dest, const void* source, s
     std::byte* const place = in_heap(source);
     if (const std::byte* const near = near_place(place, bytes, world)) {
         copy(static_cast<std::byte*>(dest), near, bytes);
+        end_get();
         return;
     }
     if (bytes == 0) return;
@@ -108,6 +115,7 @@ void iget(const char* routine, shmem_ctx_t ctx, void* dest, const void* source,
         for (std::size_t i = 0; i < strided.count; ++i)
             copy(static_cast<std::byte*>(dest) + strided.to_bytes(i), near + strided.from_bytes(i),
                  strided.size);
+        end_get();
         return;
     }
     check(routine, weft_get_strided(stream_of(ctx), dest, strided.to_bytes(1), place,

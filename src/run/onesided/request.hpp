@@ -133,26 +133,31 @@ inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
     return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
 }
 
-/// Copies between this rank's memory and a mapped peer's: words as words, all else as bytes.
 template <class Word>
 void copy_word(std::byte* to, const std::byte* from, bool storing) noexcept {
     Word value;
-    // The peer's side is shared; relaxed, since fences and signals order it.
     if (storing) {
         std::memcpy(&value, from, sizeof value);
-        std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_relaxed);
+        // Release: pairs with the acquire of a wait for the word, by whose sight the peer may write
+        // anew what this rank has read before.
+        std::atomic_ref<Word>(*reinterpret_cast<Word*>(to)).store(value, std::memory_order_release);
     } else {
         auto* shared = reinterpret_cast<Word*>(const_cast<std::byte*>(from));
-        value = std::atomic_ref<Word>(*shared).load(std::memory_order_relaxed);
+        value = std::atomic_ref<Word>(*shared).load(std::memory_order_acquire);
         std::memcpy(to, &value, sizeof value);
     }
 }
 
+/// Copies between this rank's memory and a mapped peer's: words as words, all else as bytes. What
+/// was got has been read before anything that follows is seen; where processors let a later store
+/// overtake a load, the peer could else write there too soon.
 inline void copy_near(std::byte* to, const std::byte* from, std::size_t bytes,
                       bool storing) noexcept {
     const auto shared = reinterpret_cast<std::uintptr_t>(storing ? to : from);
     if (!is_word(shared, bytes)) {
         if (bytes != 0) std::memmove(to, from, bytes);
+        // Acquire: as that of a word. Puts need none: fences and signals order them.
+        if (!storing) std::atomic_thread_fence(std::memory_order_acquire);
     } else if (bytes == 8) {
         copy_word<std::uint64_t>(to, from, storing);
     } else if (bytes == 4) {
