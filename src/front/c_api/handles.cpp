@@ -2,6 +2,7 @@
 #include "front/c_api/handles.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,8 +12,12 @@ namespace weft::c_api {
 
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;
 constexpr int kNoMemory = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// What the head takes: a page, of 4 KiB or, where processors know others, up to 64.
+std::size_t head_bytes() {
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
 
 base::Failure refused(const char* call) {
     return base::fail(Status::memory, "cannot set aside addresses for handles: {}: {}", call,
@@ -48,7 +53,7 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
     const std::uintptr_t at = (start + kRange - 1) & ~(kRange - 1);
     if (at != start) ::munmap(found, at - start);
     ::munmap(reinterpret_cast<void*>(at + kRange), start + kRange - at);
-    if (::mprotect(reinterpret_cast<void*>(at), kHeadBytes, PROT_READ | PROT_WRITE) != 0) {
+    if (::mprotect(reinterpret_cast<void*>(at), head_bytes(), PROT_READ | PROT_WRITE) != 0) {
         const base::Failure why = refused("mprotect");
         ::munmap(reinterpret_cast<void*>(at), kRange);
         return why;
@@ -67,7 +72,7 @@ base::Result<Context::Head*> Context::create(std::unique_ptr<run::Runtime> runti
 void Context::destroy(Head& head) {
     delete std::exchange(head.context, nullptr);
     // Other memory may take the rest of the range: no handle is read through.
-    ::munmap(reinterpret_cast<std::byte*>(&head) + kHeadBytes, kRange - kHeadBytes);
+    ::munmap(reinterpret_cast<std::byte*>(&head) + head_bytes(), kRange - head_bytes());
 }
 
 Context::Context(Head& head, std::unique_ptr<run::Runtime> runtime)

@@ -13,9 +13,14 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kDefaultHeap = std::size_t{256} << 20;
 constexpr std::size_t kOwnRoom = std::size_t{4} << 20;  ///< for active sets, and to align in
+
+/// Of the kernel: 4 KiB, or up to 64 where processors know others. The program's variables are
+/// mapped in such pages.
+std::size_t page_bytes() {
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 /// SHMEM_SYMMETRIC_SIZE: a number, perhaps with a fraction, perhaps with K, M, G or T behind it.
 std::size_t symmetric_size() {
@@ -40,10 +45,11 @@ weft_status join(int level, std::size_t data_bytes) {
     const bool sized = std::getenv("SHMEM_SYMMETRIC_SIZE") != nullptr;
     if (std::getenv(kVariable) != nullptr && !sized)
         return weft_init_threads(threads, &job.runtime);
-    const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + kPage - 1) / kPage;
+    const std::size_t page = page_bytes();
+    const std::size_t pages = (symmetric_size() + data_bytes + kOwnRoom + page - 1) / page;
     const char* const before = std::getenv(kVariable);
     const std::string kept = before == nullptr ? "" : before;
-    setenv(kVariable, std::to_string(pages * kPage).c_str(), 1);
+    setenv(kVariable, std::to_string(pages * page).c_str(), 1);
     const weft_status status = weft_init_threads(threads, &job.runtime);
     if (before == nullptr)
         unsetenv(kVariable);
@@ -54,7 +60,8 @@ weft_status join(int level, std::size_t data_bytes) {
 
 void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     void* heap = nullptr;
-    check("init", weft_alloc_aligned(job.world, kPage, bytes == 0 ? kPage : bytes, &heap));
+    const std::size_t page = page_bytes();
+    check("init", weft_alloc_aligned(job.world, page, bytes == 0 ? page : bytes, &heap));
     auto* at = static_cast<std::byte*>(heap);
     job.heap_begin = reinterpret_cast<std::uintptr_t>(at);
     job.heap_end = reinterpret_cast<std::uintptr_t>(at) + bytes;

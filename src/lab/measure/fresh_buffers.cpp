@@ -2,6 +2,7 @@
 #include "lab/measure/fresh_buffers.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,8 +13,13 @@ namespace {
 
 constexpr std::size_t kReservedBytes = std::size_t{1} << 40;
 constexpr std::size_t kSuppliedBytes = std::size_t{64} << 20;
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kOffset = 64;
+
+/// Whole pages, of 4 KiB or, where processors know others, up to 64.
+std::size_t in_pages(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
 
 /// Nothing but addresses; over others, what was there is gone.
 std::byte* reserve(std::byte* at, std::size_t bytes) {
@@ -28,7 +34,7 @@ std::byte* reserve(std::byte* at, std::size_t bytes) {
 
 FreshBuffers::FreshBuffers(std::size_t bytes)
     : bytes_(bytes),
-      stride_((bytes + kOffset + kPageBytes - 1) / kPageBytes * kPageBytes),
+      stride_(in_pages(bytes + kOffset)),
       reserved_(reserve(nullptr, kReservedBytes)) {}
 
 FreshBuffers::~FreshBuffers() {
