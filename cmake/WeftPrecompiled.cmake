@@ -46,6 +46,9 @@ function(weft_precompile target name)
   if(NOT TARGET weft_precompiled_${name})
     weft_precompiled_set(${name})
   endif()
+  if(name STREQUAL "rooms") # clang refuses a set of another visibility
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  endif()
   target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})
   target_link_libraries(${target} PRIVATE fmt::fmt) # whose definitions belong to the set
 endfunction()

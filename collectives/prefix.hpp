@@ -123,7 +123,8 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
 /// Two entries for each of the collectives: scan or exscan.
 template <Prefix kPrefix>
 [[nodiscard]] Algorithm linear_prefix() {
-    constexpr std::string_view kCollective = kPrefix == Prefix::inclusive ? "scan" : "exscan";
+    static constexpr std::string_view kCollective =
+        kPrefix == Prefix::inclusive ? "scan" : "exscan";
     return {
         .collective = kCollective,
         .name = "linear",
@@ -141,7 +142,8 @@ template <Prefix kPrefix>
 
 template <Prefix kPrefix>
 [[nodiscard]] Algorithm doubling_prefix() {
-    constexpr std::string_view kCollective = kPrefix == Prefix::inclusive ? "scan" : "exscan";
+    static constexpr std::string_view kCollective =
+        kPrefix == Prefix::inclusive ? "scan" : "exscan";
     return {
         .collective = kCollective,
         .name = "recursive-doubling",

@@ -34,7 +34,7 @@ void cut(TeamLink& link) noexcept {
 }
 
 /// Contexts end with their team.
-void check_end(const TeamLink& link, const char* call) {
+static void check_end(const TeamLink& link, const char* call) {
     if (link.stream != nullptr)
         throw Error(Status::argument, fmt::format("{}: the handle is that of a context", call));
     if (link.team->id() == 0)

@@ -71,7 +71,7 @@ class AdoptedMemory : public ProcessEvents {
     };
 
     AdoptedMemory(DirectMode mode, AdoptionLimits limits);
-    ~AdoptedMemory();
+    ~AdoptedMemory() override;
 
     /// Why nothing is ever adopted; empty: it may be.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }

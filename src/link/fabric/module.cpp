@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // module.cpp - the exported functions of weft_fabric.so. Nothing else leaves the module.
 #include <exception>
+#include <type_traits>
 
 #include "link/fabric/factory.hpp"
+
+// What is defined here has the types by which the loader calls it.
+extern "C" std::remove_pointer_t<weft::link::FabricFactory> weft_fabric_open;
+extern "C" std::remove_pointer_t<weft::link::FabricSurveyor> weft_fabric_survey;
+extern "C" std::remove_pointer_t<weft::link::TriggeredFactory> weft_fabric_triggered;
 
 extern "C" __attribute__((visibility("default"))) weft::link::FabricPort* weft_fabric_open(
     std::uint64_t contract, const weft::link::FabricMemory& memory,

@@ -220,7 +220,10 @@ class Prediction {
             work.combining += static_cast<Time>(taken) * (combines ? combine : unpacking(bytes));
         }
         work.bytes = work.messages * bytes;
-        if (apart_) work.far_messages = work.messages, work.far_bytes = work.bytes;
+        if (apart_) {
+            work.far_messages = work.messages;
+            work.far_bytes = work.bytes;
+        }
         return work;
     }
 

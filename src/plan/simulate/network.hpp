@@ -11,6 +11,9 @@ namespace weft::plan {
 
 class Network {
   public:
+    Network() = default;
+    Network(const Network&) = default;
+    Network& operator=(const Network&) = default;
     virtual ~Network() = default;
     [[nodiscard]] virtual Time latency(Rank source, Rank target) const = 0;
 };

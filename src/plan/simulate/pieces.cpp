@@ -10,8 +10,6 @@ namespace weft::plan {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
-constexpr std::size_t kGrain =
-    4;  ///< pieces are filled up with zeros to a multiple of so many words
 
 std::uint64_t pair_at(const std::uint32_t* words) {
     std::uint64_t pair = 0;

@@ -61,4 +61,8 @@ struct RecordedWait {
     }
 };
 
+/// Which clang 16 does not deduce from the members.
+template <class Wait>
+RecordedWait(Wait, Recorder&, Rank, const FusedCall&, const Recorder::Open&) -> RecordedWait<Wait>;
+
 }  // namespace weft::run

@@ -123,7 +123,7 @@ template <bool kMinimum, Float16Bits T>
 T float_extreme(T left, T right) noexcept {
     const bool right_is_less = order_of(right) < order_of(left);
     const std::uint16_t ordered = right_is_less == kMinimum ? right.bits : left.bits;
-    return {is_nan(left) | is_nan(right) ? T::kQuietNan : ordered};
+    return {(is_nan(left) | is_nan(right)) ? T::kQuietNan : ordered};
 }
 
 struct Min {
