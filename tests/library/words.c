@@ -169,7 +169,10 @@ static void waits(void) {
     clear();
     const weft_words words = {board->signals, ranks, WEFT_UINT64, WEFT_EQ, values, 1, NULL};
     const weft_words skipped = {board->signals, ranks, WEFT_UINT64, WEFT_GE, &one, 0, skip};
-    for (size_t i = 0; i < ranks; ++i) values[i] = 10 + i, skip[i] = 1;
+    for (size_t i = 0; i < ranks; ++i) {
+        values[i] = 10 + i;
+        skip[i] = 1;
+    }
     DONE(weft_test_any(world, &words, &index));
     CHECK(index == SIZE_MAX);
     DONE(weft_test_all(world, &words, &holds));

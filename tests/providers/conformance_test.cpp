@@ -267,7 +267,7 @@ class RandomTraffic {
     std::uint32_t busy_ = 0;
 };
 
-constexpr link::FabricOptions kTight{
+const link::FabricOptions kTight{
     .provider = {}, .puts_in_flight = 16, .puts_in_flight_per_peer = 8};
 constexpr std::size_t kMemoryBytes = std::size_t{4} << 20;
 
