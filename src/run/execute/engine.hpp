@@ -21,7 +21,6 @@
 #include "run/execute/external_progress.hpp"
 #include "run/execute/fused_runner.hpp"
 #include "run/execute/operation_pool.hpp"
-#include "run/execute/recorded_wait.hpp"
 #include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -376,86 +375,22 @@ class Engine {
         running_.push_back(&op);
     }
 
-    // --- fused calls -------------------------------------------------------------------------
+    // --- fused calls: engine_fused.hpp ---------------------------------------------------------
 
-    /// The steps of a FusedProgram::exchange, without a loop and without a FusedCall, which would
-    /// have to lie in memory.
     [[gnu::always_inline]] bool run_exchange(TeamState& team, const BoundProgram& program,
-                                             const Registers& registers, const Reducer& reducer) {
-        const base::FlagWord flag = begin_exchange(team, program, registers);
-        const FusedStep* const steps = program.fused.steps.data();
-        try {
-            store(team, steps[0], flag);
-            if (has_arrived(team, steps[1], flag) || await_exchange(team, program, reducer, flag)) {
-                if (steps[2].kind == FusedKind::combine) combine(team, reducer, steps[2]);
-                return true;
-            }
-        } catch (...) {
-            fail_thrown(team, program);
-        }
-        failure_ = team.failure;
-        return false;
-    }
-    [[gnu::noinline]] bool await_exchange(TeamState& team, const BoundProgram& program,
-                                          const Reducer& reducer, base::FlagWord flag) {
-        return await_flag({team, program, reducer, last_epoch(team), flag}, program.fused.steps[1]);
-    }
-    /// Apart from run(), which is compiled into its callers.
-    [[gnu::noinline]] bool run_other(TeamState& team, const BoundProgram& program,
-                                     const Registers& registers, const Reducer& reducer) {
-        if (at_rest_ && may_run_fused(team, program))
-            return run_fused(team, program, registers, reducer);
-        return run_slowly(team, program, registers, reducer);
-    }
+                                             const Registers& registers, const Reducer& reducer);
+    bool await_exchange(TeamState& team, const BoundProgram& program, const Reducer& reducer,
+                        base::FlagWord flag);
+    bool run_other(TeamState& team, const BoundProgram& program, const Registers& registers,
+                   const Reducer& reducer);
     bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
-                   const Reducer& reducer) {
-        const FusedCall call = begin_fused(team, program, registers, reducer);
-        return settle(team, program, [&] {
-            return run_steps(
-                call, [this](FusedCall by, const FusedStep& at) { return await_flag(by, at); });
-        });
-    }
-    /// Makes the steps. False: failure() says why the call failed.
-    template <class Steps>
-    [[gnu::always_inline]] bool settle(TeamState& team, const BoundProgram& program, Steps steps) {
-        bool done = false;
-        try {
-            done = steps();
-        } catch (...) {
-            fail_thrown(team, program);
-        }
-        if (!done) failure_ = team.failure;
-        return done;
-    }
-    [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program) {
-        fail_team(team, failure_of_user(program));
-        watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
-    }
-
+                   const Reducer& reducer);
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
-                            const Reducer& reducer) {
-        const Recorder::Open open = recorder_->begin(program, true);
-        const FusedCall call = begin_fused(team, program, registers, reducer);
-        const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
-        RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
-        const bool done = settle(team, program, [&] { return run_steps(call, recorded); });
-        recorder_->end(open, team.setup.id, call.epoch);
-        return done;
-    }
-
-    /// Until the flag is there, or the call has failed: false.
-    [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
-        const Driving here(*this);
-        for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
-            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
-            if (watchdog_.wait(wait_state, teams_,
-                               [&] { return std::vector{waiting_lane(call, step)}; }))
-                continue;
-            give_up();
-            if (call.team.failed) return false;
-        }
-        return true;
-    }
+                            const Reducer& reducer);
+    template <class Steps>
+    bool settle(TeamState& team, const BoundProgram& program, Steps steps);
+    void fail_thrown(TeamState& team, const BoundProgram& program);
+    bool await_flag(const FusedCall& call, const FusedStep& step);
 
     // --- failures ------------------------------------------------------------------------------
 
@@ -531,3 +466,5 @@ class Engine {
 };
 
 }  // namespace weft::run
+
+#include "run/execute/engine_fused.hpp"

@@ -2,7 +2,8 @@
 // fused_runner.hpp - runs the fused form of a program: store, await, combine; nothing else.
 //
 // Idea     A loop over the steps, each of which is some additions for its addresses and a few loads
-//          and stores. What two ranks mostly do, an exchange, the engine does without the loop.
+//          and stores. What two ranks mostly do, an exchange, the engine does without
+//          the loop (engine_fused.hpp).
 // Why      Compiled into its caller, so that what a call consists of stays in registers: a hook
 //          that waits gets copies.
 // Holds    No allocation, lock, system call or choice of algorithm. The hook is called when a flag
