@@ -153,7 +153,7 @@ Result<std::uint64_t> parse_seconds(std::string_view text) {
     std::optional<std::uint64_t> rest = 0;
     if (point != std::string_view::npos) {
         const std::string_view decimals = text.substr(point + 1);
-        rest = decimals.size() <= 9 ? digits(decimals) : std::nullopt;
+        rest = digits(decimals.size() <= 9 ? decimals : std::string_view{});
         for (std::size_t i = decimals.size(); rest && i < 9; ++i) *rest *= 10;
     }
     if (!whole || !rest || *whole > kLargest / kSecond - 1)

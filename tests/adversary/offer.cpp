@@ -38,8 +38,8 @@ std::uint64_t order_of(const Profile& profile) {
 int demanded_mr(const fi_info* hints, const Profile& profile) {
     if (hints == nullptr || hints->domain_attr == nullptr) return profile.mr_mode;
     const int mode = hints->domain_attr->mr_mode;
-    // The two values from before the bits.
-    if (mode == FI_MR_BASIC) return profile.mr_mode & ~FI_MR_LOCAL;
+    // FI_MR_BASIC, a value from before the bits; the headers of libfabric 2 warn of its name.
+    if (mode == 1) return profile.mr_mode & ~FI_MR_LOCAL;
     return mode;
 }
 

@@ -45,7 +45,7 @@ bool Intruder::open() {
     hints->caps = FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = FI_MR_BASIC & 0;
+    hints->domain_attr->mr_mode = 0;
     hints->fabric_attr->prov_name = ::strdup(kProvider);
     const int found = fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", nullptr, FI_SOURCE, hints, &info);
     fi_freeinfo(hints);

@@ -30,11 +30,13 @@ constexpr NamedBit kMrModes[] = {
 };
 
 // The two whole-mode values from before the bits. Never offered, so only a broken provider has
-// them.
+// them. As numbers: the headers of libfabric 2 warn of old names, or have them no more.
 constexpr NamedBit kMrModesOld[] = {
-    {FI_MR_BASIC, "FI_MR_BASIC", false},
-    {FI_MR_SCALABLE, "FI_MR_SCALABLE", false},
+    {1U << 0, "FI_MR_BASIC", false},
+    {1U << 1, "FI_MR_SCALABLE", false},
 };
+constexpr std::uint64_t kLocalMr = 1ULL << 55;
+constexpr std::uint64_t kBufferedRecv = 1ULL << 51;
 
 constexpr NamedBit kModes[] = {
     {FI_CONTEXT, "FI_CONTEXT", true},
@@ -42,10 +44,10 @@ constexpr NamedBit kModes[] = {
     {FI_MSG_PREFIX, "FI_MSG_PREFIX", false},
     {FI_ASYNC_IOV, "FI_ASYNC_IOV", false},
     {FI_RX_CQ_DATA, "FI_RX_CQ_DATA", true},
-    {FI_LOCAL_MR, "FI_LOCAL_MR", false},
+    {kLocalMr, "FI_LOCAL_MR", false},
     {FI_NOTIFY_FLAGS_ONLY, "FI_NOTIFY_FLAGS_ONLY", false},
     {FI_RESTRICTED_COMP, "FI_RESTRICTED_COMP", false},
-    {FI_BUFFERED_RECV, "FI_BUFFERED_RECV", false},
+    {kBufferedRecv, "FI_BUFFERED_RECV", false},
 };
 
 template <std::size_t N>

@@ -72,9 +72,9 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     const std::size_t own_count = traits.rooted()     ? call.count
                                   : in.counts.empty() ? out.counts[own]
                                                       : in.counts[own];
-    const Extents own_block = extent(own_count * bytes);
-    if (traits.input == collectives::VectorPart::own_block) memory.input = own_block;
-    if (traits.output == collectives::VectorPart::own_block) memory.output = own_block;
+    const std::uint64_t own_bytes = own_count * bytes;
+    if (traits.input == collectives::VectorPart::own_block) memory.input = extent(own_bytes);
+    if (traits.output == collectives::VectorPart::own_block) memory.output = extent(own_bytes);
     return memory;
 }
 
