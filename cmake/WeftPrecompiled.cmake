@@ -4,6 +4,10 @@
 #   rooms     the standard library and fmt, for the libraries
 #   tests     these and GoogleTest, for the programs of tests
 #   programs  the same without GoogleTest, for everything else with a main()
+#   commands  as programs, for what is not worth optimising hard (-O1)
+#   fast      as tests, for tests that are optimised as the preset says
+# A set is optimised as its users are: from version 13 on, g++ for x86 refuses one of another level. So a folder with a
+# level of its own sets WEFT_PRECOMPILED_HERE to a prefix, and has sets of its own.
 # CLI11 and nlohmann's JSON are not among them: they cost every file half a second and more, however they are read. The
 # room lab/program hides both.
 # A header of the project is never among them, so that editing one rebuilds its own users alone.
@@ -17,25 +21,31 @@ set(WEFT_COMMON_HEADERS
 
 # The target that compiles a set. Code of libraries and of programs differs (-fPIC, -fPIE), so the holder of a set for
 # programs is a program.
-function(weft_precompiled_set name)
-  set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
+function(weft_precompiled_set holder name)
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${holder}.cpp)
   if(name STREQUAL "rooms")
     file(WRITE ${source} "// Nothing: this file exists for its precompiled header.\n")
-    add_library(weft_precompiled_${name} OBJECT ${source})
-    set_target_properties(weft_precompiled_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    add_library(${holder} OBJECT ${source})
+    set_target_properties(${holder} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     set(headers)
   else()
     file(WRITE ${source} "int main() {}  // this file exists for its precompiled header\n")
-    add_executable(weft_precompiled_${name} ${source})
+    add_executable(${holder} ${source})
     set(headers <fstream> <sstream> <iostream>)
   endif()
-  if(name STREQUAL "tests")
-    find_package(GTest REQUIRED)
-    target_link_libraries(weft_precompiled_${name} PRIVATE GTest::gtest)
-    list(APPEND headers <gtest/gtest.h>)
+  if(name STREQUAL "commands")
+    target_compile_options(${holder} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
   endif()
-  target_link_libraries(weft_precompiled_${name} PRIVATE weft_options fmt::fmt)
-  target_precompile_headers(weft_precompiled_${name} PRIVATE ${WEFT_COMMON_HEADERS} ${headers})
+  if(name MATCHES "^(tests|fast)$")
+    find_package(GTest REQUIRED)
+    target_link_libraries(${holder} PRIVATE GTest::gtest)
+    list(APPEND headers <gtest/gtest.h>)
+    if(name STREQUAL "tests")
+      target_compile_options(${holder} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+    endif()
+  endif()
+  target_link_libraries(${holder} PRIVATE weft_options fmt::fmt)
+  target_precompile_headers(${holder} PRIVATE ${WEFT_COMMON_HEADERS} ${headers})
 endfunction()
 
 # weft_precompile(<target> <set>)
@@ -43,12 +53,13 @@ function(weft_precompile target name)
   if(NOT WEFT_PRECOMPILE)
     return()
   endif()
-  if(NOT TARGET weft_precompiled_${name})
-    weft_precompiled_set(${name})
+  set(holder weft_precompiled_${WEFT_PRECOMPILED_HERE}${name})
+  if(NOT TARGET ${holder})
+    weft_precompiled_set(${holder} ${name})
   endif()
   if(name STREQUAL "rooms") # clang refuses a set of another visibility
     set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
-  target_precompile_headers(${target} REUSE_FROM weft_precompiled_${name})
+  target_precompile_headers(${target} REUSE_FROM ${holder})
   target_link_libraries(${target} PRIVATE fmt::fmt) # whose definitions belong to the set
 endfunction()

@@ -49,12 +49,17 @@ function(weft_test name)
   list(TRANSFORM TEST_USES PREPEND weft_)
   add_executable(weft_${name}_test ${sources})
   target_link_libraries(weft_${name}_test PRIVATE weft_options ${TEST_USES} ${TEST_LINKS} GTest::gtest GTest::gtest_main)
+  set(precompiled fast)
   if(NOT name STREQUAL "virtual") # what tests check is built as the preset says; the checks themselves need not be fast
+    set(precompiled tests)
     # g++ 12 sees bounds overrun in lists of std::string at that level, wrongly (its bug 105329).
     target_compile_options(weft_${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>)
   endif()
   target_include_directories(weft_${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
-  weft_precompile(weft_${name}_test tests)
+  if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # where all of tests/ has one level
+    set(precompiled tests)
+  endif()
+  weft_precompile(weft_${name}_test ${precompiled})
   add_test(NAME ${name} COMMAND weft_${name}_test)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT})
   weft_label_tests(${name} weft_${name}_test "${TEST_LABELS}")
