@@ -85,7 +85,7 @@ std::vector<Launch> launches() {
     all.push_back({"layout_1_6_2", 9, 3, {"--layout", "1,6,2"}});
     all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}});
     all.push_back({"layout_1_1_4", 6, 3, {"--layout", "1,1,4"}});
-    for (const char* provider : {"tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"})
+    for (const char* provider : {"tcp;ofi_rxm", "net", "tcp", "shm", "udp;ofi_rxd", "sockets"})
         all.push_back({"provider_" + as_name(provider),
                        5,
                        3,

@@ -44,7 +44,7 @@ std::vector<LitmusRun> runs() {
                        std::string_view(notify) == "delivery",
                        "tcp;ofi_rxm"});
     }
-    for (const char* provider : {"tcp;ofi_rxm", "net", "shm", "udp;ofi_rxd", "sockets"}) {
+    for (const char* provider : {"tcp;ofi_rxm", "net", "tcp", "shm", "udp;ofi_rxd", "sockets"}) {
         const bool slow = std::string_view(provider) == "sockets";
         const bool ordinary = std::string_view(provider) == "shm";
         const std::string storm = slow ? "100" : long_forms() ? "100000" : "2000";

@@ -21,6 +21,7 @@ Others  What is not for us to judge is counted: a foreign launcher that stays al
 """
 import argparse
 import collections
+import json
 import os
 import pathlib
 import random
@@ -166,6 +167,13 @@ def is_usable(launcher):
     return launcher == "weft" or (shutil.which(launcher) and (launcher != "srun" or "SLURM_JOB_ID" in os.environ))
 
 
+def native_tcp(build):
+    """What this libfabric calls its provider of TCP that needs no other on top: "net", and since 1.18 "tcp"."""
+    said = subprocess.run([os.path.join(build, "bin", "weft"), "info", "--json"], stdout=subprocess.PIPE, check=True)
+    offered = {row["provider"] for row in json.loads(said.stdout)["providers"] if row["offered"]}
+    return "net" if "net" in offered else "tcp"
+
+
 def command_of(launcher, build, ranks, nodes, program):
     weft = os.path.join(build, "bin", "weft")
     if launcher == "weft":
@@ -233,7 +241,7 @@ def one_kill(options, number, figures):
     program = [os.path.join(options.build, "bin", "weft_storm_rank"), str(draw.randrange(1 << 30))]
     settings = {"WEFT_NODES": str(nodes)} if launcher != "weft" and nodes > 1 else {}
     if nodes > 1:
-        settings["WEFT_PROVIDER"] = draw.choice(["tcp;ofi_rxm", "net", "shm"])
+        settings["WEFT_PROVIDER"] = draw.choice(options.providers)
     job = Job(command_of(launcher, options.build, ranks, nodes, program), settings)
     try:
         time.sleep(draw.uniform(0.0, 2.5 if nodes > 1 else 1.0))
@@ -346,6 +354,7 @@ def main():
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     options.launchers = [each for each in options.launchers.split(",") if is_usable(each)]
+    options.providers = ["tcp;ofi_rxm", native_tcp(options.build), "shm"]
     good = True
     if options.kills:
         good = storm(options) and good
