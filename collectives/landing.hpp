@@ -44,8 +44,9 @@ inline constexpr Parameter kIntoParameter{
 /// The spec for calls whose payloads must land in slots.
 [[nodiscard]] AlgorithmSpec into_slots(AlgorithmSpec spec);
 
-/// What an algorithm that has this parameter promises.
-template <const Properties& kUsual>
+/// What an algorithm that has this parameter promises. By value: g++ 14 takes references to two
+/// files' own constants of one name for the same (tests/regress/merged_promises_test.cpp).
+template <Properties kUsual>
 [[nodiscard]] Properties with_landing(const AlgorithmSpec& spec) {
     Properties properties = kUsual;
     properties.direct = lands_in_vectors(spec);

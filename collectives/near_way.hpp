@@ -51,8 +51,9 @@ inline constexpr Parameter kNearParameter{
 /// the parameter and the spec leaves the choice.
 [[nodiscard]] AlgorithmSpec with_near_puts(std::string_view collective, AlgorithmSpec spec);
 
-/// What an algorithm that has this parameter promises.
-template <const Properties& kUsual>
+/// What an algorithm that has this parameter promises. By value: g++ 14 takes references to two
+/// files' own constants of one name for the same (tests/regress/merged_promises_test.cpp).
+template <Properties kUsual>
 [[nodiscard]] Properties with_near_way(const AlgorithmSpec& spec) {
     Properties properties = kUsual;
     const SpecParameter* const given = spec.find(kNearParameter.name);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bug: what an algorithm promises was a template of a reference to a constant of its own file. g++
+// 14 shows such a template to the linker, which kept one for all: the ring of allreduce promised
+// rank order, and some multi-object algorithms the same bits. Built by g++ 12 it was right.
+#include <gtest/gtest.h>
+
+#include "collectives/notation/spec.hpp"
+#include "collectives/registry.hpp"
+
+namespace weft::collectives {
+namespace {
+
+bool is_hierarchical(const Algorithm& algorithm) {  // promises what the two that it names do
+    return algorithm.name == "hierarchical";
+}
+
+TEST(MergedPromises, TheNameAlonePromisesWhatIsWrittenInItsFile) {
+    std::size_t compared = 0;
+    for (const Algorithm& algorithm : algorithms()) {
+        if (algorithm.refine == nullptr || is_hierarchical(algorithm)) continue;
+        const auto spec = parse_spec(algorithm.name);
+        ASSERT_TRUE(spec.ok()) << algorithm.name;
+        const Properties promised = algorithm.properties_of(*spec);
+        const Properties& written = algorithm.properties;
+        EXPECT_EQ(promised.ordered, written.ordered) << algorithm.collective << algorithm.name;
+        EXPECT_EQ(promised.bit_identical, written.bit_identical)
+            << algorithm.collective << algorithm.name;
+        EXPECT_EQ(promised.synchronizing, written.synchronizing)
+            << algorithm.collective << algorithm.name;
+        EXPECT_EQ(promised.for_nodes, written.for_nodes) << algorithm.collective << algorithm.name;
+        ++compared;
+    }
+    EXPECT_GE(compared, 10U);
+}
+
+}  // namespace
+}  // namespace weft::collectives
