@@ -155,7 +155,8 @@ extern "C" fi_provider* fi_prov_ini() {
     static fi_provider provider{};
     const adversary::Profile* profile = adversary::chosen_profile();
     name = profile == nullptr ? "adversary" : adversary::layer_of(profile->name);
-    provider.version = FI_VERSION(200, 0);
+    // Of two of one name libfabric takes the newer; its own have 117 for 1.17 and 201 for 2.1.
+    provider.version = FI_VERSION(30000, 0);
     provider.fi_version = FI_VERSION(1, 17);
     provider.name = name.c_str();
     provider.getinfo = adversary::get_info;
