@@ -24,6 +24,7 @@
 #include "base/random.hpp"
 #include "front/launch/connection_gate.hpp"
 #include "front/launch/layout.hpp"
+#include "front/launch/process.hpp"
 
 namespace weft::front {
 namespace {
@@ -137,11 +138,21 @@ struct PmixServer::Callbacks {
         return PMIX_OPERATION_SUCCEEDED;
     }
 
-    static pmix_status_t fence(const pmix_proc_t[], std::size_t, const pmix_info_t[], std::size_t,
-                               char* data, std::size_t bytes, pmix_modex_cbfunc_t answer,
-                               void* argument) {
+    /// Whether the library itself says that ranks are missing from a fence.
+    static bool some_are_missing(const pmix_info_t info[], std::size_t count) {
+        return std::any_of(info, info + count, [](const pmix_info_t& each) {
+            return std::string_view(each.key) == PMIX_LOCAL_COLLECTIVE_STATUS &&
+                   each.value.type == PMIX_STATUS && each.value.data.status != PMIX_SUCCESS;
+        });
+    }
+
+    static pmix_status_t fence(const pmix_proc_t[], std::size_t, const pmix_info_t info[],
+                               std::size_t count, char* data, std::size_t bytes,
+                               pmix_modex_cbfunc_t answer, void* argument) {
         const PmixServer* const server = hosted_server;
-        if (server != nullptr && server->lost_a_rank()) return PMIX_SUCCESS;  // Never answered.
+        if (some_are_missing(info, count) || (server != nullptr && server->lost_a_rank())) {
+            return PMIX_SUCCESS;  // Never answered.
+        }
         // All ranks are here: what they contributed is the result.
         answer(PMIX_SUCCESS, data, bytes, argument, nullptr, nullptr);
         return PMIX_SUCCESS;
@@ -281,8 +292,9 @@ std::optional<AbortRequest> PmixServer::abort_request() const {
     return abort_request_;
 }
 
-/// Whether a rank has ended that was never released from the job. Looks without reaping, because
-/// the launcher wants to know how it ended.
+/// Whether a rank has ended, or begun to, that was never released from the job. Looks without
+/// reaping, because the launcher wants to know how it ended. The library counts a rank out as soon
+/// as its connection is closed, which is before the process counts as ended.
 bool PmixServer::lost_a_rank() const {
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
         const pid_t pid = processes_[rank];
@@ -290,7 +302,7 @@ bool PmixServer::lost_a_rank() const {
         siginfo_t ended = {};
         const int outcome =
             ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
-        if (outcome != 0 || ended.si_pid != 0) return true;
+        if (outcome != 0 || ended.si_pid != 0 || is_ending(pid)) return true;
     }
     return false;
 }

@@ -69,6 +69,25 @@ std::vector<pid_t> children_of_this_process() {
     return children;
 }
 
+/// None if there is no such thread (any more).
+std::optional<bool> thread_is_ending(const std::string& folder) {
+    constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
+    std::ifstream file(folder + "/stat");
+    std::string text;
+    std::getline(file, text);
+    // The name, in parentheses, may contain anything. After it: state, five numbers, flags.
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) return std::nullopt;
+    std::istringstream fields(text.substr(name_end + 1));
+    char state = 0;
+    long ignored = 0;
+    unsigned long flags = 0;
+    fields >> state;
+    for (int field = 0; field < 5; ++field) fields >> ignored;
+    fields >> flags;
+    return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
+}
+
 }  // namespace
 
 base::Result<void> open_missing_standard_files() {
@@ -135,21 +154,15 @@ int shell_status(int wait_status) {
 }
 
 bool is_ending(pid_t pid) {
-    constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    // The name, in parentheses, may contain anything. After it: state, five numbers, flags.
-    const std::size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos) return false;
-    std::istringstream fields(text.substr(name_end + 1));
-    char state = 0;
-    long ignored = 0;
-    unsigned long flags = 0;
-    fields >> state;
-    for (int field = 0; field < 5; ++field) fields >> ignored;
-    fields >> flags;
-    return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
+    const std::string folder = fmt::format("/proc/{}", pid);
+    if (!thread_is_ending(folder).value_or(false)) return false;
+    // A main thread may end by itself and leave the process to others.
+    std::error_code gone;
+    for (std::filesystem::directory_iterator thread(folder + "/task", gone), end;
+         !gone && thread != end; thread.increment(gone)) {
+        if (!thread_is_ending(thread->path().string()).value_or(true)) return false;
+    }
+    return true;
 }
 
 std::optional<ProcessEnd> end_without_reaping(pid_t pid) {
