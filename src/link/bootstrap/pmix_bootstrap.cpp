@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -21,6 +22,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+
+#include "base/fence_witness.hpp"
 
 namespace weft::link {
 namespace {
@@ -139,6 +142,12 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
+    /// All ranks; after them the witness of fence_witness.hpp, if there is one.
+    [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
+        return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
+    }
+    [[nodiscard]] std::size_t fence_member_count() const { return witness_ ? 2 : 1; }
+    void look_for_witness();
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
@@ -154,6 +163,7 @@ class PmixBootstrap final : public Bootstrap {
     const std::uint32_t serial_ = next_serial();
     pmix_proc_t self_ = {};
     Rank size_ = 0;
+    std::optional<pmix_rank_t> witness_;
     std::shared_ptr<FenceState> fence_;  ///< the latest non-blocking one
     std::optional<std::chrono::steady_clock::time_point> lost_since_;  ///< when a fence reported it
     bool left_ = false;
@@ -177,8 +187,23 @@ base::Result<std::unique_ptr<Bootstrap>> PmixBootstrap::join() {
                           job->rank(), ranks, (*size).type);
     }
     job->size_ = static_cast<Rank>(ranks);
+    job->look_for_witness();
     watch_launcher();
     return std::unique_ptr<Bootstrap>(std::move(job));
+}
+
+/// Looks no further than the description of the job, which has arrived.
+void PmixBootstrap::look_for_witness() {
+    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    const bool optional = true;
+    pmix_info_t info;
+    PMIx_Info_load(&info, PMIX_OPTIONAL, &optional, PMIX_BOOL);
+    Value witness;
+    if (PMIx_Get(&all, base::kFenceWitnessKey, &info, 1, witness.receive()) == PMIX_SUCCESS &&
+        number_in(*witness) == size_) {
+        witness_ = static_cast<pmix_rank_t>(size_);
+    }
+    PMIX_INFO_DESTRUCT(&info);
 }
 
 base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const std::byte> card) {
@@ -194,11 +219,11 @@ base::Result<void> PmixBootstrap::publish(std::string_view key, std::span<const 
         return pmix_failure(fmt::format("publishing the card {} of {} bytes", key, card.size()),
                             status);
     }
-    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+    const auto members = fence_members();
     const bool collect = true;
     pmix_info_t info;
     PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    status = PMIx_Fence(&all, 1, &info, 1);
+    status = PMIx_Fence(members.data(), fence_member_count(), &info, 1);
     PMIX_INFO_DESTRUCT(&info);
     if (means_lost(status)) std::this_thread::sleep_for(kLinger);
     if (status != PMIX_SUCCESS) {
@@ -232,8 +257,9 @@ base::Result<void> PmixBootstrap::start_fence() {
     }
     auto state = std::make_shared<FenceState>();
     auto* const callback_share = new std::shared_ptr<FenceState>(state);
-    const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
-    const pmix_status_t status = PMIx_Fence_nb(&all, 1, nullptr, 0, fence_callback, callback_share);
+    const auto members = fence_members();
+    const pmix_status_t status = PMIx_Fence_nb(members.data(), fence_member_count(), nullptr, 0,
+                                               fence_callback, callback_share);
     if (status != PMIX_SUCCESS) {  // Then there will be no callback.
         delete callback_share;
         if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
