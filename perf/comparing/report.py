@@ -97,7 +97,8 @@ def first_words(results):
     processors = about["processors_usable"]
     return [f"**One machine with {processors} processors, and no network.** More ranks than {processors} share processors, and",
             "nodes are groups of its ranks that reach each other over TCP without leaving it: the times say how much work a",
-            f"call is, not how quick a cluster will be. Measured with {about['weft']} on {found['begun'].split()[0]}.", "",
+            "call is, not how quick a cluster will be.",
+            f"Measured with {about['weft']} on {found['begun'].split()[0]}.", "",
             *([f"weft's time over that of the best peer, as a geometric mean of all rows: {', '.join(means)}.", ""] if means else []),
             *(picture("summary", "all collectives: weft's time over that of the best peer, over bytes") if means else [])]
 
@@ -181,7 +182,8 @@ def between_nodes(rows):
     rows = [row for row in rows if row["nodes"] > 1]
     if not rows or any(row["mpich_us"] is not None for row in rows):
         return []
-    reasons = [words.split(": ", 1)[1] for row in rows for words in row["failures"] if words.startswith("mpich: ")]
+    # What is said after the cause, the command, is of one machine.
+    reasons = [words.split(": ")[1] for row in rows for words in row["failures"] if words.startswith("mpich: ")]
     why = f"its launches failed ({statistics.mode(reasons)})" if reasons else "it was not run there"
     return [f"MPICH has no times between nodes: {why}.", ""]
 

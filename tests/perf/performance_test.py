@@ -104,6 +104,8 @@ class Text(unittest.TestCase):
     def test_it_says_why_a_peer_has_no_times_between_nodes(self):
         said = "MPICH has no times between nodes: its launches failed (no end within 30 s)."
         self.assertIn(said, self.page)
+        row = {"nodes": 4, "mpich_us": None, "failures": ["mpich: no end: /opt/weft/build/release/bin/peer"]}
+        self.assertIn("(no end).", report.between_nodes([row])[0])
         self.results["compare_others"]["rows"][0]["mpich_us"] = 3.0
         self.assertNotIn("MPICH has no times", report.write_text(self.results))
 
