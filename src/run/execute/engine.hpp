@@ -388,7 +388,7 @@ class Engine {
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
                             const Reducer& reducer);
     template <class Steps>
-    bool settle(TeamState& team, const BoundProgram& program, Steps steps);
+    bool make_steps(TeamState& team, const BoundProgram& program, Steps steps);
     void fail_thrown(TeamState& team, const BoundProgram& program);
     bool await_flag(const FusedCall& call, const FusedStep& step);
 

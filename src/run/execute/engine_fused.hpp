@@ -52,7 +52,7 @@ template <Transport Wire>
 bool Engine<Wire>::run_fused(TeamState& team, const BoundProgram& program,
                              const Registers& registers, const Reducer& reducer) {
     const FusedCall call = begin_fused(team, program, registers, reducer);
-    return settle(team, program, [&] {
+    return make_steps(team, program, [&] {
         return run_steps(call,
                          [this](FusedCall by, const FusedStep& at) { return await_flag(by, at); });
     });
@@ -65,7 +65,7 @@ bool Engine<Wire>::run_fused_recorded(TeamState& team, const BoundProgram& progr
     const FusedCall call = begin_fused(team, program, registers, reducer);
     const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
     RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
-    const bool done = settle(team, program, [&] { return run_steps(call, recorded); });
+    const bool done = make_steps(team, program, [&] { return run_steps(call, recorded); });
     recorder_->end(open, team.setup.id, call.epoch);
     return done;
 }
@@ -73,7 +73,7 @@ bool Engine<Wire>::run_fused_recorded(TeamState& team, const BoundProgram& progr
 /// Makes the steps. False: failure() says why the call failed.
 template <Transport Wire>
 template <class Steps>
-bool Engine<Wire>::settle(TeamState& team, const BoundProgram& program, Steps steps) {
+bool Engine<Wire>::make_steps(TeamState& team, const BoundProgram& program, Steps steps) {
     bool done = false;
     try {
         done = steps();
