@@ -25,9 +25,13 @@ namespace {
 void write(BlockWriter& writer, const GenerateRequest& request, Landing into) {
     const auto [rank, size] = std::pair{request.rank, request.size};
     if (size == 1) return writer->copy(writer.output(0), writer.input(0));
+    const auto blocks = static_cast<std::uint32_t>(size);
+    // The rest of the numbers then has no slots: a bank holds longer vectors.
+    for (std::uint32_t step = 0; into == Landing::vector && step + 1 < blocks; ++step)
+        writer->reserve_capacity(step, 1);
     reduce_around(writer, rank, size, [&](std::uint32_t kept) { return writer.output(kept); });
     writer->flush();  // results arrive where parts were sent from
-    pass_around(writer, rank, size, static_cast<std::uint32_t>(size - 1), into);
+    pass_around(writer, rank, size, blocks - 1, into);
 }
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,

@@ -14,6 +14,7 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
+#include "run/bind/bind.hpp"
 
 namespace weft::run {
 
@@ -147,6 +148,18 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
     return collectives::candidate_specs(call.collective, request_of(machine, size, call));
 }
 
+/// Whether payloads land in vectors where the spec says so: not if those that need put targets have
+/// too few, since then all go there, in pieces (plan.cpp).
+bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& call,
+                    const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
+    if (!collectives::lands_in_vectors(spec)) return true;
+    const auto program = candidate.program(size, 0);
+    const BindOptions room{.elements = candidate.elements(size),
+                           .element_bytes = call.element_bytes,
+                           .shape = {.bulk_bytes = machine.bank_bytes}};
+    return !program.ok() || segments_needed(*program, 1, room) == 1;
+}
+
 base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
                                 const std::vector<collectives::AlgorithmSpec>& specs,
                                 plan::Scope scope) {
@@ -155,8 +168,10 @@ base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const C
     for (const collectives::AlgorithmSpec& spec : specs) {
         const auto algorithm = collectives::find_algorithm(call.collective, spec);
         if (!algorithm) return algorithm.failure();
-        if (serves((*algorithm)->properties, size, call, layout))
-            candidates.push_back(candidate_of(**algorithm, spec, call, layout, machine.direct));
+        if (!serves((*algorithm)->properties, size, call, layout)) continue;
+        plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine.direct);
+        if (lands_as_asked(machine, size, call, spec, candidate))
+            candidates.push_back(std::move(candidate));
     }
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);

@@ -153,6 +153,7 @@ plan::Machine Runtime::machine_of(const std::vector<Rank>& job_ranks) const {
     const link::FabricPort* const port = job_.wire->port();
     machine.lands = port != nullptr && port->facts().notify.large != link::Notify::counter;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
+    machine.bank_bytes = layout_.shape.bulk_bytes;
     if (settings_.direct == base::DirectChoice::copy)
         machine = plan::with_kernel_copies(std::move(machine));
     for (const Rank rank : job_ranks)
