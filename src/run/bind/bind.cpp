@@ -367,8 +367,12 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    return plus(bytes, bytes) <=
-           options.shape.bulk_class(class_for(options.shape, bytes, program.synchronizing)).bytes;
+    // Both kinds of slots may need larger banks, but none of those of which there are few.
+    const std::uint64_t both = plus(bytes, bytes);
+    const std::uint8_t alone = class_for(options.shape, bytes, program.synchronizing);
+    const std::uint8_t shared = class_for(options.shape, both, program.synchronizing);
+    return both <= options.shape.bulk_class(shared).bytes &&
+           (shared == alone || shared < base::kSmallClasses);
 }
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
@@ -446,7 +450,8 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm, bank_bytes,
                           options.shape.bulk_bytes);
     if (bound.bulk && !program.pairwise)
-        bound.bulk_class = class_for(options.shape, bank_bytes, program.synchronizing);
+        bound.bulk_class = class_for(options.shape, (options.publishes ? 2 : 1) * bank_bytes,
+                                     program.synchronizing);
     if (options.publishes && bound.bulk) bound.published_start = bank_bytes;
     bound.program = std::move(program);
     Binder binder(bound, partition, options.near);

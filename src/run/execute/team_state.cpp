@@ -52,7 +52,7 @@ void TeamState::share_credits() {
     runs_fused = FusedTeams::one_node;
     narrow(cells, kNearBanks);
     for (std::size_t number = 0; number < base::kSmallClasses; ++number)
-        narrow(bulk[number].window, kNearSmallBanks);
+        narrow(bulk[number].window, kNearSmallBanks[number]);
     count_banks();
     const auto share = [&](Window* window, auto word_of, Credits::HashOf hash_of) {
         if (window == nullptr) return;

@@ -75,10 +75,12 @@ struct TeamState {
         const BulkBanks& banks = bulk[program.bulk_class];
         return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
-    /// Banks of a team whose members share memory: these stay in the cache, and a stream does not
-    /// stop all ranks at their end.
-    static constexpr std::uint32_t kNearBanks = 128;
-    static constexpr std::uint32_t kNearSmallBanks = 64;
+    /// Banks of a team whose members share memory, and of its bulk banks by size. Where ranks share
+    /// processors a stream takes a turn of each rank for a window of calls, so short calls have
+    /// many; the more of the long ones stay in the cache.
+    static constexpr std::uint32_t kNearBanks = 256;
+    static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
+                                                                                    16};
     static void narrow(std::unique_ptr<Window>& window, std::uint32_t banks);
     void count_banks();
     /// Once all regions are known: whether credits take the place of inserted barriers.

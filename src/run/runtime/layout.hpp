@@ -51,8 +51,8 @@ struct SegmentLayout {
          {.banks = 256, .bytes = 4096 + 64},
          {.banks = 256, .bytes = 17 << 10},
          {.banks = 16, .bytes = 65 << 10}}};
-    /// On a node calls use only these of the small ones, up to so many bytes, since fewer stay in
-    /// the cache.
+    /// On a node calls use the small ones up to this class, of which so many bytes, since fewer
+    /// stay in the cache.
     static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
     static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;
@@ -83,7 +83,7 @@ struct SegmentLayout {
     /// Leaves what a team uses whose members share memory.
     static void keep_near_banks(base::RegionShape& shape) {
         for (std::size_t number = 0; number < base::kSmallClasses; ++number)
-            if (number != kNearClass) shape.small[number] = {};
+            if (number > kNearClass) shape.small[number] = {};
         shape.small[kNearClass].bytes = std::min(shape.small[kNearClass].bytes, kNearSmallBytes);
     }
 

@@ -68,13 +68,34 @@ TEST(SegmentLayout, GivesShortPayloadsManyBanksAndCallsThatSynchronizeFew) {
             << bytes;
 }
 
-TEST(SegmentLayout, KeepsOneClassOfSmallBanksOnANode) {
+TEST(SegmentLayout, OnANodeStreamsOfShortCallsHaveManyBanksAndCallsThatSynchronizeFew) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
-    for (const char* collective : {"broadcast", "allreduce"}) {
-        EXPECT_EQ(banks_of(shape, collective, 1024).banks, banks_of(shape, collective, 4096).banks);
+    EXPECT_EQ(banks_of(shape, "broadcast", 512).banks, 512U);
+    EXPECT_EQ(banks_of(shape, "broadcast", 4096).banks, 256U);
+    for (const std::uint64_t bytes : {512U, 4096U})
+        EXPECT_EQ(banks_of(shape, "allreduce", bytes).bytes, SegmentLayout::kNearSmallBytes);
+    for (const char* collective : {"broadcast", "allreduce"})
         EXPECT_EQ(banks_of(shape, collective, 512 << 10).banks, SegmentLayout::kBulkBanks);
+}
+
+/// A broadcast that publishes: its bank holds what is published beside the slots.
+TEST(SegmentLayout, PayloadsThatArePublishedTakeTheBanksThatBothFit) {
+    base::RegionShape shape = SegmentLayout(4, {}).shape;
+    SegmentLayout::keep_near_banks(shape);
+    const auto program = collectives::generate("broadcast", *collectives::parse_spec("flat"),
+                                               {.rank = 0, .size = 4, .root = 0, .elements = 4096});
+    for (const std::uint64_t bytes : {512U, 1024U, 2048U, 4096U}) {
+        BindOptions options{.elements = bytes, .element_bytes = 1, .shape = shape};
+        ASSERT_TRUE(may_publish(*program, options, true)) << bytes;
+        options.publishes = true;
+        const auto bound = bind(*program, options);
+        EXPECT_LE(2 * bytes, shape.bulk_class(bound->bulk_class).bytes) << bytes;
+        EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes;
     }
+    // The large banks have room for both, but there are few: such a call puts.
+    const BindOptions long_ones{.elements = 12 << 10, .element_bytes = 1, .shape = shape};
+    EXPECT_FALSE(may_publish(*program, long_ones, true));
 }
 
 }  // namespace

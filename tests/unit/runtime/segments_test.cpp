@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: one generated program says how many segments a call needs. Method: every algorithm of the
 // registry, on several layouts: programs of one segment, of two and of more ask for as many
-// (those of one never for more).
+// (those of one never for more). And of what lands in vectors: the bytes at which it needs more.
 #include <gtest/gtest.h>
 
 #include "collectives/landing.hpp"
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
+#include "run/runtime/choice.hpp"
 
 namespace weft::run {
 namespace {
@@ -89,6 +90,33 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                          testing::ValuesIn(collectives::collectives().begin() + 1,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
+
+/// Only what is reduced needs put targets: a vector of 1 MiB of four ranks goes as a whole. What
+/// would not fit is no candidate, as it would go in pieces through put targets.
+TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
+    const auto ring = collectives::parse_spec("ring:into=vector");
+    const auto program = collectives::generate("allreduce", *ring, {.size = 4, .elements = 4});
+    BindOptions options = options_of(1U << 20);
+    options.elements = 1U << 17;
+    EXPECT_EQ(segments_needed(*program, 1, options), 1U);
+    options.elements = 1U << 18;
+    EXPECT_GT(segments_needed(*program, 1, options), 1U);
+}
+
+TEST(LandingSegments, WhatWouldNotLandInVectorsIsNoCandidate) {
+    plan::Machine machine = machine_over("net");
+    machine.node_of = {0, 1, 2, 3};
+    const auto offered = [&](std::uint64_t bytes) {
+        const CallClass call{.collective = "allreduce", .elements = bytes / 8, .element_bytes = 8};
+        const auto choice = rank_algorithms(machine, 4, call);
+        return std::ranges::count(choice->candidates, "ring:into=vector",
+                                  &plan::RankedCandidate::algorithm);
+    };
+    EXPECT_EQ(offered(1U << 20), 1);
+    EXPECT_EQ(offered(4U << 20), 0);
+    machine.bank_bytes = 4U << 20;
+    EXPECT_EQ(offered(4U << 20), 1);
+}
 
 }  // namespace
 }  // namespace weft::run
