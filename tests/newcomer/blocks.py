@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """blocks.py - every block of commands of README and guide, as it stands there, by a shell in one folder.
 
-usage: blocks.py SOURCES none|openmpi|mpich
+usage: blocks.py SOURCES none|openmpi|mpich|slurm
 
 Idea     The examples of a page are written to files of their names before its blocks run, as a reader would; ./program is
-         a program of the kind that the page is about. First all blocks that need no MPI library run, then, where one is
-         installed, those that need it.
+         a program of the kind that the page is about. First all blocks run that need neither an MPI library nor Slurm,
+         then, where these are, those that need them. Blocks that build weft run in its sources. Then each example that
+         no block has built is built by the command of the guide and started.
 Holds    weft is installed in ~/weft, where the pages have it. A block that is left out is named with the reason, and
          each block of each page is either run or left out.
 """
@@ -14,18 +15,19 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-SOURCES, MPI = Path(sys.argv[1]), sys.argv[2]
+SOURCES, NEED = Path(sys.argv[1]), sys.argv[2]
 PREFIX = Path.home() / "weft"
 FOLDER = Path.home() / "weft-blocks"
 FIRST = (SOURCES / "README.md", SOURCES / "docs/guide/programming.md")  # these build what other pages run
 PAGES = (*FIRST, *sorted({*(SOURCES / "docs/guide").glob("*.md")} - {*FIRST}), SOURCES / "docs/shmem.md")
-EXAMPLE = re.compile(r"<!-- example: (\S+?)[ ,].*?-->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ELSEWHERE = (("tests/run", "a step of its own"), ("cmake --preset release", "perf/quickstart has built, in build/ci"),
-             ("srun", "tests/slurm/run starts a Slurm"))
-NEEDS = (("mpiexec.mpich", "mpich"), ("mpirun", "openmpi"))
+EXAMPLE = re.compile(r"<!-- example: (\S+?)(?: prints: ([^\n]*?)|,[^\n]*?) -->\n```(?:c|cpp)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"^```(sh|cmake)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BUILDS_WEFT = "cmake --preset"
+ELSEWHERE = (("tests/run", "steps of their own"),)
+NEEDS = (("mpiexec.mpich", "mpich"), ("mpirun", "openmpi"), ("srun", "slurm"))
 PROGRAM_OF_MPI = """#include <mpi.h>
 int main(int argc, char **argv) {
     int ranks = 0, one = 1;
@@ -44,63 +46,110 @@ int main(void) {
     return 0;
 }
 """
-DEADLINE_S = 600
+COMPILE = {".c": "cc -std=c99", ".cpp": "c++ -std=c++20"}  # as the guide does
+DEADLINE_S, DEADLINE_OF_A_BUILD_S = 600, 3600
+
+
+def bare(block):
+    """The commands of a block: what stands in a comment needs nothing."""
+    return re.sub(r"#.*", "", block)
 
 
 def needed(block):
-    """The MPI library that the commands of a block need; a comment needs nothing."""
-    commands = re.sub(r"#.*", "", block)
-    return next((mpi for word, mpi in NEEDS if word in commands), "none")
+    """What the commands of a block need beside weft."""
+    return next((need for word, need in NEEDS if word in bare(block)), "none")
 
 
 def reason_to_leave_out(block):
-    commands = re.sub(r"#.*", "", block)
-    return next((reason for word, reason in ELSEWHERE if word in commands), None)
+    return next((reason for word, reason in ELSEWHERE if word in bare(block)), None)
+
+
+def environment_of_a_reader():
+    environment = {"HOME": str(Path.home()), "PATH": f"{PREFIX}/bin:{os.environ['PATH']}",
+                   "PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"}
+    if NEED == "openmpi":  # Open MPI asks for these where root starts jobs
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if NEED == "slurm":  # the allocation, in which 64 ranks share what processors there are
+        environment |= {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
+        environment |= {"SLURM_OVERCOMMIT": "1"}
+    return environment
 
 
 def write_programs(environment):
     """What stands for the reader's own programs: ./program.c, ./program, and the hosts of a job of 64 ranks."""
     (FOLDER / "program.c").write_text(PROGRAM_OF_SHMEM, encoding="utf-8")
     (FOLDER / "hosts").write_text("localhost slots=64\n", encoding="utf-8")
-    if MPI == "none":
-        build = 'cc program.c -o program $(pkg-config --cflags --libs weft-shmem) -Wl,-rpath,"$HOME/weft/lib"'
-    else:
+    if NEED in ("openmpi", "mpich"):
         (FOLDER / "mpi.c").write_text(PROGRAM_OF_MPI, encoding="utf-8")
-        build = f"mpicc.{MPI} mpi.c -o program"
+        build = f"mpicc.{NEED} mpi.c -o program"
+    else:
+        build = 'cc program.c -o program $(pkg-config --cflags --libs weft-shmem) -Wl,-rpath,"$HOME/weft/lib"'
     subprocess.run(["bash", "-euc", build], cwd=FOLDER, env=environment, check=True)
 
 
-def run_block(page, block, environment):
-    """Whether it ended with status 0."""
-    shown = block.strip().splitlines()[0]
-    done = subprocess.run(["bash", "-euc", block], cwd=FOLDER, env=environment, capture_output=True, text=True,
-                          timeout=DEADLINE_S, check=False, stdin=subprocess.DEVNULL)
-    print(f"{'right' if done.returncode == 0 else 'WRONG'}: {page.name}: {shown}")
-    if done.returncode != 0:
-        print(done.stdout[-2000:], done.stderr[-2000:], sep="")
-    return done.returncode == 0
+def run_commands(name, commands, environment, printed=""):
+    """Whether they ended with status 0 and printed that."""
+    folder, deadline = (SOURCES, DEADLINE_OF_A_BUILD_S) if BUILDS_WEFT in commands else (FOLDER, DEADLINE_S)
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(["bash", "-euc", commands], cwd=folder, env=environment, capture_output=True, text=True,
+                              timeout=deadline, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        print(f"WRONG: {name}: no end within {deadline} s")
+        return False
+    right = done.returncode == 0 and printed in done.stdout
+    print(f"{'right' if right else 'WRONG'}: {name} ({time.monotonic() - begin:.1f} s)")
+    if not right:
+        print(f"status {done.returncode}", done.stdout[-2000:], done.stderr[-2000:], sep="\n")
+    return right
+
+
+def commands_of(language, block):
+    """Those of a block; of one for CMake those that build ./hello with it."""
+    if language == "sh":
+        return block
+    project = f"cmake_minimum_required(VERSION 3.25)\nproject(hello C)\nadd_executable(hello hello.c)\n{block}"
+    return f"mkdir -p project && cp hello.c project && cat >project/CMakeLists.txt <<'END'\n{project}END\n" \
+        'cmake -S project -B project/built -DCMAKE_PREFIX_PATH="$HOME/weft" && cmake --build project/built\n' \
+        "weft run -n 4 project/built/hello"
+
+
+def run_page(page, environment):
+    """Whether each block of a page that is run here was right."""
+    text = page.read_text(encoding="utf-8")
+    answers = []
+    for name, _, program in EXAMPLE.findall(text):
+        (FOLDER / Path(name).name).write_text(program, encoding="utf-8")
+    for language, block in BLOCK.findall(text):
+        shown = f"{page.name}: {block.strip().splitlines()[0]}"
+        if reason := reason_to_leave_out(block):
+            print(f"left out ({reason}): {shown}")
+        elif needed(block) == NEED:
+            answers.append(run_commands(shown, commands_of(language, block), environment))
+    return answers
+
+
+def run_examples(environment):
+    """Whether each program of the pages says what they say that it prints."""
+    answers = []
+    for page in PAGES:
+        for name, printed, _ in EXAMPLE.findall(page.read_text(encoding="utf-8")):
+            file = Path(name).name
+            commands = f'{COMPILE[Path(name).suffix]} {file} -o example $(pkg-config --cflags --libs weft) ' \
+                '-Wl,-rpath,"$HOME/weft/lib" -lm\nweft run -n 4 --nodes 2 ./example'
+            answers.append(run_commands(f"{page.name}: {file}", commands, environment, printed.replace("RANKS", "4")))
+    return answers
 
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    environment = {"HOME": str(Path.home()), "PATH": f"{PREFIX}/bin:{os.environ['PATH']}",
-                   "PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"}
-    if MPI == "openmpi":  # Open MPI asks for these where root starts jobs
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    environment = environment_of_a_reader()
     write_programs(environment)
-    right = wrong = 0
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for name, program in EXAMPLE.findall(text):
-            (FOLDER / Path(name).name).write_text(program, encoding="utf-8")
-        for block in BLOCK.findall(text):
-            if reason := reason_to_leave_out(block):
-                print(f"left out ({reason}): {page.name}: {block.strip().splitlines()[0]}")
-            elif needed(block) == MPI:
-                went = run_block(page, block, environment)
-                right, wrong = right + went, wrong + (not went)
-    print(f"{right} blocks right, {wrong} wrong")
-    return 1 if wrong or not right else 0
+    answers = [answer for page in PAGES for answer in run_page(page, environment)]
+    examples = run_examples(environment) if NEED == "none" else []
+    print(f"{sum(answers)} blocks right, {len(answers) - sum(answers)} wrong; "
+          f"{sum(examples)} examples right, {len(examples) - sum(examples)} wrong")
+    return 0 if answers and all(answers + examples) else 1
 
 
 if __name__ == "__main__":
