@@ -12,6 +12,7 @@ from comparing.jobs import Broken
 
 SIDES = (("weft_us", "weft", "#0b5fa5", "o"), ("openmpi_us", "Open MPI", "#c05000", "s"),
          ("mpich_us", "MPICH", "#5a8f29", "^"))
+BYTES = "bytes of a vector, or of a block"
 
 
 def import_pyplot():
@@ -34,7 +35,7 @@ def cells_of(rows):
 
 
 def place_of(nodes, ranks):
-    return f"{ranks} ranks, " + ("one node" if nodes == 1 else f"{nodes} nodes")
+    return f"{ranks} ranks, " + ("one node" if nodes == 1 else f"{nodes} virtual nodes")
 
 
 def scale_log(axes, values):
@@ -77,6 +78,7 @@ def draw_panels(pyplot, rows):
     for number, (axes, (nodes, ranks)) in enumerate(zip(grid.flat, cells)):
         draw_over_bytes(axes, [row for row in rows if (row["nodes"], row["ranks"]) == (nodes, ranks)])
         axes.set_title(place_of(nodes, ranks))
+        axes.set_xlabel(BYTES)
         if number % columns == 0:
             axes.set_ylabel("microseconds")
     if grid[0][0].get_legend_handles_labels()[0]:

@@ -6,10 +6,13 @@ Holds    Text stays text; the same results give the same bytes. A drawing withou
 
 import statistics
 
-from comparing.page import draw, format_bytes, scale_log, scale_powers
+from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
 
-PLACES = (("puts_node", "a node"), ("puts_network", "two virtual nodes"))
+PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
 OURS, BARE = "#0b5fa5", "#808080"
+# Of the lines of the summary no two look alike: dark and light ones of six hues.
+DISTINCT = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
+            "#404040", "#a0a0a0")
 
 
 def draw_puts(pyplot, results):
@@ -70,7 +73,7 @@ def mean_ratios(rows, collective):
 def draw_summary(pyplot, rows):
     """A line for each collective, on one node and between nodes: how weft compares at each size."""
     places = [(words, part) for words, part in (("one node", [row for row in rows if row["nodes"] == 1]),
-                                                ("several nodes", [row for row in rows if row["nodes"] > 1]))
+                                                ("several virtual nodes", [row for row in rows if row["nodes"] > 1]))
               if any(row["ratio"] for row in part)]
     if not places:
         return None
@@ -80,14 +83,16 @@ def draw_summary(pyplot, rows):
         for number, name in enumerate(names):
             points = mean_ratios(part, name)
             if points:
-                axes.plot(*zip(*points), label=name, color=f"C{number % 10}", marker="os^v"[number % 4])
+                color, marker = DISTINCT[number % len(DISTINCT)], "os^vD"[number // 2 % 5]
+                axes.plot(*zip(*points), label=name, color=color, marker=marker)
         axes.axhline(1, color="#404040", linewidth=1)
         ticks = sorted({max(row["bytes"], 1) for row in part})
-        scale_powers(axes, ticks[:: 2 if len(ticks) > 4 else 1], lambda size: "-" if size == 1 else format_bytes(size))
+        scale_powers(axes, ticks[:: 2 if len(ticks) > 4 else 1], lambda size: "none" if size == 1 else format_bytes(size))
         axes.set_title(words)
+        axes.set_xlabel(BYTES)
     scale_log(grid[0][0], [value for axes in grid[0] for line in axes.get_lines() for value in line.get_ydata()])
     grid[0][0].set_ylabel("weft's time / best peer's\n(below 1: weft is faster)")
-    figure.suptitle("How long calls take beside the better of Open MPI and MPICH", fontsize=10)
+    figure.suptitle("How long calls of weft take, beside those of the best MPI library", fontsize=10)
     lines = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels())}
     grid[0][-1].legend(lines.values(), lines.keys(), loc="upper left", bbox_to_anchor=(1.02, 1.0))
     return figure

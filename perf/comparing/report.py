@@ -7,6 +7,7 @@ Holds    Every number on the page comes from the results. The same results give 
 Next     plots.py for what is drawn; steps.py for the commands.
 """
 
+import decimal
 import statistics
 
 from comparing.page import format_bytes, format_number, ratio_text, remark_on, table
@@ -25,9 +26,14 @@ def percent(value, digits=0):
     return "-" if value is None else f"{100 * value:.{digits}f} %"
 
 
-def rate(value):
-    """With as many places as it has figures: a small rate is no rate of 0.00."""
-    return f"{float(f'{value:.3g}'):f}".rstrip("0").rstrip(".")
+def figures(value):
+    """With as many places as its three figures take: what is small is not shown as 0.00."""
+    return f"{decimal.Decimal(f'{value:.3g}'):f}"
+
+
+def seconds(value):
+    """Of a phase: what takes less than half a millisecond was hardly there."""
+    return "-" if value < 0.0005 else f"{value:.3f}"
 
 
 def hidden(row, kind):
@@ -222,7 +228,7 @@ def telling(results):
 def puts_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["put_us"], 3), format_number(row["bare_put_us"], 3),
              format_number(row["put_ratio"]), format_number(row["window_us"], 4), format_number(row["bare_window_us"], 4),
-             format_number(row["window_ratio"]), rate(row["bytes"] / row["window_us"] / 1000)]
+             format_number(row["window_ratio"]), figures(row["bytes"] / row["window_us"] / 1000)]
             for row in found["rows"]]
     return [f"Against {found['against']}; medians of {found['rounds']} rounds.", "",
             *table(("bytes", "put us", "bare us", "ratio", "in a window us", "bare us", "ratio", "GB/s"), rows)]
@@ -239,8 +245,8 @@ def puts(results):
 
 def startup_part(found):
     rows = [[str(row["ranks"]), str(row["nodes"]), format_number(row["total_s"], 3),
-             *(format_number(row["phases_s"][name], 3) for name in ("launch", "join", "network")),
-             format_number(row["phases_s"]["barrier"] * 1000), format_number(row["pss_bytes"] / 2**20),
+             *(seconds(row["phases_s"][name]) for name in ("launch", "join", "network")),
+             figures(row["phases_s"]["barrier"] * 1000), format_number(row["pss_bytes"] / 2**20),
              format_number(row["segment_touched_bytes"] / 2**10, 0)] for row in found["rows"]]
     lines = table(("ranks", "nodes", "total s", "launch s", "join s", "network s", "first barrier ms",
                    "memory of a rank MiB", "touched put targets KiB"), rows)
@@ -270,8 +276,8 @@ def overlap_part(found):
 def overlap(results):
     return ["## Overlap", "",
             "An allreduce during which a rank computes, or sleeps, for as long as the call would take alone, without and with",
-            "a progress thread. *Hidden* is the part of the call that overlapped; below zero, both together took longer than",
-            "one after the other.", "",
+            "a progress thread. *Hidden* is the part of the call that overlapped; *none*: both together took so much longer",
+            "than one after the other.", "",
             *parts(results, (("overlap_calls", "Progress in calls"), ("overlap_thread", "A progress thread")), overlap_part)]
 
 
@@ -280,7 +286,7 @@ def simulator(results):
     found = results.get("simulate")
     if found is None:
         return lines + not_measured("simulate")
-    rows = [[row["case"], format_number(row["least_s"], 4), format_number(row["median_s"], 4),
+    rows = [[row["case"], figures(row["least_s"]), figures(row["median_s"]),
              f"{row['goal_s']:g}" if row["goal_s"] > 0 else "", str(row["messages"]),
              "missed" if 0 < row["goal_s"] < row["least_s"] else ""] for row in found["rows"]]
     return [*lines, *by_command("simulate", found), f"{found['machine']}; one core.", "",

@@ -86,6 +86,22 @@ class Text(unittest.TestCase):
         self.assertIn("| none (+72.8 us) |", again)
         self.assertNotIn("-728", again)
 
+    def test_no_figure_of_the_page_is_0_or_hidden_below_0(self):
+        for row in self.results["puts_node"]["rows"] + self.results["puts_network"]["rows"]:
+            row.update(window_us=1e5 * row["bytes"])
+        for row in self.results["simulate"]["rows"]:
+            row.update(least_s=3e-6, median_s=4.04e-6)
+        for row in self.results["startup"]["rows"]:
+            row["phases_s"] = dict.fromkeys(row["phases_s"], 1e-7)
+        for name in ("overlap_calls", "overlap_thread"):
+            for row in self.results[name]["results"]:
+                row.update(hidden_computing=-7.28, hidden_sleeping=-0.001)
+        shown = [section(report.write_text(self.results), title)
+                 for title in ("## Puts", "## Start-up", "## Overlap", "## The simulator")]
+        for text in shown:
+            self.assertNotRegex(text, r"\| -?0(\.0*)? \||-\d+(\.\d+)? %")
+        self.assertIn("| 0.000003 | 0.00000404 |", shown[-1])
+
     def test_a_row_with_a_failed_side_is_shown_and_marked(self):
         row = self.results["compare"]["rows"][0]
         row.update(mpich_us=None, failures=["mpich: no end within 30 s"])
