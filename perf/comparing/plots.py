@@ -10,7 +10,7 @@ from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
 OURS, BARE = "#0b5fa5", "#808080"
-# Of the lines of the summary no two look alike: dark and light ones of six hues.
+# Of the lines of the summary none is taken for another: dark and light ones of six hues.
 DISTINCT = ("#1f77b4", "#7fb8e6", "#d95f02", "#f7b267", "#2a7f3b", "#8fcf8a", "#a81e2c", "#ef8a8a", "#5e3c99", "#b9a3d9",
             "#404040", "#a0a0a0")
 
