@@ -36,9 +36,10 @@ struct Look {
     const char* colour;
 };
 /// In the order of Span::Kind.
-constexpr std::array<Look, 5> kLooks{{{"send", "sends", "#3572b0"},
+constexpr std::array<Look, 6> kLooks{{{"send", "sends", "#3572b0"},
                                       {"flight", "message under way", "#6a9a3f"},
-                                      {"receive", "waits", "#c4c4c4"},
+                                      {"wait", "waits", "#c4c4c4"},
+                                      {"receive", "receives", "#7fb2d9"},
                                       {"compute", "reduces, copies", "#d9822b"},
                                       {"noise", "noise", "#c23030"}}};
 
@@ -122,7 +123,7 @@ class Picture {
                       plan::nanoseconds(span.begin), plan::nanoseconds(span.end));
             return;
         }
-        const bool waits = span.kind == Span::Kind::receive;
+        const bool waits = span.kind == Span::Kind::wait;
         const double height = std::max(waits ? 0.12 * row_ : 0.45 * row_, waits ? 0.3 : 0.8);
         print(
             "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}>"
@@ -150,9 +151,9 @@ class Picture {
             const std::string word = line && one_of_ > 1
                                          ? fmt::format("{} (one of {} drawn)", look.word, one_of_)
                                          : look.word;
-            const double height = line                                                   ? 1
-                                  : static_cast<Span::Kind>(kind) == Span::Kind::receive ? 3
-                                                                                         : 9;
+            const double height = line                                                ? 1
+                                  : static_cast<Span::Kind>(kind) == Span::Kind::wait ? 3
+                                                                                      : 9;
             print(
                 "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"18\" height=\"{}\" fill=\"{}\"/>"
                 "<text x=\"{:.0f}\" y=\"41\">{}</text>\n",
@@ -275,8 +276,7 @@ std::string timeline_svg(const std::string& title, Rank ranks, std::span<const S
     // Lines first, so that bars lie on top of them.
     for (const bool line : {true, false}) {
         for (const auto& [span, busy] : all) {
-            const bool is_line =
-                span.kind == Span::Kind::flight || span.kind == Span::Kind::receive;
+            const bool is_line = span.kind == Span::Kind::flight || span.kind == Span::Kind::wait;
             const auto time = static_cast<double>(std::max<Time>(span.end - span.begin, 1));
             if (is_line == line)
                 picture.add(span, many ? std::max(static_cast<double>(busy) / time, 0.1) : 1);

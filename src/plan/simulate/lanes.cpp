@@ -96,17 +96,28 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at)
     return true;
 }
 
+/// With a span for the time until each message, and one for what it takes to receive it.
+void Lanes::receive_shown(Rank rank, Clock& clock) {
+    Time since = clock.now;
+    clock.receive_all(around_.model, received_, [&](Time start) {
+        if (around_.model.receive == 0) return;
+        if (start > since) trace_({Span::Kind::wait, rank, kNoRank, since, start});
+        trace_({Span::Kind::receive, rank, kNoRank, start, clock.now});
+        since = clock.now;
+    });
+    if (clock.now > since) trace_({Span::Kind::wait, rank, kNoRank, since, clock.now});
+}
+
 bool Lanes::receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                     const std::uint32_t* at, Clock& clock) {
     if (!collect(index, lane.rank, at)) return false;
-    const Time begin = clock.now;
-    clock.receive_all(around_.model, received_);
+    if (trace_)
+        receive_shown(lane.rank, clock);
+    else
+        clock.receive_all(around_.model, received_);
     const Time delay = around_.noise.delay(lane.rank, lane.lane, wait);
-    if (trace_) {
-        trace_({Span::Kind::receive, lane.rank, kNoRank, begin, clock.now});
-        if (delay > 0)
-            trace_({Span::Kind::noise, lane.rank, kNoRank, clock.now, clock.now + delay});
-    }
+    if (trace_ && delay > 0)
+        trace_({Span::Kind::noise, lane.rank, kNoRank, clock.now, clock.now + delay});
     clock.now += delay;
     return true;
 }

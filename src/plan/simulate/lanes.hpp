@@ -110,6 +110,7 @@ class Lanes {
     template <class Send>
     void act(Rank rank, const View& view, const std::uint32_t* piece, Clock& clock, Send send);
     void compute(Rank rank, Time time, Clock& clock) const;
+    void receive_shown(Rank rank, Clock& clock);
     /// Receives everything that a reception names, or nothing if something is missing.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);

@@ -81,15 +81,22 @@ struct Clock {
         if (model.blocking) return now += latency;
         return now + latency;
     }
-    void receive(const MessageModel& model, Time arrival) {
+    /// Receives one message; returns when it began to.
+    Time receive(const MessageModel& model, Time arrival) {
         const Time start = std::max(std::max(now, receive_free), arrival);
         receive_free = start + model.gap;
         now = start + model.receive;
+        return start;
     }
-    /// Receives them all, first come first; leaves them sorted.
-    void receive_all(const MessageModel& model, std::vector<Time>& arrivals) {
+    /// Receives them all, first come first; leaves them sorted. each: is told when each reception
+    /// began.
+    template <class Each>
+    void receive_all(const MessageModel& model, std::vector<Time>& arrivals, const Each& each) {
         if (!model.takes_no_time_to_receive()) std::sort(arrivals.begin(), arrivals.end());
-        for (const Time arrival : arrivals) receive(model, arrival);
+        for (const Time arrival : arrivals) each(receive(model, arrival));
+    }
+    void receive_all(const MessageModel& model, std::vector<Time>& arrivals) {
+        receive_all(model, arrivals, [](Time) {});
     }
 };
 

@@ -114,8 +114,9 @@ void Processors::take(std::uint32_t index, LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
     const Time begin = clock.now;
-    clock.receive(around_.model, clock.now);
-    show(Span::Kind::receive, rank, kNoRank, begin, clock.now);
+    const Time start = clock.receive(around_.model, clock.now);
+    show(Span::Kind::wait, rank, kNoRank, begin, start);
+    show(Span::Kind::receive, rank, kNoRank, start, clock.now);
     if (--state.left > 0) return;
     const Time delay = around_.noise.delay(rank, state.lane.lane, state.waits++);
     show(Span::Kind::noise, rank, kNoRank, clock.now, clock.now + delay);

@@ -51,7 +51,7 @@ struct Outcome {
 
 /// One thing that a rank does, for timelines.
 struct Span {
-    enum class Kind : std::uint8_t { send, flight, receive, compute, noise };
+    enum class Kind : std::uint8_t { send, flight, wait, receive, compute, noise };
     Kind kind = Kind::send;
     Rank rank = 0;
     Rank peer = kNoRank;  ///< flight: to whom

@@ -210,6 +210,26 @@ TEST(Timeline, ShowsEveryMessageOnceAndEndsWithTheMakespan) {
     EXPECT_EQ(std::ranges::count(json, '\n'), static_cast<std::ptrdiff_t>(spans.size()) + 2);
 }
 
+// What a rank does with a message that has arrived is no waiting.
+TEST(Timeline, TellsReceivingFromWaiting) {
+    const Question question{.spec = "a3,a2",
+                            .request = {.size = 6, .elements = 1, .element_bytes = 8}};
+    Surroundings around = paper();
+    around.model.receive = 300'000;
+    const ImagePart part = image_of(programs_of(question), question, around);
+    for (const bool events : {false, true}) {
+        std::vector<Span> spans;
+        const Trace trace = [&](const Span& span) { spans.push_back(span); };
+        ASSERT_TRUE(events ? simulate_events({&part, 1}, around, {}, trace).ok()
+                           : simulate_generic({&part, 1}, around, trace).ok());
+        EXPECT_EQ(std::ranges::count(spans, Span::Kind::receive, &Span::kind), 18);
+        EXPECT_TRUE(std::ranges::all_of(spans, [](const Span& span) {
+            return span.kind != Span::Kind::receive || span.end - span.begin == 300'000;
+        }));
+        EXPECT_NE(timeline_svg("six", 6, spans).find(">receives<"), std::string::npos);
+    }
+}
+
 TEST(Timeline, HasRoundTicksAndFitsAPageWithAThousandRanks) {
     std::vector<Span> spans;
     for (Rank rank = 0; rank < 1000; ++rank)
