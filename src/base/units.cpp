@@ -57,17 +57,19 @@ std::vector<std::string_view> split_list(std::string_view text) {
 Result<std::uint64_t> parse_bytes(std::string_view text) {
     std::string_view number = text;
     unsigned shift = 0;
-    if (!text.empty()) {
-        if (const auto found = suffix_shift(text.back())) {
-            shift = *found;
-            number.remove_suffix(1);
-        }
+    // 64KiB is 64K; KB, which is 1000 bytes to some, is refused.
+    const bool spelt_out = number.ends_with("iB");
+    if (spelt_out) number.remove_suffix(2);
+    const auto suffix = number.empty() ? std::nullopt : suffix_shift(number.back());
+    if (suffix) {
+        shift = *suffix;
+        number.remove_suffix(1);
     }
     const auto value = digits(number);
-    if (!value || *value > (kLargest >> shift))
+    if (!value || *value > (kLargest >> shift) || (spelt_out && !suffix))
         return fail(Status::argument,
                     "\"{}\" is not a size; expected bytes below 16 EiB such as 8, 64K, 1M or 2G "
-                    "(K, M, G are 1024-based)",
+                    "(K, M, G are 1024-based; KiB, MiB, GiB are the same)",
                     text);
     return *value << shift;
 }

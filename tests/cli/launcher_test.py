@@ -33,6 +33,12 @@ class Words(unittest.TestCase):
         done = weft("run", "-n", "1", "--label", "echo", "-n", "7", "--label", "--", "x")
         self.assertEqual(done.stdout.strip(), "[0] 7 --label -- x")
 
+    def test_options_of_other_launchers_are_answered(self):
+        check_refusals(self, ((("run", "-n", "2", *options, "true"), words) for options, words in (
+            (("--bind-to", "core"), "--bind-to of weft run: --bind core binds ranks"), (("--oversubscribe",), "outnumber"),
+            (("-hostfile", "hosts"), "mpirun and srun start them on others"), (("-N", "2"), "-N of weft run: --nodes 2"),
+            (("--genv=A=1",), "-x NAME=VALUE"))))
+
     def test_without_a_program(self):
         for words in (("-n", "2"), ("-n", "2", "--"), ("--label", "-np", "2")):
             done = weft("run", *words)

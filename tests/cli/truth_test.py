@@ -36,6 +36,16 @@ class Suggestions(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertNotIn("did you mean", refused.stderr)
 
+    def test_what_is_missing_or_no_number_is_said_with_an_example(self):
+        check_refusals(self, (
+            (("bench",), "weft bench: collective is required\n  weft help bench has the options; an example: weft run -n 4"),
+            (("run", "-n", "x", "true"), "weft run: --ranks: 'x' is not a number"),
+            (("run", "-n"), "weft run: --ranks: its value is missing"),
+            (("explain", "allreduce"), "weft explain: --ranks is required"),
+            (("verify", "allreduce", "--ranks", "4"), "weft list has the algorithms"),
+            (("./a.out",), "weft run -n 4 PROGRAM starts a program"),
+            (("-n", "4", "./a.out"), "unknown option -n\n")))
+
     def test_a_word_too_many_is_named(self):
         check_refusals(self, ((("list", "allreduce", "more"), "'more' is one word more than weft list takes"),))
 
@@ -120,6 +130,11 @@ class CallsWithCounts(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
+    def test_numbers_have_no_noise(self):
+        for command in (("cost", "allreduce", "--ranks", "8"),
+                        ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--params", "infiniband-2007")):
+            self.assertNotRegex(weft(*command).stdout, r"\d{12}")
+
     def test_no_json_inside_of_text(self):
         for command in (("cost", "allreduce", "--algorithm", "a4", "--ranks", "4"), ("cost", "allgatherv", "--ranks", "4"),
                         ("simulate", "allreduce", "--algorithm", "a4", "--ranks", "4", "--latency-ns", "1"),

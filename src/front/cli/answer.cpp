@@ -18,6 +18,16 @@ int status_of(const base::Result<int>& status) {
     return exit_status_of(status.failure().status);
 }
 
+namespace {
+
+/// As a person reads it: of a number no more digits than it has.
+std::string plain_text(const Json& value) {
+    if (value.is_null() || (value.is_string() && json_text(value).empty())) return "-";
+    return value.is_number_float() ? fmt::format("{:.10g}", value.get<double>()) : json_text(value);
+}
+
+}  // namespace
+
 void print_answer(const Json& object, bool json) {
     if (json) {
         print_json(object);
@@ -25,11 +35,11 @@ void print_answer(const Json& object, bool json) {
     }
     for (const auto& [name, value] : object.items()) {
         if (!value.is_object()) {
-            fmt::print("{:18} {}\n", name, value.is_null() ? "-" : json_text(value));
+            fmt::print("{:18} {}\n", name, plain_text(value));
             continue;
         }
         for (const auto& [part, of_it] : value.items())
-            fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), json_text(of_it));
+            fmt::print("{:18} {}\n", fmt::format("{} {}", name, part), plain_text(of_it));
     }
 }
 

@@ -126,10 +126,12 @@ BenchPrinter::BenchPrinter(BenchHead head, bool osu, std::size_t widest)
 
 void BenchPrinter::print_head() const {
     const std::string what = fmt::format(
-        "{} on {} ranks, {} node{}, provider {}, {} loop, {} buffers, {} counts, calibrator {:.0f} "
+        "{} on {} rank{}, {} node{}, provider {}, {} loop, {} buffers, {} counts, calibrator "
+        "{:.0f} "
         "ns",
-        head_.collective, head_.ranks, head_.nodes, head_.nodes == 1 ? "" : "s", head_.provider,
-        head_.loop, head_.buffers, head_.counts, head_.calibrator_ns);
+        head_.collective, head_.ranks, head_.ranks == 1 ? "" : "s", head_.nodes,
+        head_.nodes == 1 ? "" : "s", head_.provider, head_.loop, head_.buffers, head_.counts,
+        head_.calibrator_ns);
     if (osu_) {
         const bool bandwidth = head_.collective.starts_with("put-bandwidth");
         const std::string_view unit = bandwidth                        ? "Bandwidth (MB/s)"

@@ -2,7 +2,7 @@
 // examples.cpp - the examples that the help and the man page of each command show.
 //
 // Holds    Each ends with status 0 where weft, ./a.out (a program that uses it) and nothing else is
-//          at hand, in this order and in one folder: tests/cli/examples_test.py runs them all.
+//          at hand, in this order and in one folder: tests/cli/shown_test.py runs them all.
 #include <array>
 #include <string_view>
 

@@ -30,7 +30,19 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
         return app.exit(outcome);
     }
-    fmt::print(stderr, "weft: {}\nweft: try --help\n", weft::front::reason_of(app, outcome));
+    const std::string reason = weft::front::reason_of(app, outcome);
+    const std::string command = weft::lab::command_given(app);
+    if (command.empty()) {
+        fmt::print(
+            stderr,
+            "weft: {}\n  weft --help says what each command does; weft run -n 4 PROGRAM starts "
+            "a program\n",
+            reason);
+        return kUnusableArguments;
+    }
+    const std::string example = weft::lab::first_example(*app.get_subcommand(command));
+    fmt::print(stderr, "weft {}: {}\n  weft help {} has the options{}{}\n", command, reason,
+               command, example.empty() ? "" : "; an example: ", example);
     return kUnusableArguments;
 }
 
@@ -41,11 +53,12 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-/// The number of ranks as mpirun takes it, -np 4, in this program's words.
+/// The number of ranks as mpirun takes it, -np 4, in this program's words; and its -host is no -h.
 void read_as_mpirun(std::vector<std::string>& words) {
     for (std::string& word : words) {
         if (word == "--np" || word.starts_with("--np=")) word.replace(0, 4, "--ranks");
         if (word.starts_with("-np")) word.replace(0, 3, "-n");
+        if (word == "-host" || word == "-hostfile") word.insert(0, "-");
     }
 }
 

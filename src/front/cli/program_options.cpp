@@ -165,7 +165,8 @@ base::Result<ProgramQuestion> read_question(const ProgramArguments& arguments) {
     if (auto known = check_any_collective(arguments.collective); !known) return known.failure();
     const auto& traits = *collectives::find_collective(arguments.collective);
     if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
-        return base::fail(Status::argument, "--algorithm is missing: a schedule or a name");
+        return base::fail(Status::argument,
+                          "--algorithm is missing: a schedule or a name; weft list has them");
     if (!arguments.ranks) return base::fail(Status::argument, "--ranks is missing");
     if (*arguments.ranks < 1)
         return base::fail(Status::argument, "--ranks: {} is less than 1", *arguments.ranks);

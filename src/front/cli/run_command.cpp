@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.hpp"
@@ -112,6 +114,29 @@ base::Result<std::optional<Wrapper>> wrapper_of(const RunArguments& arguments, R
     return wrapper;
 }
 
+/// What weft run has instead of an option of other launchers, or nothing.
+std::string words_on_option_of_mpirun(std::string_view word) {
+    struct Other {
+        const char* options;  ///< with a blank at both ends of each
+        const char* words;
+    };
+    constexpr std::array kOthers{
+        Other{" --bind-to --cpu-bind ", "--bind core binds ranks"},
+        Other{" --oversubscribe --overcommit ", "ranks may outnumber processors without it"},
+        Other{" --allow-run-as-root ", "root needs no option"},
+        Other{" -N --map-by --npernode --ppn ",
+              "--nodes 2 or --layout 3,1 makes virtual nodes of this machine"},
+        Other{" --host --hostfile --machinefile ",
+              "ranks start on this machine; mpirun and srun start them on others"},
+        Other{" --mca --genv --env --export ", "-x NAME=VALUE sets a variable of the ranks"}};
+    word = word.substr(0, word.find('='));
+    for (const auto& [options, words] : kOthers) {
+        if (std::string_view(options).find(fmt::format(" {} ", word)) != std::string_view::npos)
+            return fmt::format(": {}", words);
+    }
+    return {};
+}
+
 base::Result<JobOptions> check_arguments(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) return base::fail(Status::argument, "{}", arguments.unknown);
     JobOptions job;
@@ -181,7 +206,9 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
         "timeout, 2 for unusable arguments, 3 if the job could not be started.");
     on_run(command, exit_status, [&command, arguments, &program] {
         const std::vector<std::string> unknown = unknown_words(command);
-        if (!unknown.empty()) arguments->unknown = unknown_option(command, unknown.front());
+        if (!unknown.empty())
+            arguments->unknown = unknown_option(command, unknown.front()) +
+                                 words_on_option_of_mpirun(unknown.front());
         arguments->command = program;
         return run(*arguments);
     });

@@ -85,7 +85,8 @@ base::Result<std::vector<plan::Program>> programs_of(const VerifyArguments& argu
     if (!arguments.file.empty()) return read_programs(arguments);
     const auto& traits = *collectives::find_collective(arguments.programs.collective);
     if (arguments.programs.algorithm.empty() && !traits.has_pairwise_counts())
-        return base::fail(Status::argument, "--algorithm or --program is required");
+        return base::fail(Status::argument,
+                          "--algorithm or --program is missing; weft list has the algorithms");
     const auto question = read_question(arguments.programs);
     if (!question) return question.failure();
     return generate_all(*question);

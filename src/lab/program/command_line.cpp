@@ -144,14 +144,41 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
     }
     const std::string name = word.substr(0, word.find('='));
     const bool weft_itself = command.get_parent() == nullptr;
+    const bool letter = !name.starts_with("--");  // any other letter is as near
     return fmt::format("unknown option {}{}{}{}", name, weft_itself ? "" : " of weft ",
-                       weft_itself ? "" : command.get_name(), base::did_you_mean(name, known));
+                       weft_itself ? "" : command.get_name(),
+                       letter ? "" : base::did_you_mean(name, known));
 }
 
 std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&refusal) == nullptr) return refusal.what();
+    const std::string said = refusal.what();
+    if (dynamic_cast<const CLI::ConversionError*>(&refusal) != nullptr) {
+        // "Could not convert: --ranks = x"
+        const std::size_t what = said.find(": "), value = said.find(" = ");
+        if (what != std::string::npos && value != std::string::npos && what < value)
+            return fmt::format("{}: '{}' is not a number", said.substr(what + 2, value - what - 2),
+                               said.substr(value + 3));
+    }
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) != nullptr &&
+        said.ends_with("missing"))
+        return said.substr(0, said.find(": ")) + ": its value is missing";
+    if (dynamic_cast<const CLI::ExtrasError*>(&refusal) == nullptr) return said;
     const std::string reason = unexpected(app);
-    return reason.empty() ? refusal.what() : reason;
+    return reason.empty() ? said : reason;
+}
+
+std::string first_example(const CLI::App& command) {
+    const std::string text = command.get_footer();
+    const std::size_t title = text.find(kExamplesTitle);
+    if (title == std::string::npos) return {};
+    const std::size_t begin =
+        text.find_first_not_of(" \n", title + std::string_view(kExamplesTitle).size());
+    return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::string command_given(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
 std::size_t first_word_of_program(const CLI::App& command, const std::vector<std::string>& words) {

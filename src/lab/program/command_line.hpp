@@ -67,6 +67,10 @@ void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::string unknown_option(const CLI::App& command, const std::string& word);
 /// Why the parser refused a command line, with what was probably meant.
 [[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
+/// The first line of a command's examples, or nothing.
+[[nodiscard]] std::string first_example(const CLI::App& command);
+/// Name of the command on the command line, as far as that was read; nothing if there is none.
+[[nodiscard]] std::string command_given(const CLI::App& app);
 /// Of a command that starts a program: where among its words the program stands, behind the
 /// options and their values; the number of words if it is not there.
 [[nodiscard]] std::size_t first_word_of_program(const CLI::App& command,

@@ -18,6 +18,8 @@ TEST(Units, SuffixesAre1024Based) {
     EXPECT_EQ(*parse_bytes("8"), 8U);
     EXPECT_EQ(*parse_bytes("64K"), 65536U);
     EXPECT_EQ(*parse_bytes("64k"), 65536U);
+    EXPECT_EQ(*parse_bytes("64KiB"), 65536U);
+    EXPECT_EQ(*parse_bytes("2GiB"), std::uint64_t{2} << 30);
     EXPECT_EQ(*parse_bytes("3M"), 3U << 20);
     EXPECT_EQ(*parse_bytes("2G"), std::uint64_t{2} << 30);
     EXPECT_EQ(*parse_bytes("17179869183G"), std::uint64_t{17179869183} << 30);
@@ -25,8 +27,8 @@ TEST(Units, SuffixesAre1024Based) {
 }
 
 TEST(Units, WhatIsNoSizeIsRefusedAndQuoted) {
-    for (const char* text : {"", "K", "-8", "+8", " 8", "8 ", "8KB", "8T", "1.5K", "0x10", "8,9",
-                             "18446744073709551616", "17179869184G"}) {
+    for (const char* text : {"", "K", "-8", "+8", " 8", "8 ", "8KB", "8iB", "iB", "8B", "8T",
+                             "1.5K", "0x10", "8,9", "18446744073709551616", "17179869184G"}) {
         const auto parsed = parse_bytes(text);
         ASSERT_FALSE(parsed.ok()) << text;
         EXPECT_NE(refusal(parsed.failure()).find('"' + std::string(text) + '"'), std::string::npos);
