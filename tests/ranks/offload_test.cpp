@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: calls that the network runs give the right results, queue as many descriptors as `weft
-// cost` says, and get through a rank that has started its part and sleeps. Method: `weft bench
-// --offload` over the provider that has triggered operations here; its started calls, which wait
-// for the sleeper, are the control.
+// cost` says, and get through a rank that has started its part and sleeps: the others begin when it
+// is asleep, and are through before it wakes up. Method: `weft bench --offload` over the provider
+// that has triggered operations here; its started calls, which wait for the sleeper, are the
+// control.
 #include <gtest/gtest.h>
 
 #include "lab/program/json.hpp"

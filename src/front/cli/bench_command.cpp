@@ -421,7 +421,8 @@ void add_kinds_of_calls(CLI::App& command, BenchOptions& options) {
                "with --offload: descriptors that are queued at a time; 0: all of a call")
         .shows_default();
     add_option(command, "--away-ms", options.away_ms,
-               "with --offload: how long one rank sleeps after it has started; 0: no such rounds")
+               "with --offload: how long a rank that has started sleeps on once the others start; "
+               "0: no such rounds")
         .within(0.0, 10'000.0)
         .shows_default();
     add_option(command, "--delay-ns", options.delay_ns,

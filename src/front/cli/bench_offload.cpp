@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ namespace {
 
 constexpr std::uint64_t kRounds = 50;
 constexpr std::uint64_t kAwayRounds = 3;
+/// By how much a rank that is to sleep starts before the others: time to get out of the library.
+constexpr double kHeadStartMs = 10;
 
 struct OffloadRow {
     std::string algorithm;
@@ -39,7 +42,7 @@ struct OffloadRow {
     double offloaded_us = 0;
     double ordinary_away_us = 0;
     double offloaded_away_us = 0;
-    /// Rounds in which the others were through before the one that slept woke up.
+    /// Rounds in which the others started when one rank slept, and were through before it woke up.
     std::uint64_t ordinary_early = 0;
     std::uint64_t offloaded_early = 0;
     std::uint64_t entries_away = 0;  ///< calls of the network by the rank that slept
@@ -97,6 +100,11 @@ class OffloadRounds {
     }
 
   private:
+    struct Interval {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+
     [[nodiscard]] Rank sleeper() const {
         const Rank root = call_.root >= 0 ? call_.root : 0;
         return (root + team_.size() / 2) % team_.size();
@@ -129,13 +137,17 @@ class OffloadRounds {
                oracle::samples_of(call_.type).equal(out_.data(), expected_.data(), call_.count);
     }
 
-    /// Returns when it ended.
-    [[nodiscard]] std::uint64_t sleep() const {
-        const auto ns = static_cast<std::uint64_t>(options_.away_ms * 1e6);
+    static void sleep(double ms) {
+        const auto ns = static_cast<std::uint64_t>(ms * 1e6);
         const timespec time{static_cast<time_t>(ns / 1'000'000'000),
                             static_cast<long>(ns % 1'000'000'000)};
         nanosleep(&time, nullptr);
-        return base::monotonic_ns();
+    }
+    [[nodiscard]] Interval be_away() const {
+        Interval absence{.begin = base::monotonic_ns()};
+        sleep(kHeadStartMs + options_.away_ms);
+        absence.end = base::monotonic_ns();
+        return absence;
     }
 
     base::Result<void> round(bool offloads, bool away, OffloadRow& row,
@@ -143,41 +155,52 @@ class OffloadRounds {
         prepare();
         if (auto done = team_.call(Call::barrier(), run::Purpose::observing); !done) return done;
         const bool sleeps = away && team_.rank() == sleeper();
-        std::uint64_t woken = 0;
-        const std::uint64_t begin = base::monotonic_ns();
+        if (away && !sleeps) sleep(kHeadStartMs);
+        Interval absence;
+        Interval call{.begin = base::monotonic_ns()};
         if (offloads) {
             const std::uint64_t queued = offloaded_->queued();
             if (auto done = offloaded_->start(in_.data(), out_.data()); !done) return done;
             if (sleeps) {
                 const std::uint64_t entries = offloaded_->entries();
-                woken = sleep();
+                absence = be_away();
                 row.entries_away += offloaded_->entries() - entries;
             }
             if (auto done = offloaded_->wait(); !done) return done;
             queued_ = offloaded_->queued() - queued;
         } else {
-            Call call = call_;
-            call.in = call_.root >= 0 ? out_.data() : in_.data();
-            call.out = out_.data();
-            auto started = team_.start(call);
+            Call ordinary = call_;
+            ordinary.in = call_.root >= 0 ? out_.data() : in_.data();
+            ordinary.out = out_.data();
+            auto started = team_.start(ordinary);
             if (!started) return started.failure();
-            if (sleeps) woken = sleep();
+            if (sleeps) absence = be_away();
             runtime_.wait(**started);
             auto ended = runtime_.finish(**started);
             if (!ended) return ended;
         }
-        const std::uint64_t end = base::monotonic_ns();
-        double us = sleeps ? 0 : static_cast<double>(end - begin) / 1000;
+        call.end = base::monotonic_ns();
+        double us = sleeps ? 0 : static_cast<double>(call.end - call.begin) / 1000;
         row.checked = row.checked && right();
         if (auto done = largest(us); !done) return done;
         times.push_back(us);
         if (!away) return {};
-        double last = sleeps ? 0 : static_cast<double>(end);
-        double awake = static_cast<double>(woken);
-        for (double* value : {&last, &awake})
-            if (auto done = largest(*value); !done) return done;
-        if (last < awake) ++(offloads ? row.offloaded_early : row.ordinary_early);
+        const auto within = was_within(sleeps, absence, call);
+        if (!within) return within.failure();
+        if (*within) ++(offloads ? row.offloaded_early : row.ordinary_early);
         return {};
+    }
+
+    /// Collective: whether one rank was away before the others began and until they had ended.
+    base::Result<bool> was_within(bool sleeps, const Interval& absence, const Interval& call) {
+        constexpr double kNever = std::numeric_limits<double>::lowest();
+        double first = sleeps ? kNever : -static_cast<double>(call.begin);
+        double last = sleeps ? kNever : static_cast<double>(call.end);
+        double asleep = sleeps ? static_cast<double>(absence.begin) : kNever;
+        double awake = sleeps ? static_cast<double>(absence.end) : kNever;
+        for (double* value : {&first, &last, &asleep, &awake})
+            if (auto done = largest(*value); !done) return done.failure();
+        return asleep < -first && last < awake;
     }
 
     base::Result<void> largest(double& value) {
@@ -216,8 +239,9 @@ class OffloadRounds {
 
 void print_head(run::Runtime& runtime, const BenchOptions& options) {
     fmt::print(
-        "offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts, then sleeps {} ms,"
-        " and the others are timed\n{:>10} {:>11} {:>13} {:>13} {:>13} {:>13}  algorithm\n",
+        "offloaded {} on {} ranks, {} nodes, provider {}; away: one rank starts and sleeps; the"
+        " others start then, are timed, and it wakes up {} ms later\n{:>10} {:>11} {:>13} {:>13} "
+        "{:>13} {:>13}  algorithm\n",
         options.collective, runtime.world().size(), runtime.world().nodes(), runtime.job().provider,
         options.away_ms, "bytes", "descriptors", "started_us", "offloaded_us", "started_away",
         "offload_away");
