@@ -56,6 +56,7 @@ function(weft_test name)
     target_compile_options(weft_${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>)
   endif()
   target_include_directories(weft_${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(weft_${name}_test PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:WEFT_TESTS_EMULATED>)
   if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo") # where all of tests/ has one level
     set(precompiled tests)
   endif()

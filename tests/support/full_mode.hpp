@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // full_mode.hpp - how much tests do: their long forms (WEFT_TESTS_FULL), one seed
-// (WEFT_TESTS_SEED), less under a sanitizer.
+// (WEFT_TESTS_SEED), less under a sanitizer or in an emulator.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,13 @@ namespace weft::test {
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
+#endif
+
+/// Each operation takes ten times as long and more: tests make fewer.
+#if defined(WEFT_TESTS_EMULATED)
+inline constexpr bool kSlow = true;
+#else
+inline constexpr bool kSlow = kSanitized;
 #endif
 
 /// Empty and "0" mean off, as if it were not set.

@@ -113,7 +113,7 @@ class Ranks {
     std::deque<Calls> calls_;
 };
 
-constexpr std::uint64_t kSlowdown = kSanitized ? 10 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;
 
 inline std::vector<int> layout(std::uint64_t seed) {
     if (seed % 3 == 0) return {0, 0, 1, 1};

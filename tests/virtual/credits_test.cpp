@@ -26,7 +26,7 @@ constexpr base::RegionShape kShape{
 
 /// Calls of a stream that are made by every rank.
 std::size_t length() {
-    return (kSanitized ? 2'000 : 100'000) / (full_mode() ? 1 : 4);
+    return (kSlow ? 2'000 : 100'000) / (full_mode() ? 1 : 4);
 }
 
 /// One call for each root: cells, small banks and large banks in turn.

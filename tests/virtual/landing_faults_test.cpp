@@ -39,7 +39,7 @@ VirtualOptions draw_options(base::Random& random, std::uint64_t seed) {
 }
 
 TEST(LandingFaults, TheTrueOnesAreRight) {
-    const std::uint64_t wanted = kSanitized ? 1'000 : full_mode() ? 1'000'000 : 20'000;
+    const std::uint64_t wanted = kSlow ? 1'000 : full_mode() ? 1'000'000 : 20'000;
     std::uint64_t made = 0;
     for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed) {
         constexpr std::size_t kCalls = 200;
@@ -56,7 +56,7 @@ TEST(LandingFaults, TheTrueOnesAreRight) {
 TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
     const FabricSetting settings[] = {counted_setting(), delivered_setting(), ordered_setting(),
                                       ordered_cells_setting()};
-    const std::uint64_t seeds = kSanitized ? 1 : full_mode() ? 200 : 6;
+    const std::uint64_t seeds = kSlow ? 1 : full_mode() ? 200 : 6;
     for (const FabricSetting& setting : settings) {
         std::uint64_t seen = 0;
         for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {

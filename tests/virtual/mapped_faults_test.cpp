@@ -53,7 +53,7 @@ TEST(MappedFaults, TheTrueOnesAreRight) {
         run_true_ones(*seed);
         return;
     }
-    const std::uint64_t wanted = kSanitized ? 2'000 : full_mode() ? 1'000'000 : 100'000;
+    const std::uint64_t wanted = kSlow ? 2'000 : full_mode() ? 1'000'000 : 100'000;
     std::uint64_t made = 0;
     for (std::uint64_t seed = 1; made < wanted && !HasFailure(); ++seed)
         made += run_true_ones(seed);

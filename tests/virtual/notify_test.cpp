@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kSlowdown = kSanitized ? 10 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;
 constexpr std::uint64_t kControlSeeds = 20;
 
 struct Pair {

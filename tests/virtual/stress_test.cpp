@@ -15,13 +15,13 @@
 namespace weft::test {
 namespace {
 
-constexpr std::uint64_t kSlowdown = kSanitized ? 20 : 1;
+constexpr std::uint64_t kSlowdown = kSlow ? 20 : 1;
 
 /// Calls of a rank that must have been under way at once, or the scripts were too tame: as many as
 /// half of the most banks that a team has here.
 constexpr std::size_t kOutstanding = 64;
 
-/// How many operations to make where `usual` are meant: more on request, fewer under a sanitizer.
+/// How many operations to make where `usual` are meant: more on request, fewer where each is slow.
 std::uint64_t effort(std::uint64_t usual) {
     return usual / kSlowdown * (full_mode() ? 20 : 1);
 }
