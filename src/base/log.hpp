@@ -30,6 +30,8 @@ class Log {
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
+    /// The file that WEFT_LOG_FILE names, if it is open; else -1.
+    [[nodiscard]] int file() const { return file_; }
     /// Whether lines of this level are written.
     [[nodiscard]] bool wants(LogLevel level) const { return level_ >= level; }
     /// Whether this rank writes what is the same on the ranks that `first` is the first of.

@@ -6,13 +6,17 @@
 // runtime.
 #include "run/runtime/sigterm_report.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/log.hpp"
@@ -66,6 +70,32 @@ TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
         ::_exit(1);
     };
     EXPECT_EXIT(die(), testing::KilledBySignal(SIGTERM), "^weft: rank 3: what the engine says\n$");
+}
+
+// From the handler and from the engine, and nothing else of the process.
+TEST(SigtermReportDeathTest, TheFileOfTheLogGetsTheLines) {
+    const std::string name = testing::TempDir() + "last_words." + std::to_string(::getpid());
+    const auto die = [&](bool in_call) {
+        const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        SigtermReport report;
+        report.set_rank(4);
+        report.set_file(file);
+        ::close(file);
+        if (in_call) report.status_request().enter();
+        ::raise(SIGTERM);
+        wait_until_asked(report);
+        report.answer("weft: rank 4: what the engine says");
+        ::_exit(1);
+    };
+    const auto contents = [&] {
+        std::ifstream file(name);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    EXPECT_EXIT(die(false), testing::KilledBySignal(SIGTERM), "in the application");
+    EXPECT_EQ(contents(), "weft: rank 4: in the application, outside any weft call\n");
+    EXPECT_EXIT(die(true), testing::KilledBySignal(SIGTERM), "what the engine says");
+    EXPECT_EQ(contents(), "weft: rank 4: what the engine says\n");
+    ::unlink(name.c_str());
 }
 
 TEST(SigtermReportDeathTest, WhoLeavesACallLearnsThatItWasAsked) {

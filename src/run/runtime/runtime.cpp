@@ -108,6 +108,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
           [this](std::uint64_t offset, std::uint64_t bytes) { return use_memory(offset, bytes); }) {
     if (onesided_->service().has_origins())
         job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
+    job_.sigterm_report->set_file(log_.file());
     log_start(*this);
     add_team(0, all_ranks(job_.bootstrap->size()), 1);
     if (settings_.progress == base::ProgressMode::thread)

@@ -6,6 +6,7 @@
 //          handler dies of the signal with no report.
 #include "run/runtime/sigterm_report.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ struct SigtermReport::Place {
     std::atomic<bool> taken{false};   ///< by a runtime
     std::atomic<bool> speaks{false};  ///< the handler answers for it
     std::atomic<Rank> rank{-1};
+    std::atomic<int> file{-1};  ///< of its own; -1: none
     std::atomic<const char*> stage{nullptr};
     StatusRequest status_request;
 };
@@ -50,6 +52,12 @@ HandlerMemory& memory() {
     return held;
 }
 
+void write_to(int file, std::string_view text) noexcept {
+    // If it fails, there is nowhere left to report it.
+    if (file >= 0) [[maybe_unused]]
+        const auto written = ::write(file, text.data(), text.size());
+}
+
 /// A short line without allocation.
 class Line {
   public:
@@ -67,10 +75,10 @@ class Line {
             digits[--at] = static_cast<char>('0' + left % 10);
         return *this << std::string_view(digits + at, sizeof digits - at);
     }
-    void write() noexcept {
+    void write(int file) noexcept {
         *this << "\n";
-        // If it fails, there is nowhere left to report it.
-        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_, size_);
+        write_to(STDERR_FILENO, {text_, size_});
+        write_to(file, {text_, size_});
     }
 
   private:
@@ -103,12 +111,14 @@ void handle(int) {
         all.unanswered = 1;  // This handler itself: who answers meanwhile is not the last.
         bool somebody_waits = false;
         Rank rank = -1;
+        int file = -1;
         for (SigtermReport::Place& place : all.places) {
             if (!place.speaks) continue;
             rank = place.rank;
+            file = place.file;
             const char* const stage = place.stage;
             if (stage != nullptr) {
-                (Line() << "weft: rank " << rank << ": " << stage).write();
+                (Line() << "weft: rank " << rank << ": " << stage).write(file);
                 somebody_waits = true;
             } else if (place.status_request.inside) {
                 ++all.unanswered;
@@ -118,7 +128,7 @@ void handle(int) {
         }
         if (!somebody_waits)
             (Line() << "weft: rank " << rank << ": in the application, outside any weft call")
-                .write();
+                .write(file);
         if (--all.unanswered == 0) die_on_return();
     }
     errno = saved_error;
@@ -168,6 +178,7 @@ SigtermReport::SigtermReport(bool speaks) {
 
 SigtermReport::~SigtermReport() {
     retire();
+    set_file(-1);
     if (place_ != nullptr) place_->taken = false;
 }
 
@@ -184,12 +195,20 @@ void SigtermReport::set_rank(Rank rank) noexcept {
     if (place_ != nullptr) place_->rank = rank;
 }
 
+void SigtermReport::set_file(int file) noexcept {
+    if (place_ == nullptr) return;
+    const int own = file < 0 ? -1 : ::fcntl(file, F_DUPFD_CLOEXEC, 0);
+    const int before = place_->file.exchange(own);
+    if (before >= 0) ::close(before);
+}
+
 void SigtermReport::set_stage(const char* stage) noexcept {
     if (place_ != nullptr) place_->stage = stage;
 }
 
 void SigtermReport::answer(std::string_view line) {
     base::write_line(line);
+    if (place_ != nullptr) write_to(place_->file, std::string(line) + "\n");
     if (--memory().unanswered > 0) return;
     restore_default();
     ::kill(::getpid(), SIGTERM);

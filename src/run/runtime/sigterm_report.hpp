@@ -5,11 +5,12 @@
 //          while the process has a runtime tells where each runtime is: in start-up or in finalize
 //          it prints the stage; in a call it asks the engine (turn.hpp), which prints who waits for
 //          whom; else the rank is in the application. After that the process dies of the signal.
-// Why      A hung or broken job is understood from who waits for whom, and only the ranks know.
+// Why      A hung or broken job is understood from who waits for whom, and only the ranks know. A
+//          launcher may throw away what they print by then (mpirun of Open MPI 5 does), so the
+//          lines also go to the file of the log.
 // Holds    The handler is installed only over the default action, and taken away with the last
 //          runtime. An application that has a handler of its own, or sets one later, keeps it and
-//          sees nothing of this. Each line is one write to standard error, so lines of ranks never
-//          mix. The handler's memory is the one piece of process-wide state in the library.
+//          sees nothing of this. Each line is one write, so lines of ranks never mix. The handler's memory is the one piece of process-wide state in the library.
 // Next     docs/decisions/0010-last-words.md.
 #pragma once
 
@@ -30,6 +31,8 @@ class SigtermReport {
     SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
+    /// The lines go to this open file, too. It may be closed after that; < 0: to none.
+    void set_file(int file) noexcept;
     /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
     void set_stage(const char* stage) noexcept;
     /// Prints the engine's answer. Returns only if another runtime of this process has still to
