@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided.h - the rest of the one-sided calls of the C interface: words of all kinds, strides,
-// waits for many words, contexts, locks, and what else OpenSHMEM and GASPI programs rely on.
+// waits for many words, contexts, locks, memory of the caller, and what else OpenSHMEM and GASPI
+// programs rely on.
 //
 // weft.h includes it; its first lines hold here, too. Memory of a peer is named by this rank's
-// address of the same symmetric memory. A word is 4 or 8 bytes, aligned to its size: of WEFT_INT32,
-// WEFT_UINT32, WEFT_INT64 or WEFT_UINT64 (a `long` is one of them), and where a call says so of
-// WEFT_FLOAT or WEFT_DOUBLE. Values are passed by address.
+// address of the same symmetric memory, or as weft_register() says. A word is 4 or 8 bytes, aligned
+// to its size: of WEFT_INT32, WEFT_UINT32, WEFT_INT64 or WEFT_UINT64 (a `long` is one of them), and
+// where a call says so of WEFT_FLOAT or WEFT_DOUBLE. Values are passed by address.
 #ifndef WEFT_ONESIDED_H
 #define WEFT_ONESIDED_H
 
@@ -174,6 +175,43 @@ WEFT_API weft_status weft_realloc(weft_team* team, void** memory, size_t bytes);
 /// weft_alloc_aligned() with hints: WEFT_MEMORY_*, or 0.
 WEFT_API weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
                                        void** out);
+
+// --- memory of the caller ------------------------------------------------------------------------
+
+/// What kind of memory is registered.
+typedef enum weft_memory_kind WEFT_AS_INT {
+    WEFT_KIND_HOST = 0,           ///< of this process, for its loads and stores
+    WEFT_KIND_RANGE = 0x7fffffff  ///< no kind: makes the enumeration as large as an int
+} weft_memory_kind;
+
+/// Lets members put to, get from and change words in `bytes` bytes at `memory` of this rank: any
+/// memory that it may read and write, be it static, of the stack, of malloc(), mmap() or
+/// weft_alloc(). Collective over `team`; each member registers what it likes, or nothing (0 bytes).
+/// *segment: a name for the memory of all of them. Where one-sided calls of this team and its
+/// contexts take memory of a peer, (char*)*segment + i is byte i of what that peer has registered,
+/// as far as that goes. A name is an address for calls only: loads and stores of it fail. Only
+/// locks stay in memory of weft_alloc().
+///
+/// The memory stays the caller's, who reads and writes it as symmetric memory, and names it by its
+/// own pointer where it waits for words. It has to stay where it is until weft_unregister(),
+/// weft_team_free() or weft_finalize() has returned. Words are aligned by their addresses at the
+/// peer.
+///
+/// Progress: words put, signals and atomic operations are done by the owner within its calls into
+/// the library, also for ranks of its node; so is all else that neither the kernel copies nor the
+/// network reaches. What was put has landed after weft_quiet(), as ever.
+///
+/// If the memory of a member is refused (it is not mapped; NULL) all members get WEFT_ERR_ARGUMENT
+/// with its rank, and nothing is registered. Other kinds than WEFT_KIND_HOST are not supported.
+WEFT_API weft_status weft_register(weft_team* team, weft_memory_kind kind, void* memory,
+                                   size_t bytes, void** segment);
+/// Ends what weft_register() has begun on the same team, with the same segment on all members. As
+/// weft_free() it begins with a weft_quiet() of each and returns when all have entered: from then
+/// on no peer reaches the memory, and calls with the name are refused.
+WEFT_API weft_status weft_unregister(weft_team* team, void* segment);
+/// Bytes that a member has registered by the name that holds `segment`; 0 if it is none. Not
+/// collective.
+WEFT_API size_t weft_registered_bytes(const weft_team* team, const void* segment, int peer);
 
 // --- collectives ---------------------------------------------------------------------------------
 

@@ -199,14 +199,15 @@ WEFT_API weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_
 WEFT_API weft_status weft_free(weft_team* team, void* memory);
 
 /// Where member `peer` has what this rank has at `symmetric` (any address in memory of
-/// weft_alloc()): a pointer for loads and stores if the two share memory, else NULL; NULL also if
-/// an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM 1.5, with ranks of the
-/// team.
+/// weft_alloc(), or in a name of weft_register()): a pointer for loads and stores if they reach it,
+/// else NULL; NULL also if an argument is not usable. Not collective. As shmem_ptr() of OpenSHMEM
+/// 1.5, with ranks of the team.
 WEFT_API void* weft_ptr(const weft_team* team, void* symmetric, int peer);
 
 // --- one-sided calls -----------------------------------------------------------------------------
 //
-// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc()).
+// On memory of one peer, named by this rank's address of the same symmetric memory (weft_alloc());
+// other memory: weft_register() in onesided.h.
 // Not collective: the peer, a rank of the team and perhaps this one, only has to call into the
 // library now and then. Semantics are those of OpenSHMEM 1.5 where it has the call.
 

@@ -257,6 +257,24 @@ class WEFT_API Team : public OneSidedCalls {
     /// shmem_ptr() of OpenSHMEM 1.5, with ranks of the team.
     [[nodiscard]] void* ptr(const void* symmetric, Rank peer) const;
 
+    /// Collective: lets members put to, get from and change words in memory of this rank, any that
+    /// it may read and write; each registers what it likes, or 0 bytes. The result is a name, not
+    /// memory: where one-sided calls of this team take memory of a peer, byte i behind it is byte i
+    /// of what that peer has registered. The memory stays the caller's, and where it is, until
+    /// unregister_memory(), free() of the team, or the end of the runtime. See weft_register() in
+    /// onesided.h.
+    [[nodiscard]] void* register_memory(void* memory, std::size_t bytes);
+    template <class T>
+    [[nodiscard]] T* register_memory(std::span<T> memory) {
+        static_assert(std::is_trivially_copyable_v<T>, "elements travel as bytes");
+        return static_cast<T*>(register_memory(memory.data(), memory.size_bytes()));
+    }
+    /// Collective, with what register_memory() gave: a quiet() of each; returns when all have
+    /// entered.
+    void unregister_memory(const void* name);
+    /// Bytes that a member has registered by that name; 0 if it is none. Not collective.
+    [[nodiscard]] std::size_t registered_bytes(const void* name, Rank peer) const;
+
     /// Which algorithm a collective uses from now on, as `weft list` names them; empty: the
     /// library's choice. All members make the same call. A name that there is not is refused here,
     /// one that does not serve so many ranks by the call that would use it.

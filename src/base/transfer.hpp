@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transfer.hpp - bytes between this rank and a peer's segment, without a flag: what one-sided calls
+// transfer.hpp - bytes between this rank and a peer's memory, without a flag: what one-sided calls
 // move.
 //
 // Next     put.hpp for data that comes with its flag.
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/put.hpp"
 #include "weft/types.hpp"
 
 namespace weft::base {
@@ -27,6 +28,8 @@ struct Write {
     /// What notifies the peer once the bytes are there, by what it has set for that; 0: nothing.
     /// Below 2^63, and only on wires with signals. `bytes` may then be 0.
     std::uint64_t payload = 0;
+    /// What `target` is an offset in, if not the segment: memory that the peer has exposed.
+    const RemoteRegion* region = nullptr;
 };
 
 /// Bytes out of a peer's segment.
@@ -37,6 +40,7 @@ struct Read {
     std::uint64_t source = 0;  ///< offset in the peer's segment
     std::uint32_t* pending =
         nullptr;  ///< raised by one for each transfer, lowered when it is there
+    const RemoteRegion* region = nullptr;  ///< see Write
 };
 
 /// By what a rank learns that all it has written to a peer has landed there.

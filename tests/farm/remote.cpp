@@ -166,7 +166,7 @@ void Remote::get(const Act& act) {
 
 void Remote::add(const Act& act) {
     std::uint64_t old = 0;
-    const run::Atomic one{.kind = run::RequestKind::add, .offset = heap_, .operand = 1};
+    const run::Atomic one{.kind = run::RequestKind::add, .place = heap_, .operand = 1};
     const bool done = calls_[static_cast<std::size_t>(act.rank)].change(act.peer, one, old);
     if (!good(done, act.rank, "add")) return;
     std::vector<bool>& drawn = tickets_[static_cast<std::size_t>(act.peer)];

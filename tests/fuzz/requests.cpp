@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What far ranks ask for: requests in this rank's cells and payloads of immediates, as the service
-// of one-sided calls reads and does them. Nothing outside the segment may be touched, here or
-// there.
+// of one-sided calls reads and does them. Nothing outside the segment and registered memory may be
+// touched, here or there.
 #include <cstring>
+#include <vector>
 
 #include "run/onesided/service.hpp"
 #include "tests/fuzz/far_wire.hpp"
@@ -13,6 +14,8 @@ void weft::fuzz::requests(std::string_view input) {
     const run::OneSidedArea area{.offset = 4096, .ranks = 2};
     WEFT_CHECK(area.offset + area.bytes() <= FarWire::kSegmentBytes, area.bytes());
     run::Service<FarWire> service(wire, area, 0);
+    std::vector<std::byte> registered(1000);  // of which the address sanitizer knows the end
+    WEFT_CHECK(service.registered().add(registered) == 1, registered.size());
     for (std::uint64_t number = 1; !input.empty() && number < 100 && !wire.distrusted; ++number) {
         run::RemoteRequest request;
         const std::size_t bytes = std::min(input.size(), sizeof request);

@@ -39,6 +39,9 @@ TEST_P(LibraryTest, OneSidedCallsOfTheCInterfaceAreRight) {
 TEST_P(LibraryTest, WordsStridesContextsLocksAndShapesAreRight) {
     check_program(GetParam(), "words", "all words are right");
 }
+TEST_P(LibraryTest, MemoryOfTheCallerIsReachedByAllMembers) {
+    check_program(GetParam(), "registered", "all registered memory is right");
+}
 TEST_P(LibraryTest, ActiveMessagesAndNearViewsAreRight) {
     check_program(GetParam(), "messages", "all messages are right");
 }
@@ -66,6 +69,26 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(3, 1),
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
+
+/// Each way to memory of the caller: what the kernel does not copy is asked for.
+TEST(RegisteredTest, AllMembersReachItBySomeWay) {
+    for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
+                                "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
+        SCOPED_TRACE(setting);
+        const Launch launch = launch_of(4, 2);
+        const Outcome outcome = run_ranks(launch.options, {rank_program("registered")}, {setting});
+        EXPECT_EQ(outcome.status, 0);
+        EXPECT_EQ(outcome.errors, "");
+        EXPECT_EQ(outcome.output, "4 ranks: all registered memory is right\n");
+    }
+}
+
+/// The negative control: half a word that no rank should have put.
+TEST(RegisteredTest, AWrongWordIsSeen) {
+    const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("registered"), "plant"});
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_NE(outcome.errors.find("last == 0"), std::string::npos) << outcome.errors;
+}
 
 /// Puts, words, signals and messages through teams and contexts.
 TEST(TrafficTest, RandomTrafficLeavesWhatASerialModelHas) {

@@ -30,6 +30,10 @@ class CountingWire {
         return base::Post::posted;
     }
     base::Post try_read(const base::Read&, std::uint64_t&) noexcept { return base::Post::posted; }
+    bool copy_from(Rank, const base::Reach&, std::byte*, std::uint64_t) noexcept { return false; }
+    bool copy_to(Rank, const base::Reach&, const std::byte*, std::uint64_t) noexcept {
+        return false;
+    }
     void settle(std::uint64_t) noexcept {}
     base::RemoteCompletion completion() noexcept { return base::RemoteCompletion::counted; }
     std::uint64_t written_to(Rank) noexcept { return transfers; }

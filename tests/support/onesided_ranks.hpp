@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <span>
+#include <vector>
 
 #include "run/onesided/onesided.hpp"
 #include "tests/support/draw_calls.hpp"
@@ -95,7 +97,42 @@ class Ranks {
     /// Offset in every segment of a word of the heap.
     [[nodiscard]] std::uint64_t at(std::size_t word) const { return heap_ + word * 8; }
     std::uint64_t& word(Rank rank, std::size_t number) {
+        if (!registered_.empty()) return registered_[static_cast<std::size_t>(rank)][number];
         return *reinterpret_cast<std::uint64_t*>(network_.segment(rank) + at(number));
+    }
+
+    /// From here on word() and place() are about memory outside the segments that each rank has
+    /// registered, with the network, too, or for requests alone.
+    void register_words(bool with_network) {
+        registered_.assign(calls_.size(), std::vector<std::uint64_t>(kHeapBytes / 8));
+        seen_.resize(calls_.size() * calls_.size());
+        for (Rank owner = 0; owner < size(); ++owner) {
+            const auto index = static_cast<std::size_t>(owner);
+            const std::span<std::byte> memory =
+                std::as_writable_bytes(std::span(registered_[index]));
+            link::Wire& wire = wires_[index];
+            auto& service = calls_[index].service();
+            const std::uint64_t number = service.registered().add(memory);
+            base::RemoteRegion region;
+            if (with_network) region = *wire.register_memory(memory);
+            wire.set_service(&Calls::serve, &Calls::on_immediate, &calls_[index]);
+            for (Rank from = 0; from < size(); ++from) {
+                service.serve_near(from);
+                run::PeerMemory& seen =
+                    seen_[index * calls_.size() + static_cast<std::size_t>(from)];
+                seen = {.number = number,
+                        .bytes = memory.size(),
+                        .address = reinterpret_cast<std::uintptr_t>(memory.data())};
+                if (from == owner) seen.mapped = memory.data();
+                if (wire.near(from) == nullptr) seen.region = region;
+            }
+        }
+    }
+    /// A word of a rank, as another one names it.
+    [[nodiscard]] run::Place place(Rank from, Rank owner, std::size_t word) const {
+        if (registered_.empty()) return at(word);
+        const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();
+        return {word * 8, &seen_[row + static_cast<std::size_t>(from)]};
     }
 
   private:
@@ -111,6 +148,8 @@ class Ranks {
     std::deque<link::Wire> wires_;
     std::deque<Drive> drives_;
     std::deque<Calls> calls_;
+    std::vector<std::vector<std::uint64_t>> registered_;  ///< by rank; empty: none is
+    std::vector<run::PeerMemory> seen_;                   ///< by owner, then by who uses it
 };
 
 constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;

@@ -244,11 +244,13 @@ base::Post VirtualFabric::try_put(Rank origin, const link::FabricPut& put) {
 base::Post VirtualFabric::try_get(Rank origin, const link::FabricGet& get) {
     const FabricConduct& conduct = options_.setting.conduct;
     WEFT_CHECK(get.bytes <= conduct.message_bytes_max && get.bytes > 0, get.bytes, options_.seed);
-    WEFT_CHECK(get.source + get.bytes <= options_.segment_bytes, get.source, options_.seed);
+    const std::uint64_t room = get.region != nullptr ? get.region->bytes : options_.segment_bytes;
+    WEFT_CHECK(get.source + get.bytes <= room, get.source, options_.seed);
     if (chance(conduct.refuse_percent) || in_flight_of(origin) >= conduct.puts_in_flight)
         return base::Post::again;
     if (get.pending != nullptr) ++*get.pending;
-    reads_.push_back({.get = get, .origin = origin, .due = due(), .copy = {}});
+    const base::RemoteRegion region = get.region != nullptr ? *get.region : base::RemoteRegion{};
+    reads_.push_back({.get = get, .region = region, .origin = origin, .due = due(), .copy = {}});
     moved_ = true;
     return base::Post::posted;
 }
@@ -270,8 +272,7 @@ void VirtualFabric::read_some(Rank rank) {
         if (read.due > clock_ || !chance(40)) return false;
         if (read.copy.empty()) {
             if (read.get.peer != rank) return false;
-            const std::byte* from =
-                options_.segments[static_cast<std::size_t>(rank)] + read.get.source;
+            const std::byte* from = start_of(read.region, rank) + read.get.source;
             read.copy.assign(from, from + read.get.bytes);
             read.due = due();
             moved_ = true;
@@ -379,13 +380,16 @@ void VirtualFabric::land(Write& write, std::size_t number) {
 }
 
 std::byte* VirtualFabric::target_of(const Write& write, std::size_t offset) const {
-    std::byte* const segment = options_.segments[static_cast<std::size_t>(write.put.peer)];
     if (offset >= write.put.bytes)
-        return segment + write.put.flag_target + offset - write.put.bytes;
-    if (write.region.key == 0) return segment + write.put.target + offset;
-    WEFT_CHECK(registered_.contains(write.region.key), write.put.peer, options_.seed);
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(write.region.base)) +
-           write.put.target + offset;
+        return options_.segments[static_cast<std::size_t>(write.put.peer)] + write.put.flag_target +
+               offset - write.put.bytes;
+    return start_of(write.region, write.put.peer) + write.put.target + offset;
+}
+
+std::byte* VirtualFabric::start_of(const base::RemoteRegion& region, Rank owner) const {
+    if (region.key == 0) return options_.segments[static_cast<std::size_t>(owner)];
+    WEFT_CHECK(registered_.contains(region.key), owner, options_.seed);
+    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(region.base));
 }
 
 void VirtualFabric::complete_some(Rank rank) {

@@ -127,6 +127,7 @@ class VirtualFabric {
 
     struct Read {
         link::FabricGet get;
+        base::RemoteRegion region;  ///< that its source is in; key 0: the segment
         Rank origin = 0;
         std::uint64_t due = 0;
         std::vector<std::byte> copy;  ///< of what was there, once it is taken
@@ -145,6 +146,7 @@ class VirtualFabric {
     void complete_some(Rank rank);
     void read_some(Rank rank);
     [[nodiscard]] std::byte* target_of(const Write& write, std::size_t offset) const;
+    [[nodiscard]] std::byte* start_of(const base::RemoteRegion& region, Rank owner) const;
     static void read_source(Write& write);
     [[nodiscard]] static std::vector<std::byte> source_of(const Write& write);
 

@@ -63,17 +63,17 @@ class Ring {
         for (std::size_t i = 0; i < mine.words; ++i) mine.source[i] = round << 32 | i;
         const auto* from = reinterpret_cast<const std::byte*>(mine.source.data());
         if (way_ == Way::signal) {
-            calls.put_signal(next, ranks_.at(kData), from, mine.words * 8,
-                             {ranks_.at(kFlag), round, false}, Return::reusable);
+            calls.put_signal(next, ranks_.place(rank, next, kData), from, mine.words * 8,
+                             {ranks_.place(rank, next, kFlag), round, false}, Return::reusable);
             std::ranges::fill(mine.source, 0);
             return;
         }
-        calls.put(next, ranks_.at(kData), from, mine.words * 8, Return::reusable);
+        calls.put(next, ranks_.place(rank, next, kData), from, mine.words * 8, Return::reusable);
         std::ranges::fill(mine.source, 0);  // it may be reused: late readers must not see it
         if (way_ == Way::fence) calls.fence();
         if (way_ == Way::quiet) calls.quiet();
-        calls.put(next, ranks_.at(kFlag), reinterpret_cast<const std::byte*>(&round), 8,
-                  Return::reusable);
+        calls.put(next, ranks_.place(rank, next, kFlag), reinterpret_cast<const std::byte*>(&round),
+                  8, Return::reusable);
     }
 
     void look(Rank rank) {
@@ -92,8 +92,8 @@ class Ring {
             return;
         }
         const Rank before = (rank + ranks_.size() - 1) % ranks_.size();
-        ranks_[rank].put(before, ranks_.at(kCredit), reinterpret_cast<const std::byte*>(&flag), 8,
-                         Return::reusable);
+        ranks_[rank].put(before, ranks_.place(rank, before, kCredit),
+                         reinterpret_cast<const std::byte*>(&flag), 8, Return::reusable);
     }
 
     Ranks& ranks_;
@@ -103,9 +103,13 @@ class Ring {
     std::string wrong_;
 };
 
-void expect_right(const FabricSetting& setting, Way way) {
+/// What is put to.
+enum class Memory : std::uint8_t { segment, registered, asked_for };
+
+void expect_right(const FabricSetting& setting, Way way, Memory memory = Memory::segment) {
     for (std::uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
         Ranks ranks(setting, layout(seed), seed);
+        if (memory != Memory::segment) ranks.register_words(memory == Memory::registered);
         EXPECT_EQ(Ring(ranks, way, 40).run(), "") << "seed " << seed;
         for (Rank rank = 0; rank < ranks.size(); ++rank) {
             EXPECT_TRUE(ranks[rank].quiet());
@@ -114,9 +118,10 @@ void expect_right(const FabricSetting& setting, Way way) {
     }
 }
 
-void expect_caught(const FabricSetting& setting, Way way) {
+void expect_caught(const FabricSetting& setting, Way way, Memory memory = Memory::segment) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
         Ranks ranks(setting, {0, 1}, seed);
+        if (memory != Memory::segment) ranks.register_words(memory == Memory::registered);
         if (!Ring(ranks, way, 20).run().empty()) return;
     }
     ADD_FAILURE() << kControlSeeds << " seeds show no old data after a new flag";
@@ -134,6 +139,33 @@ TEST(OneSided, QuietMeansLanded) {
          {counted(), delivered(), ordered(), counted_torn(), with_signals()})
         expect_right(setting, Way::quiet);
 }
+TEST(OneSided, MemoryOfTheCallerKeepsTheSameOrder) {
+    for (const FabricSetting& setting :
+         {counted(), delivered(), ordered(), ordered_cells(), counted_torn(), with_signals()}) {
+        for (const Way way : {Way::fence, Way::quiet, Way::signal})
+            expect_right(setting, way, Memory::registered);
+    }
+    for (const Way way : {Way::fence, Way::signal})
+        expect_right(counted_torn(), way, Memory::asked_for);
+}
+/// A word that a near peer is asked to store, then a store of this rank: with nothing between the
+/// two the second one is seen first, which is the control.
+TEST(OneSided, AStoreBehindAFenceComesAfterWhatANearPeerWasAskedFor) {
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        Ranks ranks(counted(), {0, 0}, seed);
+        ranks.register_words(false);
+        for (std::uint64_t round = 1; round <= 20; ++round) {
+            const bool fenced = round % 2 == 0;
+            const auto* value = reinterpret_cast<const std::byte*>(&round);
+            ASSERT_TRUE(ranks[0].put(1, ranks.place(0, 1, kData), value, 8, Return::reusable));
+            ASSERT_TRUE(!fenced || ranks[0].fence());
+            ASSERT_TRUE(ranks[0].put(1, ranks.at(kFlag), value, 8, Return::reusable));
+            EXPECT_EQ(ranks.word(1, kData) == round, fenced) << seed << " " << round;
+            ASSERT_TRUE(ranks[0].quiet());
+            EXPECT_EQ(ranks.word(1, kData), round);
+        }
+    }
+}
 TEST(OneSided, SignalsComeAfterTheirData) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()})
@@ -149,7 +181,7 @@ TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
         ASSERT_TRUE(payload && *payload != 0 && *payload >> run::onesided::kPayloadBits == 0)
             << signal.value;
         const run::Signal received = run::onesided::signal_of(*payload);
-        EXPECT_EQ(received.offset, signal.offset);
+        EXPECT_EQ(received.place.offset, signal.place.offset);
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
@@ -160,6 +192,7 @@ TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
 
 TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {
     expect_caught(counted(), Way::nothing);
+    expect_caught(counted(), Way::nothing, Memory::registered);
 }
 TEST(OneSidedControls, WithoutAFenceDeliveredWritesOvertake) {
     FabricSetting setting = delivered();

@@ -53,13 +53,14 @@ TEST(OneSided, EveryKindOfAtomicOperationIsDoneOnce) {
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()}) {
         for (std::uint64_t seed = 1; seed <= seeds() / 2 && !HasFailure(); ++seed) {
             Ranks ranks(setting, {0, 1}, seed);
+            if (seed % 3 != 0) ranks.register_words(seed % 3 == 1);
             std::uint64_t model[2] = {0, 0};
             for (int i = 0; i < 150; ++i) {
                 const auto peer = static_cast<Rank>(ranks.random().below(2));
                 run::Atomic atomic{
                     .kind = kKinds[ranks.random().below(std::size(kKinds))],
                     .width = static_cast<std::uint8_t>(4 + 4 * ranks.random().below(2)),
-                    .offset = ranks.at(kCounter),
+                    .place = ranks.place(0, peer, kCounter),
                     .operand = ranks.random().below(1 << 20),
                     .compare = model[peer]};
                 std::uint64_t expected = model[peer], old = 0;
@@ -88,16 +89,17 @@ TEST(OneSided, StridedBlocksGoWhereTheyBelong) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             setting.reads = seed % 2 == 0;
             Ranks ranks(setting, layout(seed), seed);
+            if (seed % 3 != 0) ranks.register_words(seed % 3 == 1);
             const Rank peer = ranks.size() - 1;
             std::vector<std::uint64_t> sent(200), got(200);
             std::iota(sent.begin(), sent.end(), 1000);
             const run::Strided out{-24, 16, std::size_t{8} << seed % 2, 20};
-            ASSERT_TRUE(ranks[0].put_strided(peer, ranks.at(kData + 100),
+            ASSERT_TRUE(ranks[0].put_strided(peer, ranks.place(0, peer, kData + 100),
                                              reinterpret_cast<const std::byte*>(sent.data()), out));
             ASSERT_TRUE(ranks[0].quiet());
             const run::Strided back{16, -24, 8, 20};
             ASSERT_TRUE(ranks[0].get_strided(peer, reinterpret_cast<std::byte*>(got.data()),
-                                             ranks.at(kData + 100), back));
+                                             ranks.place(0, peer, kData + 100), back));
             for (std::size_t i = 0; i < 20; ++i) {
                 EXPECT_EQ(ranks.word(peer, kData + 100 - 3 * i), sent[2 * i]);
                 EXPECT_EQ(got[2 * i], sent[2 * i]) << seed << " " << i;

@@ -153,6 +153,13 @@ void Context::drop(std::uint32_t index) {
     unused_.push_back(index);
 }
 
+void Context::drive_views() {
+    const std::scoped_lock lock(tables_);
+    for (NearView& view : views_)
+        if (__atomic_load_n(&view.view.left, __ATOMIC_RELAXED) == 0)
+            __atomic_store_n(&view.view.left, NearView::kDriveEvery, __ATOMIC_RELAXED);
+}
+
 void Context::remove_contexts_of(const run::Team& team) {
     const std::scoped_lock lock(tables_);
     for (NearView& view : views_)

@@ -60,6 +60,8 @@ struct AmHandler {
 /// What weft_near_open() gives for a handle, and what lies behind it. Empty once the team has
 /// ended: calls then go to the library, which refuses them.
 struct NearView {
+    static constexpr std::uint32_t kDriveEvery = 32;
+
     weft_near view = {};
     std::vector<char*> bases;
     const run::Team* team = nullptr;
@@ -113,6 +115,8 @@ class Context {
         fill(made);
         return made;
     }
+    /// From here on those who load and store by views drive the library now and then.
+    void drive_views();
     /// Keeps a handler as long as the runtime.
     [[nodiscard]] AmHandler& add_handler(const AmHandler& handler) {
         const std::scoped_lock lock(tables_);

@@ -17,8 +17,6 @@ using weft::base::Result;
 
 namespace {
 
-constexpr std::uint32_t kDriveEvery = 32;
-
 void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* handle) {
     const weft::run::Runtime& runtime = found.context->runtime();
     const weft::run::SegmentLayout& layout = runtime.layout();
@@ -33,7 +31,7 @@ void fill(c_api::NearView& made, const c_api::TeamHandle& found, weft_team* hand
                  .bytes = layout.bytes - layout.heap,
                  .bases = made.bases.data(),
                  .ranks = static_cast<std::uint32_t>(found.team->size()),
-                 .left = runtime.job().nodes_linked() ? kDriveEvery : 0};
+                 .left = runtime.is_asked() ? c_api::NearView::kDriveEvery : 0};
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ extern "C" weft_status weft_near_open(weft_team* team, size_t struct_bytes, weft
 extern "C" void weft_near_drive(weft_near* near) {
     c_api::guarded(__func__, [&]() -> Result<void> {
         if (near == nullptr) return fail(Status::argument, "near is NULL");
-        __atomic_store_n(&near->left, kDriveEvery, __ATOMIC_RELAXED);
+        __atomic_store_n(&near->left, c_api::NearView::kDriveEvery, __ATOMIC_RELAXED);
         const auto found = c_api::find_team(near->team);
         if (!found) return found.failure();
         found->context->runtime().progress();

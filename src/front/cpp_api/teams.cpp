@@ -109,6 +109,16 @@ void Team::drop() {
     abandon();
 }
 
+void* Team::register_memory(void* memory, std::size_t bytes) {
+    return succeed(team_of(link_).register_memory(memory, bytes));
+}
+void Team::unregister_memory(const void* name) {
+    succeed(team_of(link_).unregister_memory(name));
+}
+std::size_t Team::registered_bytes(const void* name, Rank peer) const {
+    run::Team& team = team_of(link_);
+    return team.runtime().registered().bytes_of(team, name, peer);
+}
 void* Team::allocate(std::size_t bytes, std::size_t alignment) {
     return succeed(team_of(link_).allocate(bytes, alignment));
 }

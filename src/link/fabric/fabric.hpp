@@ -124,8 +124,9 @@ struct FabricGet {
     Rank peer = 0;
     std::byte* into = nullptr;
     std::size_t bytes = 0;             ///< 1 to message_bytes_max
-    std::uint64_t source = 0;          ///< offset in the peer's memory
+    std::uint64_t source = 0;          ///< offset in the peer's memory, or in `region`
     std::uint32_t* pending = nullptr;  ///< incremented, and decremented when the bytes have arrived
+    const base::RemoteRegion* region = nullptr;  ///< memory that the peer has exposed
 };
 
 class FabricPort {
@@ -160,10 +161,10 @@ class FabricPort {
     /// until then.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
-    /// Registers memory of this rank, so that peers may put into it until conceal(). Fails where
-    /// the provider does: pinned memory is limited.
+    /// Registers memory of this rank, so that peers may put into it and get from it until
+    /// conceal(). Fails where the provider does: pinned memory is limited.
     [[nodiscard]] virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
-    /// Of what expose() returned: no put to it is under way.
+    /// Of what expose() returned: nothing to or from it is under way.
     virtual void conceal(const base::RemoteRegion& region) noexcept = 0;
 
     /// Posts one write. Writes, and immediates of different ones, may arrive in any order.

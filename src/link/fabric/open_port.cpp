@@ -277,7 +277,7 @@ base::Result<RemoteRegion> Port::expose(std::span<std::byte> memory) {
         if (auto drawn = draw_keys(keys_.size() + 1); !drawn) return drawn.failure();
         free_keys_.push_back(keys_.size() - 1);
     }
-    auto handle = register_region(memory, FI_REMOTE_WRITE, free_keys_.back());
+    auto handle = register_region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, free_keys_.back());
     if (!handle) return handle.failure();
     const RemoteRegion region = remote_view(memory, **handle);
     if (region.key == FI_KEY_NOTAVAIL)

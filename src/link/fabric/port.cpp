@@ -124,7 +124,7 @@ base::Post Port::try_put(const FabricPut& put) noexcept {
     }
     if (put.bytes == 0) return put_empty(peer, put);
     WEFT_CHECK(put.bytes <= facts_.message_bytes_max, put.bytes, facts_.message_bytes_max);
-    auto place = put.region != nullptr ? place_in(*put.region, put)
+    auto place = put.region != nullptr ? place_in(*put.region, put.target, put.bytes)
                                        : place_of(peer, put.peer, put.target, put.bytes);
     if (!place) [[unlikely]]
         return base::Post::again;
@@ -305,7 +305,8 @@ base::Post Port::try_get(const FabricGet& get) noexcept {
         if (!resolve(peer, get.peer)) return base::Post::again;
     }
     WEFT_CHECK(get.bytes > 0 && get.bytes <= facts_.get_bytes_max, get.bytes, facts_.get_bytes_max);
-    const auto place = place_of(peer, get.peer, get.source, get.bytes);
+    const auto place = get.region != nullptr ? place_in(*get.region, get.source, get.bytes)
+                                             : place_of(peer, get.peer, get.source, get.bytes);
     return place ? post_read(peer, *place, get) : base::Post::again;
 }
 

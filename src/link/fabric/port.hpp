@@ -189,7 +189,8 @@ class Port final : public FabricPort {
     }
     [[nodiscard]] std::size_t later_section_of(std::uint64_t offset) const noexcept;
     [[nodiscard]] static std::optional<Place> place_in(const RemoteRegion& region,
-                                                       const FabricPut& put) noexcept;
+                                                       std::uint64_t offset,
+                                                       std::uint64_t bytes) noexcept;
     [[nodiscard]] std::optional<Place> place_of(Peer& peer, Rank rank, std::uint64_t offset,
                                                 std::uint64_t bytes) noexcept;
     [[nodiscard]] std::optional<std::uint64_t> key_of(Peer& peer, Rank rank,

@@ -106,11 +106,11 @@ std::size_t Port::later_section_of(std::uint64_t offset) const noexcept {
 }
 
 /// In memory that the peer has exposed.
-std::optional<Port::Place> Port::place_in(const RemoteRegion& region,
-                                          const FabricPut& put) noexcept {
-    WEFT_CHECK(put.target <= region.bytes && put.bytes <= region.bytes - put.target, put.peer,
-               put.bytes, put.target, region.bytes);
-    return Place{region.base + put.target, region.key};
+std::optional<Port::Place> Port::place_in(const RemoteRegion& region, std::uint64_t offset,
+                                          std::uint64_t bytes) noexcept {
+    WEFT_CHECK(offset <= region.bytes && bytes <= region.bytes - offset, bytes, offset,
+               region.bytes);
+    return Place{region.base + offset, region.key};
 }
 
 /// Nothing: the key of that section has been asked for, or the peer has not registered it yet.

@@ -15,8 +15,15 @@
 
 namespace weft::link {
 
+std::uint64_t Wire::room_in(const base::RemoteRegion* region, std::uint64_t offset) const noexcept {
+    return region != nullptr ? region->bytes - offset : port_->room_at(offset);
+}
+
 base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noexcept {
-    FabricPut piece{.peer = write.peer, .kind = PutKind::plain, .pending = write.pending};
+    FabricPut piece{.peer = write.peer,
+                    .region = write.region,
+                    .kind = PutKind::plain,
+                    .pending = write.pending};
     if (completion_ == base::RemoteCompletion::delivered) piece.kind = PutKind::delivered;
     if (completion_ == base::RemoteCompletion::counted) {
         piece.kind = PutKind::with_immediate;
@@ -29,7 +36,7 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
         piece.data = write.data + resume;
         piece.target = write.target + resume;
         piece.bytes = std::min<std::uint64_t>(
-            {piece_bytes_max_, write.bytes - resume, port_->room_at(piece.target)});
+            {piece_bytes_max_, write.bytes - resume, room_in(piece.region, piece.target)});
         if (has_payload && resume + piece.bytes == write.bytes) {
             piece.kind = PutKind::with_immediate;
             piece.immediate = write.payload | kCarriesPayload;
@@ -44,12 +51,12 @@ base::Post Wire::try_write(const base::Write& write, std::uint64_t& resume) noex
 }
 
 base::Post Wire::try_read(const base::Read& read, std::uint64_t& resume) noexcept {
-    FabricGet piece{.peer = read.peer, .pending = read.pending};
+    FabricGet piece{.peer = read.peer, .pending = read.pending, .region = read.region};
     while (resume < read.bytes) {
         piece.into = read.into + resume;
         piece.source = read.source + resume;
         piece.bytes = std::min<std::uint64_t>(
-            {get_bytes_max_, read.bytes - resume, port_->room_at(piece.source)});
+            {get_bytes_max_, read.bytes - resume, room_in(piece.region, piece.source)});
         if (port_->try_get(piece) == base::Post::again) return base::Post::again;
         resume += piece.bytes;
     }

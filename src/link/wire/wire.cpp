@@ -38,6 +38,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
       own_(near_[static_cast<std::size_t>(options.rank)]),
       spin_limit_(port ? kSpinsPolling : kSpins),
       port_(std::move(port)) {
+    written_to_.resize(near_.size());
     if (!port_) return;
     const FabricFacts& facts = port_->facts();
     plan_ = facts.notify;
@@ -50,7 +51,6 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     whole_words_ = facts.whole_words;
     reads_ = facts.reads;
     signals_ = facts.signals;
-    written_to_.resize(near_.size());
     if (completion_ == base::RemoteCompletion::counted) {
         WEFT_CHECK(near_.size() < (std::size_t{1} << 30) / kBatches, near_.size());
         batches_.resize(near_.size());

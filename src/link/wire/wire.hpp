@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/put.hpp"
@@ -108,6 +109,15 @@ class Wire {
     /// register it. Nothing to do where there is none.
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         return port_ ? port_->use_memory(offset, bytes) : base::Result<void>();
+    }
+    // Memory outside the segment that far ranks write and read as Write::region and Read::region.
+    // No bytes: there are no far ranks.
+    [[nodiscard]] base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
+        if (!port_) return base::RemoteRegion{};
+        return port_->expose(memory);
+    }
+    void unregister_memory(const base::RemoteRegion& region) noexcept {
+        if (port_ && region.bytes != 0) port_->conceal(region);
     }
     /// From here on every call on the wire fails, for this reason.
     void fail(base::Failure why) noexcept {
@@ -242,6 +252,8 @@ class Wire {
     base::Post post_pieces(const base::Put& put, Pieces& pieces) noexcept;
     base::Post post_flag(Rank peer, std::uint64_t cell, base::FlagWord flag, PutKind kind) noexcept;
     base::Post post_small(FabricPut put) noexcept;
+    [[nodiscard]] std::uint64_t room_in(const base::RemoteRegion* region,
+                                        std::uint64_t offset) const noexcept;
     void post_deferred_flags() noexcept;
 
     static constexpr unsigned kYields = 200'000;  ///< then sleep: this wait is a long one

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/put.hpp"
+#include "base/reach.hpp"
 #include "base/result.hpp"
 #include "base/transfer.hpp"
 
@@ -20,6 +21,7 @@ namespace weft::run {
 template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Write& write,
                            const base::Read& read, std::uint64_t& resume, std::uint64_t offset,
+                           const base::Reach& reach, std::byte* into, const std::byte* from,
                            Rank rank, std::uint32_t transfers, const char* text) {
     /// Base of a rank's segment if loads and stores reach it (always for this rank), else nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
@@ -28,6 +30,9 @@ concept Network = requires(T wire, const base::Put& put, const base::Write& writ
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_write(write, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
+    /// The kernel copies between memory of a near rank and this one's; false: it refuses.
+    { wire.copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
+    { wire.copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
     /// Raises the flag of this rank's cell at that offset if something has landed for it.
     { wire.settle(offset) } noexcept;
     { wire.completion() } noexcept -> std::same_as<base::RemoteCompletion>;

@@ -8,11 +8,12 @@
 // Why      A network write that is complete here need not have landed there, and two of them may
 //          land in any order; so fence and quiet cannot rest on completions alone
 //          (docs/one-sided.md, section 4).
-// Holds    Offsets are of segments, ranks of the job, both checked by the caller. One thread at a
+// Holds    Places and ranks of the job are checked by the caller. One thread at a
 //          time, with the engine's turn; each wait may let others have it, so nothing that is read
 //          before one is taken for true after it. Calls that return false have failed for good:
 //          failure() of the driver.
-// Next     requests.hpp and service.hpp for both ends of a request.
+// Next     requests.hpp and service.hpp for both ends of a request; registered.hpp for memory
+//          outside the segments.
 #pragma once
 
 #include <algorithm>
@@ -24,21 +25,13 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "run/onesided/place.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
 #include "run/onesided/signal.hpp"
 #include "run/onesided/stream.hpp"
 
 namespace weft::run {
-
-/// One atomic operation on a word.
-struct Atomic {
-    RequestKind kind = RequestKind::add;  ///< none of flush and get
-    std::uint8_t width = 8;               ///< 4 or 8
-    std::uint64_t offset = 0;
-    std::uint64_t operand = 0;
-    std::uint64_t compare = 0;
-};
 
 /// How a wait with a deadline has ended.
 enum class Waited : std::uint8_t { done, late, failed };
@@ -77,10 +70,16 @@ class OneSided {
         std::erase_if(streams_, [&](const auto& held) { return held.get() == stream; });
     }
 
-    bool put(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes, Return when,
+    /// Where loads and stores of this rank reach that place; nullptr: they do not.
+    [[nodiscard]] std::byte* reach(Rank rank, const Place& place) const noexcept {
+        std::byte* const base = place.memory == nullptr ? wire_.near(rank) : place.memory->mapped;
+        return base == nullptr ? nullptr : base + place.offset;
+    }
+
+    bool put(Rank rank, const Place& to, const std::byte* from, std::size_t bytes, Return when,
              Stream* stream = nullptr) {
-        if (std::byte* near = wire_.near(rank)) {
-            onesided::copy_near(near + to, from, bytes, true);
+        if (std::byte* const near = reach(rank, to)) {
+            onesided::copy_near(near, from, bytes, true);
             return true;
         }
         Stream& of = of_call(stream);
@@ -89,16 +88,17 @@ class OneSided {
                (when == Return::at_once || await_none(of, pending, rank, "put", bytes));
     }
 
-    bool put_strided(Rank rank, std::uint64_t to, const std::byte* from, const Strided& blocks,
+    bool put_strided(Rank rank, const Place& to, const std::byte* from, const Strided& blocks,
                      Stream* stream = nullptr) {
         Stream& of = of_call(stream);
-        std::byte* const near = wire_.near(rank);
+        std::byte* const near = reach(rank, to);
         std::uint32_t& pending = pending_of(of, rank, Return::reusable);
         for (std::size_t i = 0; i < blocks.count; ++i) {
-            const std::uint64_t target = onesided::block_of(to, i, blocks.to_stride);
+            const Place target = onesided::block_of(to, i, blocks.to_stride);
             const std::byte* const source = onesided::block_of(from, i, blocks.from_stride);
             if (near != nullptr) {
-                onesided::copy_near(near + target, source, blocks.block_bytes, true);
+                onesided::copy_near(onesided::block_of(near, i, blocks.to_stride), source,
+                                    blocks.block_bytes, true);
             } else if (!post_far(of, rank, target, source, blocks.block_bytes, pending)) {
                 return false;
             }
@@ -107,7 +107,7 @@ class OneSided {
                await_none(of, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
     }
 
-    bool get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes, Return when,
+    bool get(Rank rank, std::byte* into, const Place& from, std::size_t bytes, Return when,
              Stream* stream = nullptr) {
         Stream& of = of_call(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : of.outstanding;
@@ -115,12 +115,12 @@ class OneSided {
                (when == Return::at_once || await_none(of, pending, rank, "get", bytes));
     }
     /// Returns at once: the data is there when `pending`, which stays where it is, is 0 again.
-    bool start_get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes,
+    bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
                    std::uint32_t& pending, Stream* stream = nullptr) {
         return start_get(rank, into, from, bytes, pending, of_call(stream));
     }
 
-    bool get_strided(Rank rank, std::byte* into, std::uint64_t from, const Strided& blocks,
+    bool get_strided(Rank rank, std::byte* into, const Place& from, const Strided& blocks,
                      Stream* stream = nullptr) {
         for (std::size_t i = 0; i < blocks.count; ++i) {
             if (!start_get(rank, onesided::block_of(into, i, blocks.to_stride),
@@ -133,24 +133,30 @@ class OneSided {
     }
 
     /// The data, then the signal: a rank that sees the signal's word changed sees the data.
-    bool put_signal(Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+    bool put_signal(Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
                     const Signal& signal, Return when, Stream* stream = nullptr) {
         const RequestKind kind = signal.adds ? RequestKind::add : RequestKind::store;
-        if (std::byte* near = wire_.near(rank)) {
-            onesided::copy_near(near + to, from, bytes, true);
-            onesided::change(kind, near + signal.offset, sizeof signal.value, signal.value, 0);
+        std::byte* const near = reach(rank, to);
+        std::byte* const word = reach(rank, signal.place);
+        if (near != nullptr && word != nullptr) {
+            onesided::copy_near(near, from, bytes, true);
+            onesided::change(kind, word, sizeof signal.value, signal.value, 0);
             return true;
         }
         Stream& of = of_call(stream);
-        if (wire_.signals() && bytes <= onesided::kImmediateBytesMax) {
+        const bool far = wire_.near(rank) == nullptr && writes_reach(to);
+        if (far && wire_.signals() && bytes <= onesided::kImmediateBytesMax) {
             if (const auto payload = onesided::payload_of(signal))
                 return put_with_immediate(of, rank, to, from, bytes, *payload, when);
         }
-        RemoteRequest request{.kind = kind, .offset = signal.offset, .operand = signal.value};
+        RemoteRequest request{
+            .kind = kind, .offset = signal.place.packed(), .operand = signal.value};
         if (bytes <= RemoteRequest::kInlineMax) {
             request.inline_bytes = static_cast<std::uint8_t>(bytes);
-            request.other = to;
+            request.other = to.packed();
             if (bytes != 0) std::memcpy(request.data, from, bytes);
+        } else if (near != nullptr) {
+            onesided::copy_near(near, from, bytes, true);
         } else {
             if (of.at(rank).fenced && !flush(of, rank)) return false;
             std::uint32_t& pending = pending_of(of, rank, when);
@@ -163,7 +169,7 @@ class OneSided {
 
     /// Changes a word and says what it was.
     bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* stream = nullptr) {
-        if (std::byte* near = wire_.near(rank)) {
+        if (std::byte* const near = reach(rank, atomic.place)) {
             old = change_near(near, atomic);
             return true;
         }
@@ -177,7 +183,7 @@ class OneSided {
     /// The same, and returns at once: the word's former value, of its width, is in `into` when
     /// quiet() returns.
     bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* stream = nullptr) {
-        if (std::byte* near = wire_.near(rank)) {
+        if (std::byte* const near = reach(rank, atomic.place)) {
             const std::uint64_t old = change_near(near, atomic);
             std::memcpy(into, &old, atomic.width);
             return true;
@@ -186,28 +192,32 @@ class OneSided {
     }
     /// Changes a word some time before quiet() returns.
     bool apply(Rank rank, const Atomic& atomic, Stream* stream = nullptr) {
-        if (std::byte* near = wire_.near(rank)) {
+        if (std::byte* const near = reach(rank, atomic.place)) {
             change_near(near, atomic);
             return true;
         }
         const bool adds = atomic.kind == RequestKind::add;
         if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
-            return put_signal(rank, 0, nullptr, 0, {atomic.offset, atomic.operand, adds},
-                              Return::at_once, stream);
+            return put_signal(rank, {0, atomic.place.memory}, nullptr, 0,
+                              {atomic.place, atomic.operand, adds}, Return::at_once, stream);
         return send_after_writes(of_call(stream), rank, request_for(atomic), false) != 0;
     }
 
-    /// What was put before lands, at each peer, before what is put after.
-    void fence(Stream* stream = nullptr) {
+    /// What was put before lands, at each peer, before what is put after. Waits for near peers that
+    /// were asked for something, since what follows may be a store.
+    bool fence(Stream* stream = nullptr) {
         // Release: orders this rank's stores to near peers.
         std::atomic_thread_fence(std::memory_order_release);
         Stream& of = of_call(stream);
-        for (const Rank rank : of.dirty) {
+        for (std::size_t i = 0; i < of.dirty.size(); ++i) {
+            const Rank rank = of.dirty[i];
             Stream::Peer& at = of.at(rank);
             if (!unsettled(rank)) continue;
             at.fenced = true;
             at.fence = at.posted;
+            if (wire_.near(rank) != nullptr && !flush(of, rank)) return false;
         }
+        return true;
     }
 
     /// Everything that was put or got is done, here and at the peers. Late: some of it may be.
@@ -301,13 +311,12 @@ class OneSided {
     }
 
     static std::uint64_t change_near(std::byte* near, const Atomic& atomic) noexcept {
-        return onesided::change(atomic.kind, near + atomic.offset, atomic.width, atomic.operand,
-                                atomic.compare);
+        return onesided::change(atomic.kind, near, atomic.width, atomic.operand, atomic.compare);
     }
     [[nodiscard]] static RemoteRequest request_for(const Atomic& atomic) {
         return {.kind = atomic.kind,
                 .width = atomic.width,
-                .offset = atomic.offset,
+                .offset = atomic.place.packed(),
                 .operand = atomic.operand,
                 .other = atomic.compare};
     }
@@ -317,31 +326,34 @@ class OneSided {
     }
 
     /// Bytes without a signal, to a far peer; `pending` says when their source is free again.
-    bool post_far(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+    bool post_far(Stream& of, Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
                   std::uint32_t& pending) {
         if (bytes == 0) return true;
         const bool fenced = of.at(rank).fenced;
-        if (onesided::is_word(to, bytes) && (fenced || !wire_.whole_words()))
+        if (onesided::is_word(to.address(), bytes) &&
+            (fenced || !wire_.whole_words() || !writes_reach(to)))
             return put_word(of, rank, to, from, bytes);
         if (fenced && !flush(of, rank)) return false;
         return write(of, rank, to, from, bytes, pending);
     }
 
-    bool start_get(Rank rank, std::byte* into, std::uint64_t from, std::size_t bytes,
+    bool start_get(Rank rank, std::byte* into, const Place& from, std::size_t bytes,
                    std::uint32_t& pending, Stream& of) {
-        if (const std::byte* near = wire_.near(rank)) {
-            onesided::copy_near(into, near + from, bytes, false);
+        if (const std::byte* const near = reach(rank, from)) {
+            onesided::copy_near(into, near, bytes, false);
             return true;
         }
         if (bytes == 0) return true;
-        if (!wire_.reads()) return get_by_request(of, rank, into, from, bytes);
-        const base::Read read{rank, into, bytes, from, &pending};
+        if (!writes_reach(from) && copy_from(rank, from, into, bytes)) return true;
+        if (!wire_.reads() || !writes_reach(from))
+            return get_by_request(of, rank, into, from, bytes);
+        const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
         std::uint64_t resume = 0;
         return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
                      "get");
     }
 
-    bool put_with_immediate(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
+    bool put_with_immediate(Stream& of, Rank rank, const Place& to, const std::byte* from,
                             std::size_t bytes, std::uint64_t payload, Return when) {
         if (of.at(rank).fenced && !flush(of, rank)) return false;
         std::uint32_t& pending = pending_of(of, rank, when);
@@ -350,13 +362,15 @@ class OneSided {
         return when == Return::at_once || await_none(of, pending, rank, "put", bytes);
     }
 
-    bool write(Stream& of, Rank rank, std::uint64_t to, const std::byte* from, std::size_t bytes,
+    bool write(Stream& of, Rank rank, const Place& to, const std::byte* from, std::size_t bytes,
                std::uint32_t& pending, std::uint64_t payload = 0) {
+        if (!writes_reach(to))
+            return copy_to(rank, to, from, bytes) || put_by_request(of, rank, to, from, bytes);
         // Requests say in 32 bits how many transfers they follow.
         constexpr std::uint64_t kTransfersMax = std::uint64_t{1} << 31;
         if (wire_.written_to(rank) - peer(rank).requested > kTransfersMax && !flush(of, rank))
             return false;
-        const base::Write write{rank, from, bytes, to, &pending, payload};
+        const base::Write write{rank, from, bytes, to.offset, &pending, payload, to.region()};
         std::uint64_t resume = 0;
         const bool posted =
             wire_.try_write(write, resume) == base::Post::posted ||
@@ -366,10 +380,11 @@ class OneSided {
         return posted;
     }
 
-    bool put_word(Stream& of, Rank rank, std::uint64_t to, const std::byte* from,
+    bool put_word(Stream& of, Rank rank, const Place& to, const std::byte* from,
                   std::size_t bytes) {
-        RemoteRequest request{
-            .kind = RequestKind::store, .width = static_cast<std::uint8_t>(bytes), .offset = to};
+        RemoteRequest request{.kind = RequestKind::store,
+                              .width = static_cast<std::uint8_t>(bytes),
+                              .offset = to.packed()};
         std::memcpy(&request.operand, from, bytes);
         return send_after_writes(of, rank, request, false) != 0;
     }
@@ -382,7 +397,8 @@ class OneSided {
             return 0;
         const auto follow = [&](RemoteRequest& stamped) {
             peer(rank).requested = wire_.written_to(rank);
-            if (wire_.completion() == base::RemoteCompletion::counted)
+            if (wire_.completion() == base::RemoteCompletion::counted &&
+                wire_.near(rank) == nullptr)
                 stamped.after = wire_.close_batch(rank);
         };
         const std::uint64_t number = requests_.send(rank, request, asks, into, follow);
@@ -454,32 +470,14 @@ class OneSided {
         std::erase_if(of.dirty, [&](Rank rank) { return !of.at(rank).dirty; });
     }
 
-    /// One piece at a time: into its place if that lies in this rank's segment, else by the buffer.
-    bool get_by_request(Stream& of, Rank rank, std::byte* into, std::uint64_t from,
-                        std::size_t bytes) {
-        const auto offset =
-            reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
-        const std::uint64_t segment = wire_.segment_bytes();
-        const bool direct = offset < segment && bytes <= segment - offset;
-        if (!direct && !until([&] { return !buffer_taken_; }, rank, "get")) return false;
-        buffer_taken_ = buffer_taken_ || !direct;
-        for (std::size_t done = 0; done < bytes;) {
-            const std::size_t piece =
-                direct ? bytes : std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
-            const std::uint64_t number =
-                send_after_writes(of, rank,
-                                  {.kind = RequestKind::get,
-                                   .offset = from + done,
-                                   .operand = piece,
-                                   .other = direct ? offset : area_.buffer()},
-                                  true);
-            if (number == 0 || !requests_.await(rank, number)) return false;
-            if (!direct) std::memcpy(into + done, own_ + area_.buffer(), piece);
-            done += piece;
-        }
-        if (!direct) buffer_taken_ = false;
-        return true;
-    }
+    // registered.hpp
+    [[nodiscard]] bool writes_reach(const Place& place) const noexcept;
+    bool copy_to(Rank rank, const Place& to, const std::byte* from, std::size_t bytes) noexcept;
+    bool copy_from(Rank rank, const Place& from, std::byte* into, std::size_t bytes) noexcept;
+    bool get_by_request(Stream& of, Rank rank, std::byte* into, const Place& from,
+                        std::size_t bytes);
+    bool put_by_request(Stream& of, Rank rank, const Place& to, const std::byte* from,
+                        std::size_t bytes);
 
     Wire& wire_;
     Drive& driver_;
@@ -496,3 +494,5 @@ class OneSided {
 };
 
 }  // namespace weft::run
+
+#include "run/onesided/registered.hpp"

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/region.hpp"
+#include "run/onesided/place.hpp"
 
 namespace weft::run {
 
@@ -39,8 +40,18 @@ enum class RequestKind : std::uint8_t {
     band,
     bor,
     bxor,
+    pull,  ///< copy `operand` bytes to `offset` from `other` in the segment of a near origin
 };
-inline constexpr RequestKind kLastRequestKind = RequestKind::bxor;
+inline constexpr RequestKind kLastRequestKind = RequestKind::pull;
+
+/// One atomic operation on a word.
+struct Atomic {
+    RequestKind kind = RequestKind::add;  ///< one that changes or loads a word
+    std::uint8_t width = 8;               ///< 4 or 8
+    Place place = 0;
+    std::uint64_t operand = 0;
+    std::uint64_t compare = 0;
+};
 
 /// One request, as it lies in a cell.
 struct RemoteRequest {
@@ -51,7 +62,7 @@ struct RemoteRequest {
     std::uint8_t inline_bytes = 0;  ///< of `data`, stored at `other` before the word is changed
     std::uint8_t asks = 0;          ///< whether a reply is wanted
     std::uint32_t after = 0;   ///< transfers of this origin since the last request that had some
-    std::uint64_t offset = 0;  ///< of the word, in the target's segment
+    std::uint64_t offset = 0;  ///< of the word, in the target's segment; see Place::packed()
     std::uint64_t operand = 0;
     std::uint64_t other = 0;  ///< the value to compare with, or an offset
     std::byte data[kInlineMax] = {};
@@ -59,7 +70,8 @@ struct RemoteRequest {
     /// How much of it is used; the rest need not travel.
     [[nodiscard]] std::size_t bytes() const noexcept {
         if (inline_bytes != 0) return sizeof(RemoteRequest);
-        const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get;
+        const bool takes_other = kind == RequestKind::compare_swap || kind == RequestKind::get ||
+                                 kind == RequestKind::pull;
         return takes_other ? offsetof(RemoteRequest, data) : offsetof(RemoteRequest, other);
     }
 };
@@ -68,13 +80,13 @@ static_assert(sizeof(RemoteRequest) == base::kCellPayload);
 namespace onesided {
 
 /// Where block i of a strided transfer is.
-template <class Place>
-[[nodiscard]] constexpr Place block_of(Place first, std::size_t i, std::int64_t stride) noexcept {
+template <class First>
+[[nodiscard]] constexpr First block_of(First first, std::size_t i, std::int64_t stride) noexcept {
     const std::int64_t distance = static_cast<std::int64_t>(i) * stride;
-    if constexpr (std::is_pointer_v<Place>) {
+    if constexpr (std::is_pointer_v<First>) {
         return first + distance;
     } else {
-        return first + static_cast<Place>(distance);
+        return first + static_cast<std::uint64_t>(distance);
     }
 }
 
@@ -108,6 +120,7 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
             return word.fetch_xor(value, std::memory_order_acq_rel);
         case RequestKind::flush:
         case RequestKind::get:
+        case RequestKind::pull:
             break;
     }
     return 0;

@@ -30,15 +30,21 @@ class Service {
         for (Rank peer = 0; peer < area.ranks; ++peer) {
             if (wire.near(peer) == nullptr) origins_.push_back({.rank = peer});
         }
-        if (origins_.empty()) return;
-        replies_.resize(kReplies);
-        open_.reserve(kReplies);
-        for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
+        if (!origins_.empty()) make_replies();
     }
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
     [[nodiscard]] bool has_origins() const { return !origins_.empty(); }
+    /// Near ranks ask for what lies outside the segment only, so they are served from here on.
+    void serve_near(Rank rank) {
+        const auto serves = [&](const Origin& origin) { return origin.rank == rank; };
+        if (rank == rank_ || std::ranges::any_of(origins_, serves)) return;
+        if (origins_.empty()) make_replies();
+        origins_.push_back({.rank = rank});
+    }
+    /// Memory of this rank that requests may name.
+    [[nodiscard]] RegisteredRanges& registered() { return registered_; }
 
     /// Whether anything was asked for.
     bool serve() noexcept {
@@ -54,29 +60,32 @@ class Service {
     /// A write has landed, and its immediate had this payload.
     void on_immediate(std::uint64_t payload) noexcept {
         const Signal signal = onesided::signal_of(payload);
-        if (!in_segment(signal.offset, sizeof signal.value) || signal.offset % sizeof signal.value)
+        const std::uint64_t offset = signal.place.offset;
+        if (!in_segment(offset, sizeof signal.value) || offset % sizeof signal.value)
             return wire_.distrust(-1, "a signal for a word outside the segment");
-        onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + signal.offset,
+        onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + offset,
                          sizeof signal.value, signal.value, 0);
     }
 
     /// What is wrong with a request, by what its origin may ask for; nullptr if nothing is.
     [[nodiscard]] const char* fault_of(const RemoteRequest& request) const noexcept {
-        const bool is_get = request.kind == RequestKind::get;
+        const bool moves = request.kind == RequestKind::get || request.kind == RequestKind::pull;
         if (request.kind > kLastRequestKind) return "a request of no known kind";
         if (request.inline_bytes > RemoteRequest::kInlineMax)
             return "a request with too many bytes";
-        if (request.inline_bytes != 0 && !in_segment(request.other, request.inline_bytes))
-            return "bytes for a place outside the segment";
-        if (is_get && !in_segment(request.offset, request.operand))
-            return "a request for memory outside the segment";
-        if (is_get && !in_segment(request.other, request.operand))
+        if (request.inline_bytes != 0 && find(request.other, request.inline_bytes) == nullptr)
+            return "bytes for a place outside the segment and registered memory";
+        if (moves && find(request.offset, request.operand) == nullptr)
+            return "a request for memory outside the segment and registered memory";
+        if (moves && !in_segment(request.other, request.operand))
             return "a request to put outside the segment";
-        if (is_get || request.kind == RequestKind::flush) return nullptr;
-        if (!std::has_single_bit(request.width) || request.width > sizeof(std::uint64_t) ||
-            request.offset % request.width != 0)
+        if (moves || request.kind == RequestKind::flush) return nullptr;
+        if (!std::has_single_bit(request.width) || request.width > sizeof(std::uint64_t))
             return "a request for a word that is none";
-        if (!in_segment(request.offset, request.width)) return "a word outside the segment";
+        const std::byte* const word = find(request.offset, request.width);
+        if (word == nullptr) return "a word outside the segment and registered memory";
+        if (reinterpret_cast<std::uintptr_t>(word) % request.width != 0)
+            return "a request for a word that is none";
         return nullptr;
     }
 
@@ -102,6 +111,18 @@ class Service {
         return offset <= wire_.segment_bytes() && bytes <= wire_.segment_bytes() - offset;
     }
 
+    void make_replies() {
+        replies_.resize(kReplies);
+        open_.reserve(kReplies);
+        for (std::size_t i = kReplies; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
+    }
+
+    /// Memory of this rank that a request names (Place::packed()); nullptr: it is not the origin's.
+    [[nodiscard]] std::byte* find(std::uint64_t place, std::uint64_t bytes) const noexcept {
+        if (place >> Place::kOffsetBits != 0) return registered_.find(place, bytes);
+        return in_segment(place, bytes) ? own_ + place : nullptr;
+    }
+
     bool serve_next(Origin& origin) noexcept {
         const std::uint64_t at = area_.request(origin.rank, origin.next);
         wire_.settle(at);
@@ -115,6 +136,10 @@ class Service {
             wire_.distrust(origin.rank, fault);
             return false;
         }
+        if (request.kind == RequestKind::pull && wire_.near(origin.rank) == nullptr) {
+            wire_.distrust(origin.rank, "a request to copy what is far");
+            return false;
+        }
         if (request.asks != 0 && free_.empty()) return false;
         if (request.after != 0 && !wire_.take_batch(origin.rank, request.after)) return false;
         perform(origin, request);
@@ -125,10 +150,14 @@ class Service {
     void perform(const Origin& origin, const RemoteRequest& request) noexcept {
         std::uint64_t old = 0;
         if (request.inline_bytes != 0) {
-            onesided::copy_near(own_ + request.other, request.data, request.inline_bytes, true);
+            onesided::copy_near(find(request.other, request.inline_bytes), request.data,
+                                request.inline_bytes, true);
         }
-        if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
-            old = onesided::change(request.kind, own_ + request.offset, request.width,
+        if (request.kind == RequestKind::pull) {
+            std::memcpy(find(request.offset, request.operand),
+                        wire_.near(origin.rank) + request.other, request.operand);
+        } else if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
+            old = onesided::change(request.kind, find(request.offset, request.width), request.width,
                                    request.operand, request.other);
         }
         if (request.asks != 0) reply(origin, request, old);
@@ -145,7 +174,7 @@ class Service {
                      .flag = base::flag_word(origin.next, 0),
                      .pending = &reply.pending};
         if (request.kind == RequestKind::get) {
-            reply.part = {own_ + request.offset, request.operand};
+            reply.part = {find(request.offset, request.operand), request.operand};
             reply.put.target = request.other;
         }
         reply.put.parts = {&reply.part, 1};
@@ -174,7 +203,8 @@ class Service {
     OneSidedArea area_;
     Rank rank_;
     std::byte* own_;
-    std::vector<Origin> origins_;  ///< far ranks
+    RegisteredRanges registered_;
+    std::vector<Origin> origins_;  ///< far ranks, and near ones that ask
     std::size_t turn_ = 0;
     std::vector<Reply> replies_;  ///< never resized: the wire counts in it
     std::vector<std::uint16_t> free_;

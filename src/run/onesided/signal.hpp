@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "run/onesided/place.hpp"
+
 namespace weft::run {
 
 /// What a signal does to its word, of 8 bytes and aligned to them.
 struct Signal {
-    std::uint64_t offset = 0;
+    Place place = 0;
     std::uint64_t value = 0;
     bool adds = false;
 };
@@ -32,7 +34,7 @@ constexpr unsigned kPayloadBits = kPayloadOffsetBits + kPayloadValueBits + 1;
 
 /// A signal as the payload of an immediate, which is never 0; nothing if it does not fit.
 [[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal) noexcept {
-    const std::uint64_t word = signal.offset / sizeof(std::uint64_t);
+    const std::uint64_t word = signal.place.packed() / sizeof(std::uint64_t);
     if (word >> kPayloadOffsetBits != 0 || signal.value >> kPayloadValueBits != 0)
         return std::nullopt;
     const std::uint64_t adds = signal.adds ? 1 : 0;
@@ -44,7 +46,7 @@ constexpr unsigned kPayloadBits = kPayloadOffsetBits + kPayloadValueBits + 1;
 
 [[nodiscard]] constexpr Signal signal_of(std::uint64_t payload) noexcept {
     constexpr std::uint64_t kOne = 1;
-    return {.offset = (payload & ((kOne << kPayloadOffsetBits) - 1)) * sizeof(std::uint64_t),
+    return {.place = (payload & ((kOne << kPayloadOffsetBits) - 1)) * sizeof(std::uint64_t),
             .value = payload >> kPayloadOffsetBits & ((kOne << kPayloadValueBits) - 1),
             .adds = (payload >> (kPayloadOffsetBits + kPayloadValueBits) & 1) != 0};
 }

@@ -98,6 +98,10 @@ std::string_view name_of(Purpose purpose) {
             return "split";
         case Purpose::team_free:
             return "team_free";
+        case Purpose::register_memory:
+            return "register";
+        case Purpose::unregister_memory:
+            return "unregister";
         case Purpose::observing:
             return "gathering what was observed";
         case Purpose::itself:

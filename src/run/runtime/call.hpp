@@ -78,6 +78,8 @@ enum class Purpose : std::uint8_t {
     free,
     split,
     team_free,
+    register_memory,
+    unregister_memory,
     observing,
 };
 /// The call of the interface that a hidden call stands for; empty for one that stands for itself.

@@ -43,7 +43,10 @@ WordChange narrow(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
 base::Result<Rank> RemoteMemory::home_of(std::string_view call, std::uint64_t* word) {
     const auto found = place_of_word(call, "lock", word, sizeof *word, 0);
     if (!found) return found.failure();
-    return static_cast<Rank>(found->offset / sizeof *word %
+    if (runtime_.heap_offset(word) == link::kNoOffset)
+        return base::fail(Status::argument, "{}: lock: {} is not symmetric memory", call,
+                          static_cast<const void*>(word));
+    return static_cast<Rank>(found->place.offset / sizeof *word %
                              static_cast<std::uint64_t>(team_.size()));
 }
 

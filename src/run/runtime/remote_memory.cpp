@@ -21,56 +21,74 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// No bytes lie anywhere.
-base::Result<RemoteMemory::Place> RemoteMemory::place(std::string_view call,
-                                                      std::string_view argument,
-                                                      const void* address, std::size_t bytes,
-                                                      Rank peer) {
-    const auto rank = job_rank(call, peer);
-    if (!rank) return rank.failure();
-    if (bytes == 0) return Place{*rank, 0};
+/// No bytes lie anywhere. Nearly all lie in the heap, so that way is compiled into the calls.
+[[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::place(
+    std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
+    Rank peer) {
     const SegmentLayout& layout = runtime_.layout();
     const std::uint64_t offset = runtime_.offset_of(address);
-    if (offset < layout.heap || offset > layout.bytes || bytes > layout.bytes - offset)
-        return base::fail(
-            Status::argument,
-            "{}: {}: {} with {} bytes does not lie in symmetric memory ({} bytes from "
-            "{}); to rank {}",
-            call, argument, address, bytes, layout.bytes - layout.heap,
-            static_cast<const void*>(runtime_.at(layout.heap)), peer);
-    return Place{*rank, offset};
+    if (!runtime_.finalized() && peer >= 0 && peer < team_.size() && offset >= layout.heap &&
+        offset <= layout.bytes && bytes <= layout.bytes - offset) [[likely]]
+        return Target{team_.job_rank(peer), offset};
+    const auto look = [&]() __attribute__((noinline, cold))->base::Result<Target> {
+        const auto rank = job_rank(call, peer);
+        if (!rank) return rank.failure();
+        if (bytes == 0) return Target{*rank, 0};
+        const auto named = runtime_.registered().find(team_, address, bytes, peer);
+        if (!named) return misplaced(call, argument, address, bytes, peer);
+        if (*named) return Target{*rank, **named};
+        return base::fail(Status::argument, "{}: {}: {}; to rank {}", call, argument,
+                          named->failure().text, peer);
+    };
+    return look();
 }
 
-/// All blocks lie in symmetric memory if the first and the last do.
-base::Result<RemoteMemory::Place> RemoteMemory::place_of_blocks(std::string_view call,
-                                                                std::string_view argument,
-                                                                const void* address,
-                                                                std::int64_t stride,
-                                                                const Strided& blocks, Rank peer) {
+base::Failure RemoteMemory::misplaced(std::string_view call, std::string_view argument,
+                                      const void* address, std::size_t bytes, Rank peer) const {
+    const SegmentLayout& layout = runtime_.layout();
+    return base::fail(Status::argument,
+                      "{}: {}: {} with {} bytes does not lie in symmetric memory ({} bytes from "
+                      "{}); to rank {}",
+                      call, argument, address, bytes, layout.bytes - layout.heap,
+                      static_cast<const void*>(runtime_.at(layout.heap)), peer);
+}
+
+/// All blocks lie in the same memory if the first and the last do.
+base::Result<RemoteMemory::Target> RemoteMemory::place_of_blocks(std::string_view call,
+                                                                 std::string_view argument,
+                                                                 const void* address,
+                                                                 std::int64_t stride,
+                                                                 const Strided& blocks, Rank peer) {
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
     auto first = place(call, argument, address, bytes, peer);
     if (!first || bytes == 0) return first;
     const std::uint64_t steps = blocks.count - 1;
-    const std::uint64_t heap = runtime_.layout().bytes;
+    constexpr std::uint64_t kDistanceMax = std::uint64_t{1} << Place::kOffsetBits;
     const std::uint64_t step =
         stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
-    if (step != 0 && steps > heap / step)
+    const auto scattered = [&] {
         return base::fail(Status::argument,
                           "{}: {}: {} blocks at a stride of {} bytes do not lie in symmetric "
                           "memory; to rank {}",
                           call, argument, blocks.count, stride, peer);
+    };
+    if (step != 0 && steps > kDistanceMax / step) return scattered();
     const auto* const last =
         static_cast<const std::byte*>(address) + static_cast<std::int64_t>(steps) * stride;
-    if (auto end = place(call, argument, last, bytes, peer); !end) return end.failure();
+    const auto end = place(call, argument, last, bytes, peer);
+    if (!end) return end.failure();
+    const Place expected = onesided::block_of(first->place, steps, stride);
+    if (end->place.memory != expected.memory || end->place.offset != expected.offset)
+        return scattered();
     return first;
 }
 
-base::Result<RemoteMemory::Place> RemoteMemory::place_of_word(std::string_view call,
-                                                              std::string_view argument,
-                                                              const void* address,
-                                                              std::size_t width, Rank peer) {
+base::Result<RemoteMemory::Target> RemoteMemory::place_of_word(std::string_view call,
+                                                               std::string_view argument,
+                                                               const void* address,
+                                                               std::size_t width, Rank peer) {
     auto found = place(call, argument, address, width, peer);
-    if (found && found->offset % width != 0)
+    if (found && found->place.address() % width != 0)
         return base::fail(Status::argument, "{}: {}: {} is not aligned to its {} bytes; to rank {}",
                           call, argument, address, width, peer);
     return found;
@@ -80,12 +98,20 @@ base::Result<RemoteMemory::Place> RemoteMemory::place_of_word(std::string_view c
 /// drive all the same: a program that spins on a near word must not keep far ranks from their
 /// requests.
 template <class Call>
-base::Result<void> RemoteMemory::driven(Rank rank, Call call) {
-    const bool near = runtime_.job().wire->near(rank) != nullptr;
+base::Result<void> RemoteMemory::driven(bool near, Call call) {
     if (near) runtime_.progress_now_and_then();
     const Turn::Hold hold = near ? Turn::Hold() : runtime_.engine().take_turn();
     if (call(runtime_.onesided())) return {};
     return runtime_.engine().failure();
+}
+
+bool RemoteMemory::is_near(const Target& target) const {
+    return runtime_.onesided().reach(target.rank, target.place) != nullptr;
+}
+
+template <class Call>
+base::Result<void> RemoteMemory::driven(const Target& target, Call call) {
+    return driven(is_near(target), call);
 }
 
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
@@ -95,8 +121,8 @@ base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t byt
     if (from == nullptr && bytes != 0)
         return base::fail(Status::argument, "put: src is null, expected {} bytes; to rank {}",
                           bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.put(found->rank, found->offset, static_cast<const std::byte*>(from), bytes,
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.put(found->rank, found->place, static_cast<const std::byte*>(from), bytes,
                             when, stream_);
     });
 }
@@ -108,8 +134,8 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
     if (into == nullptr && bytes != 0)
         return base::fail(Status::argument, "get: dst is null, expected {} bytes; from rank {}",
                           bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.get(found->rank, static_cast<std::byte*>(into), found->offset, bytes, when,
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.get(found->rank, static_cast<std::byte*>(into), found->place, bytes, when,
                             stream_);
     });
 }
@@ -123,8 +149,8 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
         return base::fail(Status::argument,
                           "put_strided: src is null, expected {} blocks of {} bytes; to rank {}",
                           blocks.count, blocks.block_bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.put_strided(found->rank, found->offset, static_cast<const std::byte*>(from),
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.put_strided(found->rank, found->place, static_cast<const std::byte*>(from),
                                     blocks, stream_);
     });
 }
@@ -139,8 +165,8 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
         return base::fail(Status::argument,
                           "get_strided: dst is null, expected {} blocks of {} bytes; from rank {}",
                           blocks.count, blocks.block_bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.get_strided(found->rank, static_cast<std::byte*>(into), found->offset,
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.get_strided(found->rank, static_cast<std::byte*>(into), found->place,
                                     blocks, stream_);
     });
 }
@@ -152,8 +178,8 @@ base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::si
     if (into == nullptr && bytes != 0)
         return base::fail(Status::argument, "get: dst is null, expected {} bytes; from rank {}",
                           bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.start_get(found->rank, static_cast<std::byte*>(into), found->offset, bytes,
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.start_get(found->rank, static_cast<std::byte*>(into), found->place, bytes,
                                   pending, stream_);
     });
 }
@@ -178,9 +204,9 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
     if (from == nullptr && bytes != 0)
         return base::fail(Status::argument,
                           "put_signal: src is null, expected {} bytes; to rank {}", bytes, peer);
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.put_signal(found->rank, found->offset, static_cast<const std::byte*>(from),
-                                   bytes, {signal->offset, value, adds}, when, stream_);
+    return driven(is_near(*found) && is_near(*signal), [&](RealOneSided& onesided) {
+        return onesided.put_signal(found->rank, found->place, static_cast<const std::byte*>(from),
+                                   bytes, {signal->place, value, adds}, when, stream_);
     });
 }
 
@@ -199,8 +225,8 @@ std::string_view name_of(RequestKind kind) {
     }
 }
 
-Atomic at(std::uint64_t offset, const WordChange& change) {
-    return {change.kind, change.width, offset, change.operand, change.compare};
+Atomic at(const Place& place, const WordChange& change) {
+    return {change.kind, change.width, place, change.operand, change.compare};
 }
 
 }  // namespace
@@ -209,8 +235,8 @@ base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank 
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
     std::uint64_t old = 0;
-    auto done = driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.change(found->rank, at(found->offset, change), old, stream_);
+    auto done = driven(*found, [&](RealOneSided& onesided) {
+        return onesided.change(found->rank, at(found->place, change), old, stream_);
     });
     if (!done) return done.failure();
     return old;
@@ -219,24 +245,24 @@ base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank 
 base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.apply(found->rank, at(found->offset, change), stream_);
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.apply(found->rank, at(found->place, change), stream_);
     });
 }
 
 base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
     const auto found = place_of_word(name_of(change.kind), "word", change.word, change.width, peer);
     if (!found) return found.failure();
-    return driven(found->rank, [&](RealOneSided& onesided) {
-        return onesided.start_change(found->rank, at(found->offset, change), into, stream_);
+    return driven(*found, [&](RealOneSided& onesided) {
+        return onesided.start_change(found->rank, at(found->place, change), into, stream_);
     });
 }
 
 base::Result<void> RemoteMemory::fence() {
     if (auto checked = usable("fence"); !checked) return checked;
     const Turn::Hold hold = runtime_.engine().take_turn();
-    runtime_.onesided().fence(stream_);
-    return {};
+    if (runtime_.onesided().fence(stream_)) return {};
+    return runtime_.engine().failure();
 }
 
 base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {

@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "run/onesided/place.hpp"
 #include "run/onesided/request.hpp"
 #include "run/runtime/word_waits.hpp"
 #include "weft/types.hpp"
@@ -74,24 +75,29 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
 
   private:
-    /// Where a call goes: rank of the job, offset in its segment.
-    struct Place {
+    /// Where a call goes: rank of the job, place in its memory.
+    struct Target {
         Rank rank = 0;
-        std::uint64_t offset = 0;
+        Place place = 0;
     };
 
-    [[nodiscard]] base::Result<Place> place(std::string_view call, std::string_view argument,
-                                            const void* address, std::size_t bytes, Rank peer);
-    [[nodiscard]] base::Result<Place> place_of_word(std::string_view call,
-                                                    std::string_view argument, const void* address,
-                                                    std::size_t width, Rank peer);
-    [[nodiscard]] base::Result<Place> place_of_blocks(std::string_view call,
-                                                      std::string_view argument,
-                                                      const void* address, std::int64_t stride,
-                                                      const Strided& blocks, Rank peer);
+    [[nodiscard]] base::Result<Target> place(std::string_view call, std::string_view argument,
+                                             const void* address, std::size_t bytes, Rank peer);
+    [[nodiscard]] base::Result<Target> place_of_word(std::string_view call,
+                                                     std::string_view argument, const void* address,
+                                                     std::size_t width, Rank peer);
+    [[nodiscard]] base::Result<Target> place_of_blocks(std::string_view call,
+                                                       std::string_view argument,
+                                                       const void* address, std::int64_t stride,
+                                                       const Strided& blocks, Rank peer);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <class Call>
-    [[nodiscard]] base::Result<void> driven(Rank rank, Call call);
+    [[nodiscard]] base::Result<void> driven(const Target& target, Call call);
+    template <class Call>
+    [[nodiscard]] base::Result<void> driven(bool near, Call call);
+    [[nodiscard]] bool is_near(const Target& target) const;
+    [[nodiscard]] base::Failure misplaced(std::string_view call, std::string_view argument,
+                                          const void* address, std::size_t bytes, Rank peer) const;
     [[nodiscard]] base::Result<void> usable(std::string_view call) const;
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
 

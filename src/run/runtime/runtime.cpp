@@ -105,7 +105,8 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
                                                job_.bootstrap->rank())),
       heap_(
           {layout_.heap, layout_.bytes - layout_.heap}, link::alignment_of(layout_.bytes),
-          [this](std::uint64_t offset, std::uint64_t bytes) { return use_memory(offset, bytes); }) {
+          [this](std::uint64_t offset, std::uint64_t bytes) { return use_memory(offset, bytes); }),
+      registered_(*this) {
     if (onesided_->service().has_origins())
         job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
     job_.sigterm_report->set_file(log_.file());
@@ -207,6 +208,7 @@ void Runtime::remove_team(Team& team) {
     const base::Tick bound = tick_bound();
     retired_tick_ = bound;
     heap_.end_team(team);
+    registered_.end_team(team);
     engine_->remove_team(team.state());
     std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     used_regions_ &= ~(std::uint64_t{1} << id);
@@ -235,7 +237,8 @@ void Runtime::end_left_teams() {
     std::erase_if(settled, [&](Team* team) {
         const std::uint64_t word = layout_.left_word(team->id());
         if (team->announce()) {
-            onesided_->fence();  // what was put into memory of the team lands before
+            // What was put into memory of the team lands before. If that fails all calls do.
+            static_cast<void>(onesided_->fence());
             for (const Rank member : team->state().setup.job_ranks)
                 onesided_->put_signal(member, 0, nullptr, 0, {word, 1, true}, Return::at_once);
         }

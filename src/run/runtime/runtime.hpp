@@ -25,6 +25,7 @@
 #include "run/runtime/job.hpp"
 #include "run/runtime/layout.hpp"
 #include "run/runtime/measured_files.hpp"
+#include "run/runtime/registered_memory.hpp"
 #include "run/runtime/symmetric_heap.hpp"
 #include "run/runtime/team.hpp"
 
@@ -94,6 +95,15 @@ class Runtime {
 
     /// Memory at the same offset on all members of a team; see Team.
     [[nodiscard]] SymmetricHeap& heap() { return heap_; }
+    /// Memory of the callers; see Team.
+    [[nodiscard]] RegisteredMemory& registered() { return registered_; }
+    /// Near members may ask this rank for memory that they cannot reach; from here on.
+    void serve_near(const Team& team);
+    /// Whether a rank that only loads and stores still has to drive something now and then: others
+    /// may ask it.
+    [[nodiscard]] bool is_asked() const {
+        return job_.nodes_linked() || serves_near_.load(std::memory_order_relaxed);
+    }
     /// This rank's memory at an offset of its segment. Not after finalize().
     [[nodiscard]] std::byte* at(std::uint64_t offset) const {
         return job_.wire->near(job_.bootstrap->rank()) + offset;
@@ -138,7 +148,7 @@ class Runtime {
     /// For calls that need no progress themselves, but whose callers others may wait for.
     void progress_now_and_then() {
         constexpr unsigned kProgressEvery = 32;
-        if (!job_.nodes_linked()) return;
+        if (!is_asked()) return;
         // Threads that call at once may lose some.
         const unsigned calls = calls_.load(std::memory_order_relaxed) + 1;
         calls_.store(calls, std::memory_order_relaxed);
@@ -191,6 +201,8 @@ class Runtime {
     std::unique_ptr<RealMessages> messages_;  ///< nullptr: no message was sent or awaited yet
     std::atomic<const RealMessages*> handling_{nullptr};  ///< the same, for any thread
     SymmetricHeap heap_;
+    RegisteredMemory registered_;
+    std::atomic<bool> serves_near_{false};
     std::vector<std::unique_ptr<Team>> teams_;
     std::uint64_t used_regions_ = 0;
     std::uint64_t team_serials_ = 0;

@@ -42,6 +42,14 @@ void Runtime::open_messages() {
     job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
 }
 
+void Runtime::serve_near(const Team& team) {
+    const Turn::Hold hold = engine_->take_turn();
+    for (Rank member = 0; member < team.size(); ++member)
+        onesided_->service().serve_near(team.job_rank(member));
+    serves_near_.store(true, std::memory_order_relaxed);
+    job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
+}
+
 bool Runtime::in_handler() const {
     // Acquire: pairs with the release of who opened them. A thread in a handler sees them.
     const RealMessages* const messages = handling_.load(std::memory_order_acquire);

@@ -325,8 +325,23 @@ void Team::abandon(const void* memory) {
 }
 
 std::byte* Team::on_member(const void* memory, Rank member) const {
-    if (member < 0 || member >= size()) return nullptr;
-    return runtime_.on_rank(memory, state_->setup.job_ranks[static_cast<std::size_t>(member)]);
+    if (member < 0 || member >= size() || runtime_.finalized()) return nullptr;
+    if (std::byte* const there = runtime_.on_rank(memory, job_rank(member))) return there;
+    const auto found = runtime_.registered().find(*this, memory, 0, member);
+    if (!found || !*found) return nullptr;
+    return runtime_.onesided().reach(job_rank(member), **found);
+}
+
+base::Result<std::byte*> Team::register_memory(void* memory, std::uint64_t bytes) {
+    const Runtime::Setup setup = runtime_.begin_setup();
+    if (runtime_.finalized()) return state_->failure;
+    return runtime_.registered().add(*this, static_cast<std::byte*>(memory), bytes);
+}
+
+base::Result<void> Team::unregister_memory(const void* name) {
+    const Runtime::Setup setup = runtime_.begin_setup();
+    if (runtime_.finalized()) return state_->failure;
+    return runtime_.registered().remove(*this, name);
 }
 
 base::Result<void> Team::check_idle() const {

@@ -138,8 +138,13 @@ class Team {
     /// Collective: the same memory with other bytes, somewhere else.
     [[nodiscard]] base::Result<std::byte*> reallocate(const void* memory, std::uint64_t bytes,
                                                       std::uint64_t alignment);
-    /// A member's memory of the same name, if it is near, else nullptr.
+    /// A member's memory of the same name, if loads and stores reach it, else nullptr.
     [[nodiscard]] std::byte* on_member(const void* memory, Rank member) const;
+
+    /// Collective: a name for memory of all members; see RegisteredMemory.
+    [[nodiscard]] base::Result<std::byte*> register_memory(void* memory, std::uint64_t bytes);
+    /// Collective, with what register_memory() gave.
+    [[nodiscard]] base::Result<void> unregister_memory(const void* name);
 
     base::Result<void> force(Collective collective, std::string_view spec) {
         forget_last(collective);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// registered.hpp - puts and gets where neither loads and stores nor the network's writes go.
+//
+// Idea     Memory that a near peer has registered is copied to and from by the kernel. Where that
+//          cannot be done, and where the network has not registered it, the peer is asked: it
+//          copies to or from this rank's buffer in the segment (onesided/area.hpp).
+// Holds    What is asked for is done in order with all other requests of this rank to that peer.
+//          What the kernel has copied is there when the call returns. Where it refuses in the
+//          middle the peer does all of it again.
+// Why      Requests reach all memory of a process that is alive, and nothing else is promised by
+//          every machine (docs/decisions/0046-registered-memory.md).
+// Next     service.hpp for the peer's side.
+#pragma once
+
+#include "base/reach.hpp"
+#include "run/onesided/onesided.hpp"
+
+namespace weft::run {
+
+/// Whether writes and reads of the network go there, if the peer is far.
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::writes_reach(const Place& place) const noexcept {
+    return place.memory == nullptr || place.memory->region.bytes != 0;
+}
+
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::copy_to(Rank rank, const Place& to, const std::byte* from,
+                                    std::size_t bytes) noexcept {
+    return to.memory->copied && wire_.copy_to(rank, {.address = to.address()}, from, bytes);
+}
+
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::copy_from(Rank rank, const Place& from, std::byte* into,
+                                      std::size_t bytes) noexcept {
+    if (!from.memory->copied || !wire_.copy_from(rank, {.address = from.address()}, into, bytes))
+        return false;
+    std::atomic_thread_fence(std::memory_order_acquire);  // as copy_near()
+    return true;
+}
+
+/// One piece at a time: into its place if that lies in this rank's segment, else by the buffer.
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::get_by_request(Stream& of, Rank rank, std::byte* into,
+                                           const Place& from, std::size_t bytes) {
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
+    const std::uint64_t segment = wire_.segment_bytes();
+    const bool direct = offset < segment && bytes <= segment - offset;
+    if (!direct && !until([&] { return !buffer_taken_; }, rank, "get")) return false;
+    buffer_taken_ = buffer_taken_ || !direct;
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t piece =
+            direct ? bytes : std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
+        const std::uint64_t number = send_after_writes(of, rank,
+                                                       {.kind = RequestKind::get,
+                                                        .offset = (from + done).packed(),
+                                                        .operand = piece,
+                                                        .other = direct ? offset : area_.buffer()},
+                                                       true);
+        if (number == 0 || !requests_.await(rank, number)) return false;
+        if (!direct) std::memcpy(into + done, own_ + area_.buffer(), piece);
+        done += piece;
+    }
+    if (!direct) buffer_taken_ = false;
+    return true;
+}
+
+/// A near peer copies from this rank's buffer; to a far one the bytes travel within requests.
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::put_by_request(Stream& of, Rank rank, const Place& to,
+                                           const std::byte* from, std::size_t bytes) {
+    if (wire_.near(rank) == nullptr) {
+        for (std::size_t done = 0; done < bytes;) {
+            const std::size_t piece = std::min(bytes - done, RemoteRequest::kInlineMax);
+            RemoteRequest request{.kind = RequestKind::flush,
+                                  .inline_bytes = static_cast<std::uint8_t>(piece),
+                                  .other = (to + done).packed()};
+            std::memcpy(request.data, from + done, piece);
+            if (send_after_writes(of, rank, request, false) == 0) return false;
+            done += piece;
+        }
+        return true;
+    }
+    if (!until([&] { return !buffer_taken_; }, rank, "put")) return false;
+    buffer_taken_ = true;
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t piece = std::min<std::size_t>(bytes - done, OneSidedArea::kBufferBytes);
+        std::memcpy(own_ + area_.buffer(), from + done, piece);
+        const std::uint64_t number = send_after_writes(of, rank,
+                                                       {.kind = RequestKind::pull,
+                                                        .offset = (to + done).packed(),
+                                                        .operand = piece,
+                                                        .other = area_.buffer()},
+                                                       true);
+        if (number == 0 || !requests_.await(rank, number)) return false;
+        done += piece;
+    }
+    buffer_taken_ = false;
+    return true;
+}
+
+}  // namespace weft::run

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run/runtime/registered_memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "run/runtime/real_engine.hpp"
+#include "run/runtime/runtime.hpp"
+
+namespace weft::run {
+
+namespace {
+
+constexpr std::uint64_t kBytesMax = std::uint64_t{1} << Place::kOffsetBits;
+constexpr std::uint64_t kGuardBytes = 4096;
+
+std::uintptr_t address_of(const void* memory) {
+    return reinterpret_cast<std::uintptr_t>(memory);
+}
+
+/// Whether pages are mapped there; what they may be used for is not asked.
+bool is_mapped(std::byte* memory, std::uint64_t bytes) {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t into_page = address_of(memory) % page;
+    return ::msync(memory - into_page, bytes + into_page, MS_ASYNC) == 0;
+}
+
+/// Whether all members have the same number.
+base::Result<bool> agreed(Team& team, std::uint64_t number, Purpose purpose) {
+    std::uint64_t words[2] = {number, ~number};
+    auto done = team.call(Call::allreduce(words, words, 2, Type::uint64, Op::max), purpose);
+    if (!done) return done.failure();
+    return words[0] == ~words[1];
+}
+
+}  // namespace
+
+std::string RegisteredMemory::text_of(Fault fault) {
+    switch (fault) {
+        case Fault::null:
+            return "memory is NULL, and bytes are not 0";
+        case Fault::too_long:
+            return fmt::format("bytes are not below {}", kBytesMax);
+        case Fault::unmapped:
+            return "not all of the memory is mapped";
+        case Fault::ours:
+            return "the memory is the library's own";
+        case Fault::no_number:
+            return fmt::format("{} ranges are registered already", Place::kNumberMax);
+        case Fault::none:
+            break;
+    }
+    return "";
+}
+
+/// Makes this rank's memory ready for all members, which are told next.
+RegisteredMemory::Card RegisteredMemory::offer(const Team& team, std::byte* memory,
+                                               std::uint64_t bytes) {
+    Card mine{.bytes = bytes, .address = address_of(memory)};
+    const auto refuse = [&](Fault fault) {
+        mine.fault = fault;
+        return mine;
+    };
+    if (bytes == 0) return mine;
+    if (memory == nullptr) return refuse(Fault::null);
+    if (bytes >= kBytesMax || mine.address + bytes < mine.address) return refuse(Fault::too_long);
+    const SegmentLayout& layout = runtime_.layout();
+    const std::uint64_t offset = runtime_.offset_of(memory);
+    if (offset < layout.bytes) {
+        if (offset < layout.heap || bytes > layout.bytes - offset) return refuse(Fault::ours);
+        mine.segment_end = offset + bytes;
+        return mine;
+    }
+    if (!is_mapped(memory, bytes)) return refuse(Fault::unmapped);
+    const Turn::Hold hold = runtime_.engine().take_turn();
+    mine.number = runtime_.onesided().service().registered().add({memory, bytes});
+    if (mine.number == 0) return refuse(Fault::no_number);
+    bool far = false;
+    for (Rank member = 0; member < team.size(); ++member)
+        far = far || runtime_.job().wire->near(team.job_rank(member)) == nullptr;
+    if (!far) return mine;
+    const auto region = runtime_.job().wire->register_memory({memory, bytes});
+    if (!region) {
+        runtime_.log().info(fmt::format("register: {} bytes are reached by request, for: {}", bytes,
+                                        region.failure().text));
+        return mine;
+    }
+    mine.region_base = region->base;
+    mine.region_bytes = region->bytes;
+    mine.region_key = region->key;
+    return mine;
+}
+
+void RegisteredMemory::withdraw(const Card& mine) {
+    if (mine.number == 0 || runtime_.job().wire == nullptr) return;
+    const Turn::Hold hold = runtime_.engine().take_turn();
+    runtime_.onesided().service().registered().remove(mine.number);
+    runtime_.job().wire->unregister_memory({mine.region_base, mine.region_bytes, mine.region_key});
+}
+
+base::Result<std::vector<RegisteredMemory::Card>> RegisteredMemory::exchange(Team& team,
+                                                                             const Card& mine) {
+    std::vector<Card> cards(static_cast<std::size_t>(team.size()));
+    static_assert(sizeof(Card) % sizeof(std::uint64_t) == 0);
+    auto done = team.call(
+        Call::allgather(&mine, cards.data(), sizeof(Card) / sizeof(std::uint64_t), Type::uint64),
+        Purpose::register_memory);
+    if (!done) return done.failure().within("register");
+    for (Rank member = 0; member < team.size(); ++member) {
+        const Card& card = cards[static_cast<std::size_t>(member)];
+        if (card.fault == Fault::none) continue;
+        const Status status = card.fault == Fault::no_number ? Status::memory : Status::argument;
+        return base::fail(status, "register: rank {}, {} bytes at {:#x}: {}", member, card.bytes,
+                          card.address, text_of(card.fault));
+    }
+    return cards;
+}
+
+base::Result<std::byte*> RegisteredMemory::add(Team& team, std::byte* memory, std::uint64_t bytes) {
+    runtime_.serve_near(team);
+    const Card mine = offer(team, memory, bytes);
+    const auto cards = exchange(team, mine);
+    auto name = cards ? enter(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
+    if (!name) withdraw(mine);
+    return name;
+}
+
+/// All members know of each other's memory; now each needs addresses for the name.
+base::Result<std::byte*> RegisteredMemory::enter(Team& team, const Card& mine,
+                                                 const std::vector<Card>& cards) {
+    std::uint64_t longest = kGuardBytes;  // what goes beyond it is in no other name
+    for (const Card& card : cards) longest = std::max(longest, kGuardBytes + card.bytes);
+    Registration made{.team = team.serial(),
+                      .order = team.next_allocation(),
+                      .name = link::reserve_addresses(longest, 0),
+                      .members = {},
+                      .in_segment = {},
+                      .mine = mine};
+    std::uint64_t ready = made.name.start() != nullptr ? 1 : 0;
+    auto done = team.call(Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min),
+                          Purpose::register_memory);
+    if (!done) return done.failure().within("register");
+    if (ready == 0)
+        return base::fail(Status::memory, "register: a member finds no {} addresses for a name",
+                          longest);
+    for (Rank member = 0; member < team.size(); ++member) {
+        const Card& card = cards[static_cast<std::size_t>(member)];
+        made.members.push_back(seen_from_here(team.job_rank(member), card));
+        made.in_segment.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
+    }
+    std::byte* const name = made.name.start();
+    const std::scoped_lock lock(mutex_);
+    held_.emplace(address_of(name) + longest, std::move(made));
+    return name;
+}
+
+PeerMemory RegisteredMemory::seen_from_here(Rank job_rank, const Card& card) const {
+    const link::Wire& wire = *runtime_.job().wire;
+    PeerMemory seen{.number = card.number, .bytes = card.bytes, .address = card.address};
+    if (job_rank == runtime_.job().bootstrap->rank())
+        seen.mapped = reinterpret_cast<std::byte*>(card.address);
+    else if (wire.near(job_rank) != nullptr)
+        seen.copied = wire.direct() != nullptr;
+    else
+        seen.region = {card.region_base, card.region_bytes, card.region_key};
+    return seen;
+}
+
+base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
+    Registrations::iterator at;
+    {
+        const std::scoped_lock lock(mutex_);
+        at = holding(name);
+        if (at == held_.end() || at->second.team != team.serial() ||
+            at->second.name.start() != name)
+            return base::fail(Status::argument,
+                              "unregister: {} is not the name of memory that is registered on this "
+                              "team",
+                              name);
+    }
+    if (auto settled = runtime_.settle_onesided(); !settled) return settled;
+    const auto same = agreed(team, at->second.order, Purpose::unregister_memory);
+    if (!same) return same.failure().within("unregister");
+    if (!*same)
+        return base::fail(Status::argument,
+                          "unregister: members of the team pass different names, expected the same "
+                          "on all");
+    drop(at);
+    return {};
+}
+
+void RegisteredMemory::end_team(const Team& team) {
+    for (auto at = held_.begin(); at != held_.end();) {
+        const auto here = at++;
+        if (here->second.team == team.serial()) drop(here);
+    }
+}
+
+void RegisteredMemory::drop(Registrations::iterator at) {
+    withdraw(at->second.mine);
+    const std::scoped_lock lock(mutex_);
+    retired_.push_back(std::move(at->second.name));
+    if (retired_.size() > kRetired) retired_.pop_front();
+    held_.erase(at);
+}
+
+/// With the lock: the registration whose name holds the address.
+RegisteredMemory::Registrations::iterator RegisteredMemory::holding(const void* address) {
+    const auto at = held_.upper_bound(address_of(address));
+    const bool holds =
+        at != held_.end() && address_of(at->second.name.start()) <= address_of(address);
+    return holds ? at : held_.end();
+}
+
+std::optional<base::Result<Place>> RegisteredMemory::find(const Team& team, const void* address,
+                                                          std::uint64_t bytes, Rank member) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = holding(address);
+    if (at == held_.end()) {
+        const bool ended = std::ranges::any_of(retired_, [&](const link::AddressRange& name) {
+            return address_of(address) - address_of(name.start()) < name.bytes();
+        });
+        if (!ended) return std::nullopt;
+        return base::fail(Status::argument, "{} names memory that is not registered any more",
+                          address);
+    }
+    const Registration& held = at->second;
+    if (held.team != team.serial())
+        return base::fail(Status::argument, "{} names memory that is registered on another team",
+                          address);
+    const auto index = static_cast<std::size_t>(member);
+    const PeerMemory& memory = held.members[index];
+    const std::uint64_t offset = address_of(address) - address_of(held.name.start());
+    if (offset > memory.bytes || bytes > memory.bytes - offset)
+        return base::fail(Status::argument,
+                          "{} bytes at offset {} do not lie in the {} bytes that rank {} has "
+                          "registered",
+                          bytes, offset, memory.bytes, member);
+    if (held.in_segment[index] != 0) return Place(held.in_segment[index] + offset);
+    return Place(offset, &memory);
+}
+
+std::uint64_t RegisteredMemory::bytes_of(const Team& team, const void* address, Rank member) {
+    const std::scoped_lock lock(mutex_);
+    const auto at = holding(address);
+    if (at == held_.end() || at->second.team != team.serial() || member < 0 ||
+        member >= team.size())
+        return 0;
+    return at->second.members[static_cast<std::size_t>(member)].bytes;
+}
+
+}  // namespace weft::run
