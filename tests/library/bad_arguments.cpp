@@ -36,10 +36,40 @@ class Offender {
         }
         algorithms();
         heap();
+        registered();
         return wrong_ == 0 ? 0 : 1;
     }
 
   private:
+    /// Memory of the caller by its name, as spans and elements; all ranks make these calls.
+    void registered() {
+        std::vector<std::uint64_t> mine(10 + static_cast<std::size_t>(world_.rank()));
+        std::uint64_t* const name = world_.register_memory(std::span(mine));
+        const Rank next = (world_.rank() + 1) % world_.size();
+        const std::size_t words = 10 + static_cast<std::size_t>(next);
+        const auto value = static_cast<std::uint64_t>(next);
+        world_.p(name + words - 1, value + 1, next);
+        world_.fetch_add(name, value, next);
+        if (world_.g(name, next) != value) complain("registered: fetch_add() of a word");
+        if (world_.registered_bytes(name, next) != words * sizeof value)
+            complain("registered: registered_bytes()");
+        refused("put beyond registered memory", {"do not lie in the"},
+                [&] { world_.p(name + words, value, next); });
+        world_.quiet();
+        world_.barrier();
+        if (mine.back() != static_cast<std::uint64_t>(world_.rank()) + 1)
+            complain("registered: p() of the last word");
+        refused("unregister of memory", {"not the name"},
+                [&] { world_.unregister_memory(mine.data()); });
+        world_.unregister_memory(name);
+        refused("put to memory that is not registered", {"not registered any more"},
+                [&] { world_.p(name, value, next); });
+        const bool last = world_.rank() == world_.size() - 1;
+        refused("registration of no memory by one rank", {"NULL", "rank"}, [&] {
+            static_cast<void>(world_.register_memory(last ? nullptr : mine.data(), 8));
+        });
+    }
+
     template <class Action>
     void refused(const std::string& what, const std::vector<std::string_view>& words, Action call,
                  Status status = Status::argument) {
