@@ -145,7 +145,14 @@ class Context {
         if (entry == nullptr) return nullptr;
         if (threads_) return entry->team;
         last_handle_ = handle;
+        last_stream_ = entry->stream;
         return last_team_ = entry->team;
+    }
+    /// Its stream, if team_of() has just found the team.
+    [[nodiscard]] run::Stream* stream_of(const weft_team* handle) {
+        if (handle == last_handle_) [[likely]]
+            return last_stream_;
+        return find(handle, HandleEntry::Kind::team)->stream;
     }
     /// The handle stands for nothing from now on.
     void remove(const void* handle);
@@ -178,6 +185,7 @@ class Context {
     weft_team* world_ = nullptr;
     const weft_team* last_handle_ = nullptr;  ///< that stood for a team; none where threads call
     run::Team* last_team_ = nullptr;
+    run::Stream* last_stream_ = nullptr;
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
     std::atomic<std::thread::id> in_external_{};  ///< the thread that runs the function

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -141,9 +140,13 @@ inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
     }
 }
 
+/// Whether a word can have so many bytes.
+[[nodiscard]] constexpr bool is_width(std::size_t bytes) noexcept {
+    return bytes <= 8 && bytes != 0 && (bytes & (bytes - 1)) == 0;
+}
 /// Whether these bytes are a word that can be stored at once.
-[[nodiscard]] inline bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
-    return bytes <= 8 && std::has_single_bit(bytes) && address % bytes == 0;
+[[nodiscard]] constexpr bool is_word(std::uint64_t address, std::size_t bytes) noexcept {
+    return is_width(bytes) && (address & (bytes - 1)) == 0;
 }
 
 template <class Word>

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -80,11 +79,10 @@ class Service {
         if (moves && !in_segment(request.other, request.operand))
             return "a request to put outside the segment";
         if (moves || request.kind == RequestKind::flush) return nullptr;
-        if (!std::has_single_bit(request.width) || request.width > sizeof(std::uint64_t))
-            return "a request for a word that is none";
+        if (!onesided::is_width(request.width)) return "a request for a word that is none";
         const std::byte* const word = find(request.offset, request.width);
         if (word == nullptr) return "a word outside the segment and registered memory";
-        if (reinterpret_cast<std::uintptr_t>(word) % request.width != 0)
+        if (!onesided::is_word(reinterpret_cast<std::uintptr_t>(word), request.width))
             return "a request for a word that is none";
         return nullptr;
     }
