@@ -18,6 +18,8 @@
 // - No fence. Atomics are offered and return ENOSYS; nothing here uses them.
 // - Writes without a byte carry their immediate.
 // - One write takes four sources to four places: its header lists them.
+// - Small puts to a peer that has died end in an error without a context, and do no other harm; so
+//   they may be unsignaled (tests/providers/storm_test.cpp).
 #include "providers/profiles.hpp"
 
 namespace weft::providers {
@@ -39,6 +41,7 @@ const link::Profile& net_profile() {
         .writes_empty = true,
         .writes_two_places = true,
         .copied_bytes = 8192,
+        .unsignaled_small_puts = true,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,
