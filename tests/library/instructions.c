@@ -10,6 +10,11 @@ static int fail(const char* call) {
     return 1;
 }
 
+static void count(void* arg, const weft_am* message, const void* data, size_t bytes) {
+    (void)message, (void)data, (void)bytes;
+    ++*(int*)arg;
+}
+
 int main(void) {
     weft_runtime* runtime = NULL;
     double in = 1;
@@ -22,6 +27,14 @@ int main(void) {
         if (weft_allreduce(world, &in, &out, 1, WEFT_DOUBLE, WEFT_SUM) != WEFT_OK)
             return fail("weft_allreduce");
     if (out != 2) return fail("the sum is wrong");
+    int handled = 0;
+    const int me = weft_rank(world);
+    if (weft_am_register(runtime, 0, count, &handled) != WEFT_OK) return fail("weft_am_register");
+    for (int call = 0; call < CALLS; ++call) {
+        if (weft_am_request(world, me, 0, &in, sizeof in) != WEFT_OK)
+            return fail("weft_am_request");
+        while (handled <= call) weft_progress(runtime);
+    }
     if (weft_finalize(runtime) != WEFT_OK) return fail("weft_finalize");
     return 0;
 }

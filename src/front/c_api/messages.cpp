@@ -22,6 +22,14 @@ struct weft_am {
 
 namespace {
 
+Result<void> send(weft::run::Team& team, int peer, int handler, const void* data,
+                  std::size_t bytes) {
+    if (peer < 0 || peer >= team.size())
+        return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}", peer,
+                    team.size() - 1);
+    return team.runtime().send_message(team.job_rank(peer), handler, data, bytes);
+}
+
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
     const auto& handler = *static_cast<const c_api::AmHandler*>(argument);
     const weft_am message{handler.runtime, peer};
@@ -56,13 +64,13 @@ extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
 extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                        size_t bytes) {
     return c_api::guarded(__func__, [&]() -> Result<void> {
-        const auto found = c_api::find_team(team, c_api::From::handler);
-        if (!found) return found.failure();
-        if (peer < 0 || peer >= found->team->size())
-            return fail(Status::argument, "peer: {} is not a rank of the team, expected 0..{}",
-                        peer, found->team->size() - 1);
-        return found->context->runtime().send_message(found->team->job_rank(peer), handler, data,
-                                                      bytes);
+        weft::run::Team* const found = c_api::team_at_once(team);
+        if (found == nullptr) [[unlikely]] {
+            const auto refused = c_api::find_team(team, c_api::From::handler);
+            if (!refused) return refused.failure();
+            return send(*refused->team, peer, handler, data, bytes);
+        }
+        return send(*found, peer, handler, data, bytes);
     });
 }
 

@@ -149,11 +149,13 @@ class Engine {
         const Driving here(*this);
         idle_ = {};
         bool done = false;
+        also_waits_ = std::ref(waits);
         while (!done && !gave_up_) {
-            also_waits_ = std::ref(waits);
             if (!poll_now()) external_.drive();
             done = ended();
-            if (!done) rest();
+            if (done) break;
+            rest();
+            if (turn_.divided()) also_waits_ = std::ref(waits);  // others have waited meanwhile
         }
         also_waits_ = nullptr;
         if (!done) failure_ = watchdog_.failure();

@@ -40,7 +40,14 @@ class Messages {
           area_(area),
           rank_(rank),
           own_(wire.near(rank)),
-          peers_(static_cast<std::size_t>(area.ranks)) {}
+          peers_(static_cast<std::size_t>(area.ranks)),
+          count_(peers_.size()),
+          looks_(std::min(kPeersPerLook, count_)) {
+        for (Rank from = 0; from < area.ranks; ++from) {
+            peer(from).there = wire.near(from);
+            expect(from, 1);
+        }
+    }
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
@@ -54,7 +61,7 @@ class Messages {
     void send(Rank rank, std::uint32_t handler, const void* data, std::size_t bytes) {
         const MessageHead head{handler, static_cast<std::uint32_t>(bytes)};
         Peer& to = peer(rank);
-        if (to.queued == 0 && wire_.near(rank) != nullptr && post_near(rank, head, data)) return;
+        if (to.queued == 0 && to.there != nullptr && post_near(rank, to, head, data)) return;
         Message& message = take();
         message.peer = rank;
         std::memcpy(message.bytes.get(), &head, sizeof head);
@@ -80,13 +87,16 @@ class Messages {
     /// done. Not from a handler.
     bool serve() noexcept {
         if (serving_) return false;
-        serving_ = true;
-        bool moved = retire();
-        for (std::size_t i = std::min(kPeersPerLook, peers_.size()); i > 0; --i) {
-            if (++turn_ >= peers_.size()) turn_ = 0;
-            moved = serve_peer(static_cast<Rank>(turn_)) || moved;
+        bool moved = !reading_.empty() && retire();
+        for (std::size_t i = looks_; i > 0; --i) {
+            if (++turn_ >= count_) turn_ = 0;
+            Peer& from = peers_[turn_];
+            if (is_idle(from)) [[likely]]
+                continue;
+            serving_ = true;
+            moved = serve_peer(static_cast<Rank>(turn_), from) || moved;
+            serving_ = false;
         }
-        serving_ = false;
         return moved;
     }
 
@@ -110,11 +120,14 @@ class Messages {
         Message* first = nullptr;  ///< of the queue
         Message* last = nullptr;
         std::size_t queued = 0;
-        std::uint64_t sent = 0;      ///< number of the last message on its way there
-        std::uint64_t credits = 0;   ///< that were taken, each for kStep messages
-        std::uint64_t handled = 0;   ///< number of its last message that was handled here
-        std::uint64_t credited = 0;  ///< credits that were sent to it
-        std::uint64_t resume = 0;    ///< of the credit that is on its way
+        std::uint64_t sent = 0;            ///< number of the last message on its way there
+        std::uint64_t credits = 0;         ///< that were taken, each for kStep messages
+        std::uint64_t handled = 0;         ///< number of its last message that was handled here
+        const base::Cell* next = nullptr;  ///< where its next message comes,
+        base::FlagWord awaited = 0;        ///< and its flag, but for where the bytes are
+        std::byte* there = nullptr;        ///< its segment, if it is near
+        std::uint64_t credited = 0;        ///< credits that were sent to it
+        std::uint64_t resume = 0;          ///< of the credit that is on its way
     };
 
     [[nodiscard]] Peer& peer(Rank rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -135,7 +148,6 @@ class Messages {
 
     /// Messages that no transfer reads any more are free again.
     bool retire() noexcept {
-        if (reading_.empty()) return false;
         return std::erase_if(reading_, [this](Message* message) {
                    if (message->pending != 0) return false;
                    free_.push_back(message);
@@ -143,27 +155,44 @@ class Messages {
                }) != 0;
     }
 
-    [[nodiscard]] const base::Cell& settled(std::uint64_t at) noexcept {
-        wire_.settle(at);
-        return *reinterpret_cast<const base::Cell*>(own_ + at);
-    }
-
-    bool serve_peer(Rank rank) noexcept {
-        bool moved = false;
-        for (std::uint64_t i = 0; i < MessageArea::kSlots && handle_next(rank); ++i) moved = true;
-        moved = post_credits(rank) || moved;
-        return post_queue(rank) || moved;
-    }
-
-    bool handle_next(Rank rank) noexcept {
+    void expect(Rank rank, std::uint64_t number) {
         Peer& from = peer(rank);
-        const std::uint64_t number = from.handled + 1;
-        const base::Cell& cell = settled(area_.cell(rank, number));
+        from.next = reinterpret_cast<const base::Cell*>(own_ + area_.cell(rank, number));
+        from.awaited = base::flag_word(number, 0);
+    }
+
+    /// Nearly all looks end here: a message waits for half of one on average.
+    [[nodiscard]] static bool is_idle(const Peer& from) noexcept {
+        if (from.there == nullptr || from.queued != 0) return false;
+        return !has_come(from, from.next->flag.load(std::memory_order_relaxed));
+    }
+    [[nodiscard]] static bool has_come(const Peer& from, base::FlagWord flag) noexcept {
+        static_assert(kInCell == 1 && kInSlot == 2);
+        return flag - from.awaited - kInCell <= kInSlot - kInCell;
+    }
+
+    bool serve_peer(Rank rank, Peer& from) noexcept {
+        bool moved = false;
+        for (std::uint64_t i = 0; i < MessageArea::kSlots && has_come(rank, from); ++i) {
+            if (!handle_next(rank, from)) break;
+            moved = true;
+        }
+        if (from.handled / MessageArea::kStep > from.credited) moved = post_credits(rank) || moved;
+        return (from.queued != 0 && post_queue(rank)) || moved;
+    }
+
+    [[nodiscard]] bool has_come(Rank rank, const Peer& from) noexcept {
+        if (from.there == nullptr) wire_.settle(area_.cell(rank, from.handled + 1));
         // Acquire: pairs with the release of the flag; the message is visible with it.
-        const base::FlagWord flag = cell.flag.load(std::memory_order_acquire);
-        const bool in_cell = flag == base::flag_word(number, kInCell);
-        if (!in_cell && flag != base::flag_word(number, kInSlot)) return false;
-        const std::byte* const at = in_cell ? cell.payload : own_ + area_.bytes_of(rank, number);
+        const base::FlagWord flag = from.next->flag.load(std::memory_order_acquire);
+        return has_come(from, flag);
+    }
+
+    bool handle_next(Rank rank, Peer& from) noexcept {
+        const bool in_cell =
+            from.next->flag.load(std::memory_order_relaxed) == (from.awaited | kInCell);
+        const std::byte* const at =
+            in_cell ? from.next->payload : own_ + area_.bytes_of(rank, from.handled + 1);
         MessageHead head;
         std::memcpy(&head, at, sizeof head);
         const std::size_t most = in_cell ? base::kCellPayload - sizeof head : bytes_max();
@@ -178,6 +207,7 @@ class Messages {
         handler.function(handler.argument, rank, at + sizeof head, head.bytes);
         handling_.store(std::thread::id(), std::memory_order_relaxed);
         ++from.handled;
+        expect(rank, from.handled + 1);
         return true;
     }
 
@@ -196,16 +226,17 @@ class Messages {
         return to.credited != before;
     }
 
-    [[nodiscard]] bool has_room(Rank rank) noexcept {
-        Peer& to = peer(rank);
+    [[nodiscard]] bool has_room(Rank rank, Peer& to) noexcept {
         const auto room = [&] {
             return to.sent - to.credits * MessageArea::kStep < MessageArea::kSlots;
         };
         while (!room()) {
             const std::uint64_t next = to.credits + 1;
+            const std::uint64_t at = area_.credit(rank, next);
+            if (to.there == nullptr) wire_.settle(at);
+            const auto* const cell = reinterpret_cast<const base::Cell*>(own_ + at);
             // Acquire: pairs with the release of the flag; the slot is free from then on.
-            if (settled(area_.credit(rank, next)).flag.load(std::memory_order_acquire) !=
-                base::flag_word(next, kCredit))
+            if (cell->flag.load(std::memory_order_acquire) != base::flag_word(next, kCredit))
                 return false;
             to.credits = next;
         }
@@ -213,26 +244,26 @@ class Messages {
     }
 
     /// To a near peer with room: from where the bytes are, since nothing reads them afterwards.
-    bool post_near(Rank rank, const MessageHead& head, const void* data) noexcept {
-        if (!has_room(rank)) return false;
-        const std::array parts{
-            base::PutPart{reinterpret_cast<const std::byte*>(&head), sizeof head},
-            base::PutPart{static_cast<const std::byte*>(data), head.bytes}};
-        std::uint64_t resume = 0;
-        const std::uint64_t number = peer(rank).sent + 1;
-        if (wire_.try_put(put_of(rank, number, parts), resume) == base::Post::again) return false;
-        peer(rank).sent = number;
+    bool post_near(Rank rank, Peer& to, const MessageHead& head, const void* data) noexcept {
+        if (!has_room(rank, to)) return false;
+        const std::uint64_t number = ++to.sent;
+        const bool fits = sizeof head + head.bytes <= base::kCellPayload;
+        auto* const cell = reinterpret_cast<base::Cell*>(to.there + area_.cell(rank_, number));
+        std::byte* const at = fits ? cell->payload : to.there + area_.bytes_of(rank_, number);
+        std::memcpy(at, &head, sizeof head);
+        if (head.bytes != 0) std::memcpy(at + sizeof head, data, head.bytes);
+        // Release: pairs with the acquire of has_come() there.
+        cell->flag.store(base::flag_word(number, fits ? kInCell : kInSlot),
+                         std::memory_order_release);
         return true;
     }
 
     [[nodiscard]] base::Put put_of(Rank rank, std::uint64_t number,
-                                   std::span<const base::PutPart> parts) const noexcept {
-        std::size_t bytes = 0;
-        for (const base::PutPart& part : parts) bytes += part.bytes;
-        const bool fits = bytes <= base::kCellPayload;
+                                   const base::PutPart& part) const noexcept {
+        const bool fits = part.bytes <= base::kCellPayload;
         return {.peer = rank,
-                .parts = parts,
-                .bytes = bytes,
+                .parts = {&part, 1},
+                .bytes = part.bytes,
                 .target = fits ? base::Put::kInCell : area_.bytes_of(rank_, number),
                 .cell = area_.cell(rank_, number),
                 .flag = base::flag_word(number, fits ? kInCell : kInSlot)};
@@ -244,10 +275,10 @@ class Messages {
         while (to.queued != 0) {
             Message& message = *to.first;
             if (message.number == 0) {
-                if (!has_room(rank)) break;
+                if (!has_room(rank, to)) break;
                 message.number = ++to.sent;
             }
-            base::Put put = put_of(rank, message.number, {&message.part, 1});
+            base::Put put = put_of(rank, message.number, message.part);
             put.pending = &message.pending;
             if (wire_.try_put(put, message.resume) == base::Post::again) break;
             to.first = message.next;
@@ -271,6 +302,8 @@ class Messages {
     std::size_t queued_ = 0;
     std::size_t turn_ = 0;
     bool serving_ = false;
+    const std::size_t count_;                  ///< of peers
+    const std::size_t looks_;                  ///< how many of them each time
     std::atomic<std::thread::id> handling_{};  ///< the thread in a handler, if one is
 };
 

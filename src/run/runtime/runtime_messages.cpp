@@ -69,7 +69,7 @@ base::Result<void> Runtime::set_handler(int number, const MessageHandler& handle
 base::Result<void> Runtime::send_message(Rank job_rank, int handler, const void* data,
                                          std::size_t bytes) {
     if (finalized_) return base::fail(Status::argument, "the runtime has been finalized");
-    if (auto checked = check_number(handler); !checked) return checked;
+    if (handler < 0 || handler >= kHandlers) return check_number(handler);
     if (bytes > message_bytes_max())
         return base::fail(Status::argument, "bytes: {}, expected up to {}", bytes,
                           message_bytes_max());

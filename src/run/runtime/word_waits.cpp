@@ -42,7 +42,8 @@ bool less(std::uint64_t a, std::uint64_t b, bool is_signed) {
     return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
 }
 
-bool compares(std::uint64_t have, const WordWait& wait, std::uint64_t value) {
+[[gnu::always_inline]] inline bool compares(std::uint64_t have, const WordWait& wait,
+                                            std::uint64_t value) {
     switch (wait.compare) {
         case Compare::eq:
             return have == value;
@@ -159,7 +160,11 @@ base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline 
     if (auto checked = check(kCall, wait); !checked) return checked.failure();
     std::size_t next = 0;
     std::uint64_t last = 0;
-    auto done = until(kCall, wait, deadline, [&] { return pass_over(wait, next, last); });
+    const auto is_plain = wait.count == 1 && wait.skip == nullptr && wait.values == nullptr;
+    auto done = is_plain
+                    ? until(kCall, wait, deadline,
+                            [&] { return compares(last = load(wait, 0), wait, wait.value); })
+                    : until(kCall, wait, deadline, [&] { return pass_over(wait, next, last); });
     if (!done) return done.failure();
     return last;
 }
