@@ -10,7 +10,8 @@
 //          lines also go to the file of the log.
 // Holds    The handler is installed only over the default action, and taken away with the last
 //          runtime. An application that has a handler of its own, or sets one later, keeps it and
-//          sees nothing of this. Each line is one write, so lines of ranks never mix. The handler's memory is the one piece of process-wide state in the library.
+//          sees nothing of this. Each line is one write, so lines of ranks never mix. The handler's
+//          memory is the one piece of process-wide state in the library.
 // Next     docs/decisions/0010-last-words.md.
 #pragma once
 
