@@ -41,6 +41,7 @@ const link::Profile& net_profile() {
         .writes_empty = true,
         .writes_two_places = true,
         .copied_bytes = 8192,
+        .paced_bytes = std::size_t{512} << 10,
         .unsignaled_small_puts = true,
         .declared = {.internet_address = true,
                      .key_bytes = 8,

@@ -27,6 +27,7 @@ const link::Profile& tcp_profile() {
         .target_must_progress = true,
         .writes_two_places = true,
         .copied_bytes = 8192,
+        .paced_bytes = std::size_t{512} << 10,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 128,

@@ -53,6 +53,7 @@ const link::Profile& tcp_ofi_rxm_profile() {
         .writes_empty = true,
         .writes_two_places = true,
         .copied_bytes = 8192,
+        .paced_bytes = std::size_t{512} << 10,
         .declared = {.internet_address = true,
                      .key_bytes = 8,
                      .inject_bytes = 64,

@@ -171,7 +171,7 @@ constexpr std::array kVariables{
          "symmetric heap of each rank; only pages that are touched cost memory", true}),
     variable<Banks>({"WEFT_BANKS", "512", "a power of two from 4 to 65536",
                      "banks of cells of a team, used in turn", true}),
-    variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "1M", "bytes, a multiple of 64",
+    variable<Bytes<&Settings::bank_bytes, 64>>({"WEFT_BANK_BYTES", "2M", "bytes, a multiple of 64",
                                                 "one bank for bulk data of a team", true}),
     variable<Timeout>({"WEFT_TIMEOUT", "30", "seconds, such as 30 or 0.25; 0 means never",
                        "how long a wait may last before it is reported", false}),

@@ -66,7 +66,7 @@ struct Settings {
     DirectChoice direct = DirectChoice::automatic;
     std::uint64_t heap_bytes = std::uint64_t{256} << 20;
     std::uint32_t banks = 512;
-    std::uint64_t bank_bytes = std::uint64_t{1} << 20;
+    std::uint64_t bank_bytes = std::uint64_t{2} << 20;
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: waits are never reported
     TimeoutAction timeout_action = TimeoutAction::report;
     ProgressMode progress = ProgressMode::calls;

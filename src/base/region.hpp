@@ -110,9 +110,15 @@ struct RegionShape {
     std::uint32_t banks = 0;       ///< W of cells; a power of two
     std::uint32_t bulk_banks = 0;  ///< W of large bulk banks; a power of two
     std::uint64_t bulk_bytes = 0;  ///< bytes of one of these; a multiple of 64
+    /// Of that, what payloads take that are copied out of slots, before they go in pieces: these
+    /// should stay in the cache. 0: all.
+    std::uint64_t copied_bytes = 0;
     /// Small bulk banks, by their size, the smallest first.
     std::array<BankClass, kSmallClasses> small = {};
 
+    [[nodiscard]] constexpr std::uint64_t room_for_copies() const {
+        return copied_bytes != 0 ? copied_bytes : bulk_bytes;
+    }
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t bank, std::uint32_t number) const {
         return (std::uint64_t{number} * banks + bank) * kCellStride;
     }

@@ -125,6 +125,7 @@ std::unique_ptr<link::FabricPort> VirtualFabric::open_port(Rank rank) {
     facts.get_bytes_max = options_.setting.conduct.message_bytes_max;
     facts.flagged_parts_max = options_.setting.conduct.flagged_parts_max;
     facts.copied_bytes = facts.flagged_parts_max != 0 ? options_.setting.conduct.copied_bytes : 0;
+    facts.paced_bytes = options_.setting.conduct.paced_bytes;
     constexpr std::uint32_t kCounters = 2;
     facts.counters = options_.setting.notify.large == link::Notify::counter ? kCounters : 0;
     facts.notify = options_.setting.notify;

@@ -44,6 +44,7 @@ struct FabricConduct {
     std::size_t puts_in_flight = 24;
     std::size_t flagged_parts_max = 0;  ///< as that of link::FabricFacts
     std::size_t copied_bytes = 0;       ///< likewise, where puts carry flags
+    std::size_t paced_bytes = 0;        ///< likewise
 };
 
 /// A fabric that keeps no promise.

@@ -66,6 +66,7 @@ TEST(LandingFaults, TheTrueOnesAreRightWithEachWayToNotify) {
             hard.conduct.flagged_parts_max =
                 setting.notify.large == link::Notify::immediate ? seed % 4 : 0;
             hard.conduct.copied_bytes = seed % 3 * 40;
+            hard.conduct.paced_bytes = seed % 5 * 24;
             VirtualJob job(draw_options(random, seed), hard);
             run_true_ones(job, random, 60);
             seen += job.notify_watch()->seen();

@@ -46,6 +46,7 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
     FabricConduct conduct = harden(pair.conduct, random);
     conduct.flagged_parts_max = seed % 4;
     conduct.copied_bytes = seed % 3 * 40;
+    conduct.paced_bytes = seed % 5 * 24;
     VirtualJob job({.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
                    FabricSetting{.conduct = conduct, .notify = pair.plan});
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;

@@ -80,6 +80,7 @@ struct FabricFacts {
     /// Puts with a flag may have any number of sources up to this size together, which are copied
     /// at once; 0: none are.
     std::size_t copied_bytes = 0;
+    std::size_t paced_bytes = 0;  ///< of a put, after which others have their turn; 0: no limit
     bool stages_sources = false;  ///< sources outside the registered memory are copied first
     /// Variables of the provider, with values, that libfabric may have read before they were set.
     std::string late_settings;

@@ -84,6 +84,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.counters = notify.large == Notify::counter ? kCountersOfPeer : 0;
     facts.flagged_parts_max = flagged_parts_max(found, facts);
     if (facts.flagged_parts_max != 0) facts.copied_bytes = found.profile.copied_bytes;
+    facts.paced_bytes = found.profile.paced_bytes;
     return facts;
 }
 

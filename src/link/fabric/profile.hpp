@@ -126,6 +126,9 @@ struct Profile {
     /// Up to how many bytes should a put with a flag have its sources copied, so that its call need
     /// not look for a completion? Where a look is a system call it takes longer than a short copy.
     std::size_t copied_bytes = 0;
+    /// After how many bytes of a put should its rank look at what has come, before it sends more?
+    /// Where both ends share caches, what is on its way should stay in these. 0: it goes at once.
+    std::size_t paced_bytes = 0;
     /// May small puts go without a completion of their own? Only if one that fails because its peer
     /// died does no harm. It saves the sender work; one in a few reports all the same, so that what
     /// is in flight stays bounded.

@@ -48,7 +48,8 @@ base::Post Wire::put_far(const base::Put& put, std::uint64_t& resume) noexcept {
     }
     if (small) return put_cell(put);
     const bool few_parts = put.parts.size() <= flagged_parts_max_ || put.bytes <= copied_bytes_;
-    const bool one_write = few_parts && put.bytes != 0 && put.bytes <= piece_bytes_max_ &&
+    const bool one_write = few_parts && put.bytes != 0 &&
+                           put.bytes <= std::min(piece_bytes_max_, paced_bytes_) &&
                            put.bytes <= room_at(put, put.target);
     return one_write ? put_flagged(put) : put_counted(put, resume);
 }
@@ -240,7 +241,7 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
         std::size_t size = 0;
         for (std::size_t at = 0; at < part.bytes; at += size) {
             const std::uint64_t to = target + part_start + at;
-            size = std::min({piece_bytes_max_, part.bytes - at, room_at(put, to)});
+            size = std::min({piece_bytes_max_, paced_bytes_, part.bytes - at, room_at(put, to)});
             ++pieces.count;
             if (part_start + at < pieces.done) continue;
             const FabricPut piece{.peer = put.peer,
@@ -254,6 +255,8 @@ base::Post Wire::post_pieces(const base::Put& put, Pieces& pieces) noexcept {
                                   .counter = pieces.counter};
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             pieces.done = part_start + at + size;
+            // Others have their turn: what was sent is received while it is in the caches.
+            if (size == paced_bytes_ && pieces.done < put.bytes) return base::Post::again;
         }
         part_start += part.bytes;
     }

@@ -46,6 +46,7 @@ Wire::Wire(std::vector<std::byte*> near, std::unique_ptr<FabricPort> port, WireO
     get_bytes_max_ = facts.get_bytes_max;
     flagged_parts_max_ = facts.flagged_parts_max;
     copied_bytes_ = facts.copied_bytes;
+    paced_bytes_ = facts.paced_bytes != 0 ? facts.paced_bytes : ~std::size_t{0};
     inject_bytes_ = facts.inject_bytes;
     completion_ = facts.completion;
     whole_words_ = facts.whole_words;

@@ -287,6 +287,7 @@ class Wire {
     std::size_t get_bytes_max_ = 0;
     std::size_t flagged_parts_max_ = 0;
     std::size_t copied_bytes_ = 0;
+    std::size_t paced_bytes_ = 0;
     std::size_t inject_bytes_ = 0;
     std::vector<StagedPut> staging_;
     std::size_t next_staging_ = 0;

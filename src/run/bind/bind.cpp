@@ -386,15 +386,20 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
     whole_slots.slot_units = program.slot_units;
     whole_slots.slot_capacity = program.slot_capacity;
     whole_slots.depth = program.segments > segments ? program.depth : 1;
-    if (slots_bytes(whole_slots, unit_bytes) <= options.shape.bulk_bytes) return 1;
+    if (slots_bytes(whole_slots, unit_bytes) <= options.shape.room_for_copies()) return 1;
     const Capacity capacity = capacity_of(program);
     const std::uint64_t rounding = kPipelineDepth * capacity.slots * 63;
-    const std::uint64_t bytes = std::max(options.shape.bulk_bytes, rounding) - rounding;
+    const std::uint64_t bytes = std::max(options.shape.room_for_copies(), rounding) - rounding;
     const std::uint64_t unit_elements = std::max<std::uint64_t>(
         1, bytes / (kPipelineDepth * capacity.units) / options.element_bytes);
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     return static_cast<std::uint32_t>(
         std::min(plus(unit, unit_elements - 1) / unit_elements, kMost));
+}
+
+bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
+    options.shape.copied_bytes = options.shape.bulk_bytes;
+    return segments_needed(program, 1, options) == 1;
 }
 
 base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options) {

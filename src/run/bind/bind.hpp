@@ -39,7 +39,7 @@ struct BindOptions {
 /// Bytes of each slot where so many, with their copies, share a bulk bank.
 [[nodiscard]] constexpr std::uint64_t even_slot_bytes(const base::RegionShape& shape,
                                                       std::uint32_t slots, std::uint32_t depth) {
-    return shape.bulk_bytes / (std::uint64_t{slots} * depth) / 64 * 64;
+    return shape.room_for_copies() / (std::uint64_t{slots} * depth) / 64 * 64;
 }
 
 /// How many segments a call must be cut into so that its payloads fit a bulk bank; 1 if they fit
@@ -47,6 +47,8 @@ struct BindOptions {
 /// slots. The same on all ranks.
 [[nodiscard]] std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
                                             const BindOptions& options);
+/// Whether a program of one segment, whose long payloads land in vectors, has room for the others.
+[[nodiscard]] bool fits_as_a_whole(const plan::Program& program, BindOptions options);
 
 /// Refuses programs that need more put targets than the team has, naming both figures.
 [[nodiscard]] base::Result<BoundProgram> bind(plan::Program program, const BindOptions& options);

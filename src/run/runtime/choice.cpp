@@ -157,7 +157,7 @@ bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& ca
     const BindOptions room{.elements = candidate.elements(size),
                            .element_bytes = call.element_bytes,
                            .shape = {.bulk_bytes = machine.bank_bytes}};
-    return !program.ok() || segments_needed(*program, 1, room) == 1;
+    return !program.ok() || fits_as_a_whole(*program, room);
 }
 
 base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,

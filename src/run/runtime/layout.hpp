@@ -66,6 +66,7 @@ struct SegmentLayout {
         shape.banks = std::min(settings.banks, banks_that_fit(shape.cells));
         shape.bulk_banks = kBulkBanks;
         shape.bulk_bytes = round_up(settings.bank_bytes, sizeof(base::Cell));
+        shape.copied_bytes = round_up(settings.bank_bytes / 2, sizeof(base::Cell));
         for (std::size_t number = 0; number < base::kSmallClasses; ++number)
             if (kSmallBanks[number].bytes < shape.bulk_bytes)
                 shape.small[number] = kSmallBanks[number];

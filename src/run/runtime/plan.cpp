@@ -103,7 +103,7 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
     if (!program) return program;
     if (collectives::lands_in_vectors(spec)) {
         // They go as a whole, unless part of the payloads needs slots and has too few.
-        if (segments_needed(*program, 1, options) == 1) return program;
+        if (fits_as_a_whole(*program, options)) return program;
         return program_of(context, call, collectives::into_slots(spec), options);
     }
     const std::uint32_t segments = segments_needed(*program, request.segments, options);

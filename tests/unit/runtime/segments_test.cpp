@@ -91,16 +91,22 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
 
-/// Only what is reduced needs put targets: a vector of 1 MiB of four ranks goes as a whole. What
+/// Only what is reduced needs put targets: a vector of 2 MiB of four ranks goes as a whole. What
 /// would not fit is no candidate, as it would go in pieces through put targets.
 TEST(LandingSegments, ARingLandsInVectorsIfABankHoldsWhatItReduces) {
     const auto ring = collectives::parse_spec("ring:into=vector");
     const auto program = collectives::generate("allreduce", *ring, {.size = 4, .elements = 4});
-    BindOptions options = options_of(1U << 20);
-    options.elements = 1U << 17;
-    EXPECT_EQ(segments_needed(*program, 1, options), 1U);
+    BindOptions options = options_of(2U << 20);
+    options.shape.copied_bytes = 1U << 20;
     options.elements = 1U << 18;
-    EXPECT_GT(segments_needed(*program, 1, options), 1U);
+    EXPECT_TRUE(fits_as_a_whole(*program, options));
+    options.elements = 1U << 19;
+    EXPECT_FALSE(fits_as_a_whole(*program, options));
+    // The same without vectors takes more, and pieces from half of a bank on.
+    const auto slots = collectives::generate("allreduce", *collectives::parse_spec("ring"),
+                                             {.size = 4, .elements = 4});
+    options.elements = 1U << 17;
+    EXPECT_GT(segments_needed(*slots, 1, options), 1U);
 }
 
 TEST(LandingSegments, WhatWouldNotLandInVectorsIsNoCandidate) {
@@ -112,7 +118,7 @@ TEST(LandingSegments, WhatWouldNotLandInVectorsIsNoCandidate) {
         return std::ranges::count(choice->candidates, "ring:into=vector",
                                   &plan::RankedCandidate::algorithm);
     };
-    EXPECT_EQ(offered(1U << 20), 1);
+    EXPECT_EQ(offered(2U << 20), 1);
     EXPECT_EQ(offered(4U << 20), 0);
     machine.bank_bytes = 4U << 20;
     EXPECT_EQ(offered(4U << 20), 1);
