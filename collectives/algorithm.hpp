@@ -29,6 +29,8 @@ namespace weft::collectives {
 /// only.
 enum class Placement : std::uint8_t { ordered, paper };
 
+struct KnownShapes;
+
 /// What one rank knows about the call. All but `rank` is the same on all ranks.
 struct GenerateRequest {
     Rank rank = 0;
@@ -47,6 +49,8 @@ struct GenerateRequest {
     /// blocks, not sizes, so algorithms need not read them: generate() gives their programs the
     /// counts.
     std::span<const std::uint64_t> counts = {};
+    /// Of requests that differ in the rank alone: what is made once for all of them. May be null.
+    KnownShapes* known_shapes = nullptr;
 };
 
 /// The nodes of a request.

@@ -212,13 +212,14 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
     const base::Result<void> there = check_collective(collective);
     if (!there) return there.failure();
-    std::vector<std::string_view> known;
     for (const Algorithm& algorithm : algorithms()) {
         if (algorithm.collective != collective) continue;
         if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
             return &algorithm;
-        known.push_back(algorithm.name);
     }
+    std::vector<std::string_view> known;
+    for (const Algorithm& algorithm : algorithms())
+        if (algorithm.collective == collective) known.push_back(algorithm.name);
     if (spec.is_schedule())
         return fail_at(spec.position, "{} has no algorithm in the notation '{}'; it has {}",
                        collective, print(spec), fmt::join(known, ", "));

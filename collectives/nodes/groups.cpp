@@ -49,6 +49,7 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     if (!algorithm) return algorithm.failure();
     GenerateRequest request = request_;
     request.layout = {};
+    request.known_shapes = nullptr;
     request.counts = {};  // the whole gets them, when it is spliced
     request.rank = rank;
     request.size = kind.size;
@@ -68,9 +69,33 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Kind kind
     return generate(call.collective, spec, request);
 }
 
+base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupCall& call,
+                                                                    Kind kind, Rank rank) const {
+    KnownShapes::Shape sought{.collective = call.collective,
+                              .spec = call.spec,
+                              .data = call.data,
+                              .of_size = request_.size,
+                              .size = kind.size,
+                              .root = kind.root,
+                              .rank = rank};
+    if (request_.known_shapes != nullptr) {
+        for (const KnownShapes::Shape& known : request_.known_shapes->shapes)
+            if (known.size == sought.size && known.root == sought.root &&
+                known.rank == sought.rank && known.of_size == sought.of_size &&
+                known.data == sought.data && known.collective == sought.collective &&
+                known.spec == sought.spec)
+                return known.program;
+    }
+    auto shape = generate_in(call, kind, rank);
+    if (!shape) return shape.failure();
+    sought.program = std::make_shared<const plan::Program>(*std::move(shape));
+    if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(sought);
+    return sought.program;
+}
+
 base::Result<void> Groups::add_shapes(const GroupCall& call, Kind kind, plan::Part& part) const {
     for (const Rank rank : {Rank{0}, kind.size - 1}) {
-        auto shape = generate_in(call, kind, rank);
+        auto shape = shape_of(call, kind, rank);
         if (!shape) return shape.failure();
         part.shapes.push_back(*std::move(shape));
         if (kind.size == 1) break;
@@ -160,7 +185,7 @@ plan::Part Groups::by_itself(plan::VectorName input, plan::VectorName output, bo
         builder.copy(to, from);
     if (segments > 1) builder.end_loop();
     plan::Part part{.own = std::move(builder).finish(), .input = input, .output = output};
-    part.shapes.push_back(*part.own);
+    part.shapes.push_back(std::make_shared<const plan::Program>(*part.own));
     part.rank_of = [rank = request_.rank](Rank) { return rank; };
     return part;
 }

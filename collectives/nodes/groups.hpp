@@ -9,6 +9,7 @@
 // Next     plan/schedule/splice.hpp for how parts become a program; hierarchical.cpp.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "collectives/algorithm.hpp"
@@ -36,6 +37,21 @@ struct GroupCall {
 };
 
 enum class Leader : std::uint8_t { first, last };
+
+/// The shapes of groups of a call, which are the same on all its ranks: made by the first of them.
+struct KnownShapes {
+    struct Shape {
+        std::string_view collective;
+        AlgorithmSpec spec;
+        Data data = Data::vector;
+        Rank of_size = 1;  ///< of the whole team
+        Rank size = 1;
+        Rank root = 0;
+        Rank rank = 0;
+        std::shared_ptr<const plan::Program> program = nullptr;
+    };
+    std::vector<Shape> shapes;
+};
 
 class Groups {
   public:
@@ -69,6 +85,9 @@ class Groups {
     }
     [[nodiscard]] base::Result<plan::Program> generate_in(const GroupCall& call, Kind kind,
                                                           Rank rank) const;
+    [[nodiscard]] base::Result<std::shared_ptr<const plan::Program>> shape_of(const GroupCall& call,
+                                                                              Kind kind,
+                                                                              Rank rank) const;
     [[nodiscard]] base::Result<void> add_shapes(const GroupCall& call, Kind kind,
                                                 plan::Part& part) const;
     /// A part of one rank of each node, with this rank among them if `mine`.

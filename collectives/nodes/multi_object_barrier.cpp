@@ -32,7 +32,8 @@ base::Result<plan::Program> generate_multi_object(const AlgorithmSpec& spec,
     plan::Program header = program_header("barrier", spec, request);
     header.root = plan::kNoRank;
     header.synchronizing = true;
-    plan::Part part{.shapes = {*program}, .own = *program, .bare = true};
+    plan::Part part{
+        .shapes = {std::make_shared<const plan::Program>(*program)}, .own = *program, .bare = true};
     part.rank_of = [](Rank rank) { return rank; };
     return plan::splice(std::move(header), {part});
 }

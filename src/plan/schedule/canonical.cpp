@@ -11,25 +11,39 @@ namespace weft::plan {
 namespace {
 
 /// Tables that are searched as they are.
-constexpr std::size_t kSearchedMax = 64;
+constexpr std::size_t kSearchedMax = 16;
 
 std::uint64_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
-    std::uint64_t hash = static_cast<std::uint64_t>(block.buffer) + 1;
-    for (const std::uint64_t word : {pair(static_cast<std::uint32_t>(block.peer), block.index),
-                                     pair(block.origin, block.first),
-                                     pair(block.count, block.stride), std::uint64_t{block.advance}})
-        hash = base::mix(hash * 0x9e3779b97f4a7c15 + word);
-    return hash;
+    const std::uint64_t kind =
+        pair(static_cast<std::uint64_t>(block.buffer) + 1, static_cast<std::uint32_t>(block.peer));
+    return base::mix(kind * 0x9e3779b97f4a7c15 + pair(block.index, block.first) +
+                     pair(block.count, block.stride) * 0xd1342543de82ef95 +
+                     pair(block.origin, block.advance) * 0xaf251af3b0f025b5);
+}
+
+/// What differs most often is compared first.
+bool same(const Block& a, const Block& b) {
+    return a.first == b.first && a.index == b.index && a.buffer == b.buffer && a.count == b.count &&
+           a.origin == b.origin && a.peer == b.peer && a.stride == b.stride &&
+           a.advance == b.advance;
+}
+
+/// Whether the list stands in the table from there on.
+bool stands_at(std::span<const Block> table, std::size_t start, std::span<const Block> list) {
+    if (table.size() - start < list.size()) return false;
+    for (std::size_t i = 0; i < list.size(); ++i)
+        if (!same(table[start + i], list[i])) return false;
+    return true;
 }
 
 }  // namespace
 
 BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
-    const auto found = std::search(table.begin(), table.end(), list.begin(), list.end());
-    const auto start = static_cast<std::uint32_t>(found - table.begin());
-    if (found == table.end()) table.insert(table.end(), list.begin(), list.end());
+    std::uint32_t start = 0;
+    while (start < table.size() && !stands_at(table, start, list)) ++start;
+    if (start == table.size()) table.insert(table.end(), list.begin(), list.end());
     return {start, static_cast<std::uint32_t>(list.size())};
 }
 
@@ -40,9 +54,7 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
     const std::size_t mask = places_.size() - 1;
     for (std::size_t at = hash_of(list.front()) & mask; places_[at] != 0; at = (at + 1) & mask) {
         const std::uint32_t start = places_[at] - 1;
-        const auto there = std::span(table).subspan(start);
-        if (there.size() >= list.size() && std::ranges::equal(there.first(list.size()), list))
-            return {start, static_cast<std::uint32_t>(list.size())};
+        if (stands_at(table, start, list)) return {start, static_cast<std::uint32_t>(list.size())};
     }
     const auto start = static_cast<std::uint32_t>(table.size());
     table.insert(table.end(), list.begin(), list.end());

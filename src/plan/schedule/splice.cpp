@@ -67,10 +67,11 @@ class Splicer {
         std::uint64_t most = kUnitsMax;
         std::uint64_t units = 1;  // of a segment
         for (const Part& part : parts_)
-            for (const Program& shape : part.shapes)
-                if (!part.bare) most = std::max(most, units_in_whole(part, shape));
+            for (const auto& shape : part.shapes)
+                if (!part.bare) most = std::max(most, units_in_whole(part, *shape));
         for (const Part& part : parts_) {
-            for (const Program& shape : part.shapes) {
+            for (const auto& held : part.shapes) {
+                const Program& shape = *held;
                 if (part.bare || shape.units == 0) continue;
                 const std::uint64_t whole = units_in_whole(part, shape);
                 if (most <= kCountable)
@@ -91,7 +92,8 @@ class Splicer {
         merged_ = true;
         program_.segments = program_.depth = 1;
         for (const Part& part : parts_) {
-            for (const Program& shape : part.shapes) {
+            for (const auto& held : part.shapes) {
+                const Program& shape = *held;
                 WEFT_CHECK(shape.unit_counts.empty(), shape.algorithm);
                 if (auto fit = check_fit(part, shape); !fit) return fit.failure();
                 if (shape.segments > 1 && program_.segments > 1 &&
@@ -172,18 +174,18 @@ class Splicer {
     void reserve(const Part& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
-        for (const Program& shape : part.shapes) {
-            slots = std::max(slots, shape.slots);
-            lanes_max_ = std::max(lanes_max_, shape.lanes.size());
+        for (const auto& shape : part.shapes) {
+            slots = std::max(slots, shape->slots);
+            lanes_max_ = std::max(lanes_max_, shape->lanes.size());
         }
         slots_of_part_ = slots;
         slots += 2 * static_cast<std::uint32_t>(lanes_max_ - 1);
         std::vector<std::uint32_t>& rooms = program_.slot_capacity;
         rooms.resize(program_.slots + slots);
-        for (const Program& shape : part.shapes) {
-            for (std::uint32_t slot = 0; slot < shape.slots && !part.bare; ++slot) {
+        for (const auto& shape : part.shapes) {
+            for (std::uint32_t slot = 0; slot < shape->slots && !part.bare; ++slot) {
                 std::uint32_t& room = rooms[program_.slots + slot];
-                room = std::max(room, this->room(part, shape, shape.room(slot)));
+                room = std::max(room, this->room(part, *shape, shape->room(slot)));
                 program_.slot_units = std::max(program_.slot_units, room);
             }
         }
@@ -198,6 +200,7 @@ class Splicer {
                               "{} {} of {} ranks is of another form on rank {} than on the first",
                               own.collective, own.algorithm, own.size, own.rank);
         part_ = &part;
+        stands_for_.assign(static_cast<std::size_t>(own.size), {});
         slot_first_ = first_slot;
         factor_ = factor(part, own);
         if (!part.bare) program_.scratch = std::max(program_.scratch, scratch_first_ + own.scratch);
@@ -246,8 +249,12 @@ class Splicer {
         const auto targets = blocks_of(own, step.target);
         const auto sources = blocks_of(own, step.source);
         return std::ranges::equal(targets, sources, [&](const Block& a, const Block& b) {
-            return translated(a) == translated(b);
+            return is_one_vector(named(a), named(b)) && translated(a) == translated(b);
         });
+    }
+
+    [[nodiscard]] static bool is_one_vector(const Block& a, const Block& b) {
+        return a.buffer == b.buffer && a.index == b.index && a.peer == b.peer;
     }
 
     void translate(std::span<const Step> steps, std::vector<Step>& lane) {
@@ -337,7 +344,7 @@ class Splicer {
         std::vector<Block> blocks;
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
-            for (const Rank rank : part_->blocks_of(static_cast<Rank>(unit / pieces))) {
+            for (const Rank rank : stands_for(unit / pieces)) {
                 const std::uint32_t first =
                     (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
                 if (!blocks.empty() && blocks.back().first + blocks.back().count == first) {
@@ -354,6 +361,13 @@ class Splicer {
             }
         }
         return blocks;
+    }
+
+    /// The blocks of the whole that a rank's block of the group stands for.
+    [[nodiscard]] const std::vector<Rank>& stands_for(std::uint32_t rank) const {
+        std::vector<Rank>& known = stands_for_[rank];
+        if (known.empty()) known = part_->blocks_of(static_cast<Rank>(rank));
+        return known;
     }
 
     [[nodiscard]] Block named(Block block) const {
@@ -386,7 +400,8 @@ class Splicer {
     Program program_;
     const std::vector<Part>& parts_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;  ///< of the program's blocks
+    BlockIndex index_;                                   ///< of the program's blocks
+    mutable std::vector<std::vector<Rank>> stands_for_;  ///< of the part, as far as it was asked
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;   ///< all parts in one loop
     bool pending_ = false;  ///< puts of the main lane may still read

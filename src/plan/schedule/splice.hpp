@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -38,7 +39,7 @@ struct VectorName {
 struct Part {
     /// Programs of some rank of each kind of group, the same on all ranks: their headers are those
     /// of all programs of that kind, and no program has more lanes.
-    std::vector<Program> shapes;
+    std::vector<std::shared_ptr<const Program>> shapes;
     std::optional<Program> own;         ///< what this rank does, if it is in a group
     std::function<Rank(Rank)> rank_of;  ///< rank in the whole of a rank of the group
     VectorName input{Buffer::input};
