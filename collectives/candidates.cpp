@@ -75,4 +75,11 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
     return specs;
 }
 
+bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
+                        const GenerateRequest& request) {
+    const SpecParameter* const given = spec.find("segments");
+    if (given == nullptr || spec.parameters.size() > 1 || !is_pipeline(algorithm)) return false;
+    return given->value == std::to_string(in_pieces({.name = spec.name}, request).segments);
+}
+
 }  // namespace weft::collectives

@@ -21,4 +21,9 @@ namespace weft::collectives {
 [[nodiscard]] std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
                                                          const CandidateRequest& request);
 
+/// Whether the spec says no more than how many pieces its algorithm cuts the vector of this request
+/// into anyway: its programs are those of the plain name.
+[[nodiscard]] bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
+                                      const GenerateRequest& request);
+
 }  // namespace weft::collectives

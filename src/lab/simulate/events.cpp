@@ -156,7 +156,7 @@ base::Result<plan::Outcome> simulate_events(std::span<const plan::ImagePart> par
         return base::fail(Status::unsupported,
                           "contention needs a model with messages under way, not postal");
     if (plan::needs_order(parts)) return SharedRun(parts, surroundings, queueing, trace).run();
-    plan::Lanes lanes(parts, surroundings, trace);
+    plan::Lanes lanes(parts, plan::ranks_of(parts), surroundings, trace);
     lanes.watch();
     Traffic traffic(queueing);
     EventQueue queue;

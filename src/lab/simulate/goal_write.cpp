@@ -59,12 +59,12 @@ class RankWriter {
             last_.clear();
             next_.clear();
             plan::for_each_happening(program_, lane, size_, [&](const plan::Happening& happening) {
-                if (failure_) return;
                 if (happening.kind == plan::StepKind::publish || happening.published)
                     failure_ = base::fail(Status::unsupported,
                                           "rank {}: GOAL has no published cells", program_.rank);
                 else
                     add(happening);
+                return !failure_;
             });
         }
         text_ += "}\n";
@@ -160,6 +160,7 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Vecto
             plan::for_each_happening(program, lane, size, [&](const plan::Happening& happening) {
                 if (happening.message)
                     sizes.add(program.rank, happening.peer, happening.key, happening.bytes);
+                return true;
             });
     }
     sizes.sort();

@@ -14,16 +14,17 @@ class Chain {
     Chain(const Candidate& candidate, Rank size, const VectorSize& vector, const PutModels& models)
         : candidate_(candidate), size_(size), vector_(vector), models_(models) {}
 
-    [[nodiscard]] base::Result<Time> time(Rank last) const {
-        auto program = candidate_.program(size_, last);
+    [[nodiscard]] base::Result<LeastTime> time(const ChainEnd& end) const {
+        auto program = candidate_.program(size_, end.rank);
         if (!program) return program.failure();
         Time after = 0;
-        Time least = 0;
+        LeastTime least;
         Sought sought;
-        for (int hops = 0; hops < kHopsMax; ++hops) {
+        for (int hops = 0; hops < end.hops_max && least.time <= end.enough; ++hops) {
             const Past past = look_back(*program, sought);
-            least = std::max(least, after + past.all);
-            if (past.steps > kStepsMax || past.from == kNoRank) break;
+            least.time = std::max(least.time, after + past.all);
+            least.whole = past.steps > kStepsMax || past.from == kNoRank;
+            if (least.whole) break;
             after += past.after_wait + latency(past.from, program->rank);
             sought = {program->rank, past.key, past.published};
             auto sender = candidate_.program(size_, past.from);
@@ -34,8 +35,7 @@ class Chain {
     }
 
   private:
-    static constexpr int kHopsMax = 24;
-    static constexpr int kStepsMax = 500;
+    static constexpr int kStepsMax = 2000;
 
     /// The message that is looked for; to no rank: the end of the program.
     struct Sought {
@@ -62,9 +62,9 @@ class Chain {
             Past past;
             bool found = false;
             for_each_happening(program, lane, vector_, [&](const Happening& happening) {
-                if (found) return;
                 add(program, happening, past);
                 found = is(happening, sought);
+                return !found;
             });
             if (found) return past;
             together += past.all;
@@ -118,9 +118,9 @@ class Chain {
 
 }  // namespace
 
-base::Result<Time> chain_time(const Candidate& candidate, Rank size, const VectorSize& vector,
-                              const PutModels& models, Rank last) {
-    return Chain(candidate, size, vector, models).time(last);
+base::Result<LeastTime> chain_time(const Candidate& candidate, Rank size, const VectorSize& vector,
+                                   const PutModels& models, const ChainEnd& end) {
+    return Chain(candidate, size, vector, models).time(end);
 }
 
 }  // namespace weft::plan

@@ -5,7 +5,8 @@
 //          before its sender has done what comes before the message, and so on, from rank to rank
 //          along the chain of last waits.
 // Why      It is mostly close to the simulator's time and needs a program for each round, not for
-//          each rank: what cannot be the quickest need not be simulated.
+//          each rank: what cannot be the quickest need not be simulated. A chain through all ranks
+//          is followed as far as is asked.
 // Next     select.cpp, Scope::chosen.
 #pragma once
 
@@ -14,8 +15,8 @@
 namespace weft::plan {
 
 /// That ends at `last`, under these models. Fails where that rank has no program.
-[[nodiscard]] base::Result<Time> chain_time(const Candidate& candidate, Rank size,
-                                            const VectorSize& vector, const PutModels& models,
-                                            Rank last);
+[[nodiscard]] base::Result<LeastTime> chain_time(const Candidate& candidate, Rank size,
+                                                 const VectorSize& vector, const PutModels& models,
+                                                 const ChainEnd& end);
 
 }  // namespace weft::plan

@@ -2,8 +2,9 @@
 #include "plan/select/folding.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <span>
+#include <tuple>
 
 #include "plan/schedule/step.hpp"
 
@@ -20,7 +21,7 @@ class Team {
     [[nodiscard]] base::Result<Shown> show(bool used_once) const {
         for (const bool turned : {false, true}) {
             if (period_ == 0 || size_ <= kFoldedRanks) break;
-            if (agree({0, 1, size_ / 3, size_ / 2 + 1, size_ - 1}, turned))
+            if (agree(std::array{0, 1, size_ / 3, size_ / 2 + 1, size_ - 1}, turned))
                 return of_ranks(1, period_, turned);
             if (period_ > 1 && period_ < size_ && nodes_agree(turned))
                 return of_ranks(period_, period_, turned);
@@ -29,15 +30,45 @@ class Team {
         return of_ranks(size_, size_, false);
     }
 
+    [[nodiscard]] bool seems_to_fold() const {
+        constexpr std::size_t kStepsAndBlocksMax = 1000;
+        if (period_ == 0 || period_ >= size_ || size_ <= kFoldedRanks) return false;
+        const auto first = candidate_.program(size_, 0);
+        if (!first || first->steps.size() + first->blocks.size() > kStepsAndBlocksMax) return false;
+        return agree(same_place(0), false) || agree(same_place(0), true);
+    }
+
   private:
     /// Smaller teams are simulated as they are.
     static constexpr Rank kFoldedRanks = 64;
 
     [[nodiscard]] base::Result<Program> program_of(Rank rank, bool turned) const {
         auto program = candidate_.program(size_, rank);
-        if (program && turned)
+        if (!program) return program;
+        if (turned)
             for (Step& step : program->steps) turn(step, *program);
+        sort_receptions(*program);
         return program;
+    }
+
+    /// Waits that stand next to each other are one reception, whatever their order: ranks that take
+    /// what has come in the order of ranks do the same, too.
+    static void sort_receptions(Program& program) {
+        const auto is = [](StepKind kind) {
+            return [kind](const Step& step) { return step.kind == kind; };
+        };
+        if (std::ranges::any_of(program.steps, is(StepKind::loop))) return;
+        for (const Lane& lane : program.lanes) {
+            const auto steps = std::span(program.steps).subspan(lane.first, lane.count);
+            for (auto at = steps.begin(); at != steps.end();) {
+                const auto first = std::find_if(at, steps.end(), is(StepKind::wait));
+                at = std::find_if_not(first, steps.end(), is(StepKind::wait));
+                std::sort(first, at, [](const Step& a, const Step& b) {
+                    return std::tie(a.signal, a.flags, a.peer) <
+                           std::tie(b.signal, b.flags, b.peer);
+                });
+            }
+        }
     }
 
     /// Numbers below that of the ranks become distances from the rank whose flag or cell it is.
@@ -66,17 +97,18 @@ class Team {
 
     /// The first, second and last rank of a node, compared on four nodes.
     [[nodiscard]] bool nodes_agree(bool turned) const {
-        const Rank nodes = size_ / period_;
         for (const Rank local : {0, 1, period_ - 1})
-            if (!agree({local, local + period_, local + nodes / 2 * period_,
-                        local + (nodes - 1) * period_},
-                       turned))
-                return false;
+            if (!agree(same_place(local), turned)) return false;
         return true;
+    }
+    /// The ranks at that place of four nodes.
+    [[nodiscard]] std::array<Rank, 4> same_place(Rank local) const {
+        const Rank nodes = size_ / period_;
+        return {local, local + period_, local + nodes / 2 * period_, local + (nodes - 1) * period_};
     }
 
     /// Whether these ranks do the same at the same distances.
-    [[nodiscard]] bool agree(std::initializer_list<Rank> ranks, bool turned) const {
+    [[nodiscard]] bool agree(std::span<const Rank> ranks, bool turned) const {
         constexpr MessageModel kAnything{.busy_base = 1, .byte_fs = 1'000'000, .reduce = 1};
         ImagePart part(kAnything, vector_, {}, Fold{size_});
         std::vector<std::uint32_t> first;
@@ -105,6 +137,10 @@ class Team {
 base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
                               const VectorSize& vector, bool used_once) {
     return Team(candidate, size, period, vector).show(used_once);
+}
+
+bool seems_to_fold(const Candidate& candidate, Rank size, Rank period, const VectorSize& vector) {
+    return Team(candidate, size, period, vector).seems_to_fold();
 }
 
 }  // namespace weft::plan

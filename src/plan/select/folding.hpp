@@ -32,4 +32,9 @@ struct Shown {
 [[nodiscard]] base::Result<Shown> show_team(const Candidate& candidate, Rank size, Rank period,
                                             const VectorSize& vector, bool used_once);
 
+/// Whether a few ranks seem to stand for all, by one rank of four nodes; not of long programs, of
+/// which even few take time.
+[[nodiscard]] bool seems_to_fold(const Candidate& candidate, Rank size, Rank period,
+                                 const VectorSize& vector);
+
 }  // namespace weft::plan

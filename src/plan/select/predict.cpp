@@ -25,6 +25,8 @@ constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
 constexpr Time kShortCalls = 16;
 constexpr Time kLongCalls = 2;
 
+constexpr Time kForever = std::numeric_limits<Time>::max();
+
 /// What all ranks compute together.
 struct Work {
     std::uint64_t messages = 0;
@@ -86,8 +88,9 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
 class Prediction {
   public:
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
-               const VectorSize& vector)
+               const VectorSize& vector, Interest interest = {})
         : machine_(machine), size_(size), candidate_(candidate), vector_(vector) {
+        if (!machine.crowded()) give_up_ = interest.most;
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
         mixed_ = ways == Ways::both && size <= kPredictedRanks;  // else all are taken to be far
@@ -110,15 +113,19 @@ class Prediction {
     }
 
     /// What a rank computes and what it waits for, along the chain of last waits.
-    [[nodiscard]] base::Result<Time> least(Rank rank) const {
-        if (size_ > kPredictedRanks) return Time{0};
+    [[nodiscard]] base::Result<LeastTime> least(const ChainEnd& end) const {
+        if (size_ > kPredictedRanks || streams_) return LeastTime{.whole = true};
         const PutModels both = put_models(machine_, true, !machine_.crowded());
-        const auto waiting = chain_time(candidate_, size_, vector_, both, rank);
+        const auto waiting = chain_time(candidate_, size_, vector_, both, end);
         if (!waiting || !machine_.crowded()) return waiting;
         const PutModels work = put_models(machine_, false, true);
-        const auto computing = chain_time(candidate_, size_, vector_, work, rank);
+        const auto computing = chain_time(candidate_, size_, vector_, work, end);
         if (!computing) return computing;
-        return streams_ ? Time{0} : *waiting + *computing;
+        return LeastTime{waiting->time + computing->time, waiting->whole && computing->whole};
+    }
+
+    [[nodiscard]] bool is_quick() const {
+        return size_ <= kPredictedRanks && seems_to_fold(candidate_, size_, period(), vector_);
     }
 
   private:
@@ -252,11 +259,17 @@ class Prediction {
             PutModels models = put_models(machine_, waits, computes);
             if (!mixed_) models = {model_of(machine_, put(), waits, computes), {}};
             around.model = models.model;
+            around.give_up = give_up_;
             std::optional<Fold> fold;
             if (shown->folded()) fold = Fold{shown->ranks};
             ImagePart part(around.model, vector, models.far, fold);
-            for (Rank rank = 0; rank < shown->ranks; ++rank)
+            for (Rank rank = 0; rank < shown->ranks; ++rank) {
                 if (auto added = add(part, *shown, rank, reach); !added) return added.failure();
+                if (rank + 1 != shown->ranks / 4 || rank < kFewRanks) continue;
+                if (around.give_up == kForever) continue;
+                const Time least = simulate_first_ranks(part, around);
+                if (least > around.give_up) return Outcome{.makespan = least};
+            }
             return simulate_generic({&part, 1}, around);
         };
         const auto makespan = [&](bool waits, bool computes) -> base::Result<Time> {
@@ -356,6 +369,7 @@ class Prediction {
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
     static constexpr Rank kContinuedRanks = 64;
+    static constexpr Rank kFewRanks = 64;  ///< are simulated without looking at some first
 
     /// The growth from a quarter to a half and to all of the largest size that is looked at says
     /// how the time grows with each doubling; it goes on like that.
@@ -407,8 +421,9 @@ class Prediction {
     /// connection holds: such a message needs both its ranks at once, and who goes on to a later
     /// call takes their processors.
     bool streams_ = false;
-    bool held_ = false;      ///< messages are no longer than what connections hold
-    bool is_short_ = false;  ///< even many at a time
+    bool held_ = false;        ///< messages are no longer than what connections hold
+    bool is_short_ = false;    ///< even many at a time
+    Time give_up_ = kForever;  ///< where each rank has a processor
 };
 
 }  // namespace
@@ -425,14 +440,19 @@ PutModels put_models(const Machine& machine, bool waits, bool computes) {
             FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
 }
 
-base::Result<Time> least_time(const Machine& machine, Rank size, const Candidate& candidate,
-                              const VectorSize& vector, Rank rank) {
-    return Prediction(machine, size, candidate, vector).least(rank);
+base::Result<LeastTime> least_time(const Machine& machine, Rank size, const Candidate& candidate,
+                                   const VectorSize& vector, const ChainEnd& end) {
+    return Prediction(machine, size, candidate, vector).least(end);
+}
+
+bool is_quickly_predicted(const Machine& machine, Rank size, const Candidate& candidate,
+                          const VectorSize& vector) {
+    return Prediction(machine, size, candidate, vector).is_quick();
 }
 
 base::Result<Predicted> predict(const Machine& machine, Rank size, const Candidate& candidate,
-                                const VectorSize& vector) {
-    return Prediction(machine, size, candidate, vector).run();
+                                const VectorSize& vector, Interest interest) {
+    return Prediction(machine, size, candidate, vector, interest).run();
 }
 
 }  // namespace weft::plan

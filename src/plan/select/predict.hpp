@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -59,13 +60,34 @@ struct Predicted {
     bool in_place = false;       ///< ranks read or write memory of node-mates where it lies,
     bool lands = false;          ///< or put into vectors of ranks on other nodes
 };
-/// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
-/// `rank` computes and waits for, looking at few other ranks.
-[[nodiscard]] base::Result<Time> least_time(const Machine& machine, Rank size,
-                                            const Candidate& candidate, const VectorSize& vector,
-                                            Rank rank);
 
+/// A rank, and how far what it waits for is followed back to other ranks.
+struct ChainEnd {
+    Rank rank = 0;
+    int hops_max = 4;
+    Time enough = std::numeric_limits<Time>::max();  ///< no further, once it takes longer
+};
+struct LeastTime {
+    Time time = 0;
+    bool whole = false;  ///< followed to the end: more hops find no more
+};
+/// What Predicted::in_stream cannot be below but for the rounding of blocks, found quickly: what
+/// a rank computes and waits for, looking at few other ranks.
+[[nodiscard]] base::Result<LeastTime> least_time(const Machine& machine, Rank size,
+                                                 const Candidate& candidate,
+                                                 const VectorSize& vector, const ChainEnd& end);
+
+/// Whether a prediction takes little time, as few ranks stand for all.
+[[nodiscard]] bool is_quickly_predicted(const Machine& machine, Rank size,
+                                        const Candidate& candidate, const VectorSize& vector);
+
+/// A call that takes longer than that is of no interest: what is said of it may be too little, but
+/// not below.
+struct Interest {
+    Time most = std::numeric_limits<Time>::max();
+};
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
-                                              const Candidate& candidate, const VectorSize& vector);
+                                              const Candidate& candidate, const VectorSize& vector,
+                                              Interest interest = {});
 
 }  // namespace weft::plan

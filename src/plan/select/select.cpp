@@ -89,8 +89,9 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
 }
 
 /// Candidates in the order of what they take at the least. What is found quickly, by rank 0 alone,
-/// comes first; of the one that is next the other ranks that often end last are asked, too, and it
-/// takes its place by that.
+/// comes first; of the one that is next the other ranks that often end last are asked, too, then
+/// the slowest of these is followed further, and each time it takes its place by that; unless its
+/// prediction takes no longer than that.
 class Queue {
   public:
     Queue(const Machine& machine, Rank size, std::span<const Candidate> candidates,
@@ -98,39 +99,76 @@ class Queue {
         : machine_(machine), size_(size), candidates_(candidates), vector_(vector) {
         for (std::size_t i = 0; i < candidates.size(); ++i) {
             if (!fulfils(candidates[i], needs)) continue;
-            const auto least = least_time(machine, size, candidates[i], vector, 0);
-            if (least) waiting_.push({*least, i, false});
+            Entry entry{.index = i};
+            if (ask(entry, {})) waiting_.push(entry);
         }
     }
 
-    /// The next one; nullptr if all others take longer than that.
+    /// The next one; nullptr if all others take longer than that. Those of which the end is not
+    /// found come last: they may take much longer than is known.
     [[nodiscard]] const Candidate* next(Time best) {
-        while (!waiting_.empty() && waiting_.top().least <= best) {
+        while (!waiting_.empty() && waiting_.top().least.time <= best) {
             Entry entry = waiting_.top();
             waiting_.pop();
-            if (entry.all) return &candidates_[entry.index];
-            entry.all = true;
-            for (const Rank rank : last_ranks()) {
-                if (entry.least > best) break;
-                const auto least =
-                    least_time(machine_, size_, candidates_[entry.index], vector_, rank);
-                if (least) entry.least = std::max(entry.least, *least);
+            if (entry.asked == 0 &&
+                is_quickly_predicted(machine_, size_, candidates_[entry.index], vector_))
+                return &candidates_[entry.index];
+            const bool all = entry.asked > last_ranks().size();
+            if (all && entry.least.whole) return &candidates_[entry.index];
+            if (all && entry.end.hops_max > hops_most()) {
+                last_.push(entry);
+                continue;
             }
+            ask_next(entry, best);
             waiting_.push(entry);
         }
-        return nullptr;
+        if (last_.empty() || last_.top().least.time > best) return nullptr;
+        const Candidate& candidate = candidates_[last_.top().index];
+        last_.pop();
+        return &candidate;
     }
 
   private:
+    static constexpr int kFurther = 4;
+
     struct Entry {
-        Time least = 0;
         std::size_t index = 0;
-        bool all = false;  ///< by all ranks that are asked
+        LeastTime least = {.time = -1};
+        ChainEnd end;           ///< where that was found
+        std::size_t asked = 0;  ///< rank 0 once more, then the last ranks
 
         friend bool operator>(const Entry& a, const Entry& b) {
-            return std::tie(a.least, a.index) > std::tie(b.least, b.index);
+            return std::tie(a.least.time, a.index) > std::tie(b.least.time, b.index);
         }
     };
+
+    /// One rank more, and when all were asked, further from the one that takes longest.
+    void ask_next(Entry& entry, Time best) const {
+        constexpr ChainEnd kFirst;
+        ChainEnd end{.hops_max = kFurther * kFirst.hops_max, .enough = best};
+        const auto others = last_ranks();
+        const std::size_t turn = entry.asked++;
+        if (turn > others.size()) {
+            entry.end.hops_max *= kFurther;
+            end = {entry.end.rank, entry.end.hops_max, best};
+        } else if (turn > 0) {
+            end.rank = others[turn - 1];
+        }
+        if (turn > 0 || !entry.least.whole) ask(entry, end);
+    }
+
+    /// Notes what is found at that end, if it is the most. False if the candidate does not fit.
+    bool ask(Entry& entry, const ChainEnd& end) const {
+        const auto least = least_time(machine_, size_, candidates_[entry.index], vector_, end);
+        if (!least) return false;
+        if (least->time < entry.least.time) return true;
+        entry.least = *least;
+        entry.end = end;
+        return true;
+    }
+
+    /// Looking at many more ranks takes as long as a prediction.
+    [[nodiscard]] int hops_most() const { return std::max(24, size_ / 8); }
 
     /// The farthest from rank 0 in most trees; those that others of their groups, as a rule, send
     /// to last.
@@ -143,6 +181,7 @@ class Queue {
     std::span<const Candidate> candidates_;
     const VectorSize& vector_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting_;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> last_;
 };
 
 RankedCandidate ranked(const Candidate& candidate, const Predicted& predicted, const Needs& needs) {
@@ -163,19 +202,21 @@ std::vector<RankedCandidate> predict_each(const Machine& machine, Rank size,
                                           const VectorSize& vector, const Needs& needs,
                                           Scope scope) {
     std::vector<RankedCandidate> found;
-    const auto try_one = [&](const Candidate& candidate) {
-        const auto predicted = predict(machine, size, candidate, vector);
-        if (predicted) found.push_back(ranked(candidate, *predicted, needs));
-        return predicted.ok();
-    };
     if (scope == Scope::all) {
-        for (const Candidate& candidate : candidates) try_one(candidate);
+        for (const Candidate& candidate : candidates)
+            if (const auto predicted = predict(machine, size, candidate, vector))
+                found.push_back(ranked(candidate, *predicted, needs));
         return found;
     }
     Queue queue(machine, size, candidates, vector, needs);
     Time best = std::numeric_limits<Time>::max();
-    while (const Candidate* candidate = queue.next(best))
-        if (try_one(*candidate)) best = std::min(best, found.back().in_stream);
+    while (const Candidate* candidate = queue.next(best)) {
+        const auto predicted = predict(machine, size, *candidate, vector, {.most = best});
+        const bool given_up = predicted && predicted->in_stream > best && !machine.crowded();
+        if (!predicted || given_up) continue;
+        found.push_back(ranked(*candidate, *predicted, needs));
+        best = std::min(best, predicted->in_stream);
+    }
     return found;
 }
 

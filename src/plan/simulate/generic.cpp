@@ -35,6 +35,7 @@ class Sweeps {
     static constexpr std::uint64_t kWorth = 8;
 
     bool gets_on(std::uint32_t first, std::uint32_t last) {
+        if (lanes_.gives_up()) return false;
         const std::uint64_t passed = lanes_.sweep(first, last);
         passed_ += passed;
         if (around_.progress)
@@ -51,29 +52,43 @@ class Sweeps {
 base::Result<Outcome> simulate_processors(std::span<const ImagePart> parts,
                                           const Surroundings& surroundings, const Trace& trace) {
     Processors processors(parts, surroundings, trace);
-    while (!processors.idle())
+    while (!processors.idle() && !processors.gives_up())
         processors.step([&](const Departure& message) {
             processors.arrive(message.target, message.key, message.arrives);
         });
     return processors.outcome();
 }
 
+std::uint64_t receptions_in(std::span<const ImagePart> parts) {
+    std::uint64_t receptions = 0;
+    for (const ImagePart& part : parts) receptions += part.pieces().rows().size();
+    return std::max<std::uint64_t>(1, receptions);
+}
+
 }  // namespace
+
+Time simulate_first_ranks(const ImagePart& part, const Surroundings& surroundings) {
+    const std::span<const ImagePart> parts(&part, 1);
+    if (needs_order(parts)) return 0;
+    const Trace none;
+    Lanes lanes(parts, part.pieces().size(), surroundings, none);
+    Sweeps(lanes, surroundings, receptions_in(parts)).run();
+    return lanes.latest();
+}
 
 base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                        const Surroundings& surroundings, const Trace& trace) {
     if (needs_order(parts)) return simulate_processors(parts, surroundings, trace);
-    Lanes lanes(parts, surroundings, trace);
-    std::uint64_t receptions = 0;
-    for (const ImagePart& part : parts) receptions += part.pieces().rows().size();
-    Sweeps(lanes, surroundings, std::max<std::uint64_t>(1, receptions)).run();
+    Lanes lanes(parts, ranks_of(parts), surroundings, trace);
+    Sweeps(lanes, surroundings, receptions_in(parts)).run();
+    if (lanes.gives_up()) return lanes.outcome();
     std::vector<std::uint32_t> wave;
     for (std::uint32_t i = 0; i < lanes.count(); ++i)
         if (!lanes.is_done(i)) wave.push_back(i);
     if (wave.empty()) return lanes.outcome();
     lanes.watch();
     std::vector<std::uint32_t> next;
-    while (!wave.empty()) {
+    while (!wave.empty() && !lanes.gives_up()) {
         const auto ready = [&next](std::uint32_t lane) { next.push_back(lane); };
         for (const std::uint32_t lane : wave) {
             lanes.run(lane, [&](const Departure& message) {

@@ -20,6 +20,8 @@ bool is_raise(StepKind kind) {
 
 std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
     if (block.stride == 1) return partition.size(first, block.count);
+    const std::uint64_t most = partition.unit_max();
+    if (most * partition.units() == partition.elements()) return block.count * most;
     std::uint64_t elements = 0;
     for (std::uint32_t i = 0; i < block.count; ++i)
         elements += partition.size(first + i * block.stride);
@@ -76,9 +78,13 @@ BlockList sent_by(const Step& step) {
 }  // namespace
 
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
-                        const std::function<void(const Happening&)>& visit) {
+                        const std::function<bool(const Happening&)>& visit, bool slots) {
     const Partition partition = program.partition(size.elements);
-    for_each_step(program, lane, [&](const Step& step, std::uint32_t segment) {
+    for (Cursor cursor = begin_of(lane, program.segments); !cursor.ended();
+         advance(cursor, program)) {
+        const Step& step = program.steps[cursor.at];
+        const std::uint32_t segment = cursor.segment;
+        if (step.kind == StepKind::loop || skips(cursor, step)) continue;
         const bool waits = step.kind == StepKind::wait;
         const bool reduces = step.kind == StepKind::reduce;
         Happening happening{.kind = step.kind,
@@ -96,10 +102,11 @@ void for_each_happening(const Program& program, const Lane& lane, const VectorSi
                               size.element_bytes;
         happening.mapped_bytes =
             mapped_elements(program, partition, step, segment) * size.element_bytes;
-        happening.slot_bytes =
-            slot_elements(program, partition, step, segment) * size.element_bytes;
-        visit(happening);
-    });
+        if (slots)
+            happening.slot_bytes =
+                slot_elements(program, partition, step, segment) * size.element_bytes;
+        if (!visit(happening)) return;
+    }
 }
 
 void for_each_message(const Program& program, const VectorSize& size,
@@ -107,6 +114,7 @@ void for_each_message(const Program& program, const VectorSize& size,
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
             if (happening.message) visit(happening.peer, happening.bytes);
+            return true;
         });
 }
 
@@ -116,6 +124,7 @@ void for_each_reduction(
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
             if (happening.kind == StepKind::reduce) visit(happening.bytes, happening.operands);
+            return true;
         });
 }
 
@@ -124,15 +133,20 @@ void for_each_mapped(const Program& program, const VectorSize& size,
     for (const Lane& lane : program.lanes)
         for_each_happening(program, lane, size, [&](const Happening& happening) {
             if (happening.mapped_bytes > 0) visit(happening.mapped_bytes);
+            return true;
         });
 }
 
 void for_each_unpacking(const Program& program, const VectorSize& size,
                         const std::function<void(std::uint64_t bytes)>& visit) {
     for (const Lane& lane : program.lanes)
-        for_each_happening(program, lane, size, [&](const Happening& happening) {
-            if (happening.slot_bytes > 0) visit(happening.slot_bytes);
-        });
+        for_each_happening(
+            program, lane, size,
+            [&](const Happening& happening) {
+                if (happening.slot_bytes > 0) visit(happening.slot_bytes);
+                return true;
+            },
+            true);
 }
 
 void ImagePart::reserve(std::size_t ranks) {

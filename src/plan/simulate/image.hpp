@@ -169,9 +169,10 @@ struct Happening {
     std::uint64_t mapped_bytes = 0;  ///< copied from or to memory of node-mates in place
     std::uint64_t slot_bytes = 0;    ///< copied out of put targets
 };
-/// In the order of a lane, loop bodies once for each segment.
+/// In the order of a lane, loop bodies once for each segment, as long as visit() returns true.
+/// slots: whether slot_bytes are wanted.
 void for_each_happening(const Program& program, const Lane& lane, const VectorSize& size,
-                        const std::function<void(const Happening&)>& visit);
+                        const std::function<bool(const Happening&)>& visit, bool slots = false);
 /// Each message, with whom it is for (kNoRank if it is published) and its bytes.
 void for_each_message(const Program& program, const VectorSize& size,
                       const std::function<void(Rank peer, std::uint64_t bytes)>& visit);

@@ -18,17 +18,18 @@ Rank ranks_of(std::span<const ImagePart> parts) {
     return ranks;
 }
 
-Lanes::Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings, const Trace& trace)
+Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+             const Trace& trace)
     : around_(surroundings),
       trace_(trace),
       busy_base_(surroundings.model.busy(0)),
-      ranks_(ranks_of(parts)),
+      ranks_(ranks),
       arrivals_(ranks_, keys_of(parts)),
       plain_(!surroundings.model.blocking && surroundings.model.takes_no_time_to_receive() &&
              surroundings.uniform() && !trace && arrivals_.dense()) {
     std::size_t lanes = 0;
     for (const ImagePart& part : parts) lanes += part.lanes().size();
-    WEFT_CHECK(lanes == static_cast<std::size_t>(ranks_), lanes, ranks_);
+    WEFT_CHECK(lanes <= static_cast<std::size_t>(ranks_), lanes, ranks_);
     places_.resize(lanes);
     now_.resize(lanes);
     if (surroundings.model.gap > 0) free_.resize(lanes);
@@ -138,7 +139,7 @@ void Lanes::publish(Rank rank, std::uint32_t key, Time busy, Clock& clock) {
 
 std::uint64_t Lanes::sweep(std::uint32_t first, std::uint32_t last) {
     std::uint64_t passed = 0;
-    for (std::uint32_t index = first; index < last; ++index) {
+    for (std::uint32_t index = first; index < last && !gives_up(); ++index) {
         if (places_[index] == kDone) continue;
         passed +=
             plain_ ? run_plain(index, view_of(index)) : run(index, [&](const Departure& message) {
@@ -178,6 +179,7 @@ std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
     }
     places_[index] = place;
     now_[index] = now;
+    latest_ = std::max(latest_, now);
     return passed;
 }
 
@@ -233,6 +235,10 @@ base::Result<Outcome> Lanes::outcome() const {
                     .earliest_finish = std::numeric_limits<Time>::max(),
                     .messages = raises_,
                     .events = raises_ + waits_};
+    if (gives_up()) {
+        outcome.makespan = latest_;
+        return outcome;
+    }
     for (std::uint32_t i = 0; i < count(); ++i) {
         if (!is_done(i))
             return base::fail(

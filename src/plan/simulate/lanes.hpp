@@ -39,13 +39,18 @@ struct Departure {
 
 class Lanes {
   public:
-    /// Images with one lane for each rank.
-    Lanes(std::span<const ImagePart> parts, const Surroundings& surroundings, const Trace& trace);
+    /// Images with one lane for each of so many ranks, or for the first of them: then they are only
+    /// swept.
+    Lanes(std::span<const ImagePart> parts, Rank ranks, const Surroundings& surroundings,
+          const Trace& trace);
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_done(std::uint32_t index) const { return places_[index] == kDone; }
+    /// Something is later than is of interest.
+    [[nodiscard]] bool gives_up() const { return latest_ > around_.give_up; }
+    [[nodiscard]] Time latest() const { return latest_; }
 
     /// Tries the lanes first .. last-1, in order, and delivers at once. Returns how many receptions
     /// (and ends) they passed. Before watch() only.
@@ -69,7 +74,7 @@ class Lanes {
     /// Lanes that wait for cells which have been published since the last call.
     [[nodiscard]] std::vector<std::uint32_t>& woken() { return woken_; }
 
-    /// The times of the ranks; a failure if some lane is still waiting.
+    /// The times of the ranks; a failure if some lane is still waiting, unless it gives up.
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
   private:
@@ -104,6 +109,7 @@ class Lanes {
     }
     void set_clock(std::uint32_t index, const Clock& clock) {
         now_[index] = clock.now;
+        latest_ = std::max(latest_, clock.now);
         if (!free_.empty()) free_[index] = {clock.send_free, clock.receive_free};
     }
     /// The words of a piece before its reception.
@@ -144,6 +150,7 @@ class Lanes {
     /// Empty: unwatched.
     std::vector<std::uint32_t> missing_;
     Rank ranks_ = 0;
+    Time latest_ = 0;
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
     Board arrivals_;

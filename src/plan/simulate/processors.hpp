@@ -37,6 +37,8 @@ class Processors {
     [[nodiscard]] bool idle() const { return possible_.empty(); }
     /// When the next thing is possible. Not if idle.
     [[nodiscard]] Time next() const { return possible_.top().time; }
+    /// What comes next is later than is of interest. Not if idle.
+    [[nodiscard]] bool gives_up() const { return next() > around_.give_up; }
     /// Does the next thing; calls send(Departure) if it is a message.
     template <class Send>
     void step(Send send);
@@ -44,7 +46,7 @@ class Processors {
     void arrive(Rank target, std::uint32_t key, Time time);
 
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
-    /// The times of the ranks; a failure if some lane is still waiting.
+    /// The times of the ranks; a failure if some lane is still waiting, unless it gives up.
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
   private:

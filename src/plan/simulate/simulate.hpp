@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -34,6 +35,8 @@ struct Surroundings {
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and when
     bool ends = false;                          ///< Outcome::ends is wanted, of the generic engine
     std::function<void(double)> progress;       ///< called now and then with the part done, 0 to 1
+    /// Once something is later, the generic engine stops and says that time.
+    Time give_up = std::numeric_limits<Time>::max();
 
     [[nodiscard]] bool uniform() const { return network == nullptr; }
     [[nodiscard]] Time latency(Rank source, Rank target) const {
@@ -64,6 +67,9 @@ using Trace = std::function<void(const Span&)>;
 [[nodiscard]] base::Result<Outcome> simulate_generic(std::span<const ImagePart> parts,
                                                      const Surroundings& surroundings,
                                                      const Trace& trace = {});
+/// A time that the programs do not end before, of which the image holds those of the first ranks
+/// only: how far these get by themselves. 0 if that needs the others' order.
+[[nodiscard]] Time simulate_first_ranks(const ImagePart& part, const Surroundings& surroundings);
 /// Status::unsupported where the stages cannot show the answer: the text says why.
 [[nodiscard]] base::Result<Outcome> simulate_structured(const Stages& stages,
                                                         const VectorSize& size,

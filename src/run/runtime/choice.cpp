@@ -11,6 +11,7 @@
 
 #include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
+#include "collectives/nodes/groups.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
@@ -70,8 +71,10 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
                               .ordered = properties.ordered,
                               .bit_identical = algorithm.bit_identical_on(spec, layout)};
     const plan::Contract& contract = collectives::contract(call.collective);
+    const auto shapes = std::make_shared<collectives::KnownShapes>();
     const auto ask = [=, &contract](collectives::GenerateRequest& of, Rank size) {
         of.size = size;
+        of.known_shapes = shapes.get();
         if (of.layout.size() != size) of.layout = of_size(layout, size);
         of.elements = contract.vector_elements(size, call.elements);
         if (!call.counted) return;
@@ -160,22 +163,33 @@ bool lands_as_asked(const plan::Machine& machine, Rank size, const CallClass& ca
     return !program.ok() || fits_as_a_whole(*program, room);
 }
 
-base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
-                                const std::vector<collectives::AlgorithmSpec>& specs,
-                                plan::Scope scope) {
+base::Result<std::vector<plan::Candidate>> candidates_of(
+    const plan::Machine& machine, Rank size, const CallClass& call,
+    const std::vector<collectives::AlgorithmSpec>& specs, plan::Scope scope) {
     const plan::Layout layout = layout_of(machine, size);
+    const plan::VectorSize vector = vector_of(size, call);
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
         const auto algorithm = collectives::find_algorithm(call.collective, spec);
         if (!algorithm) return algorithm.failure();
         if (!serves((*algorithm)->properties, size, call, layout)) continue;
+        const bool again = collectives::repeats_plain_name(
+            **algorithm, spec,
+            {.elements = vector.elements, .element_bytes = vector.element_bytes});
+        if (again && scope == plan::Scope::chosen) continue;  // the first of equals is chosen
         plan::Candidate candidate = candidate_of(**algorithm, spec, call, layout, machine.direct);
         if (lands_as_asked(machine, size, call, spec, candidate))
             candidates.push_back(std::move(candidate));
     }
-    const std::uint64_t elements =
-        collectives::contract(call.collective).vector_elements(size, call.elements);
-    return plan::select(machine, size, candidates, {elements, call.element_bytes},
+    return candidates;
+}
+
+base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
+                                const std::vector<collectives::AlgorithmSpec>& specs,
+                                plan::Scope scope) {
+    const auto candidates = candidates_of(machine, size, call, specs, scope);
+    if (!candidates) return candidates.failure();
+    return plan::select(machine, size, *candidates, vector_of(size, call),
                         {.ordered = call.ordered, .bit_identical = call.bit_identical}, scope);
 }
 
@@ -247,6 +261,17 @@ plan::Choice as_chosen(plan::Choice exact, plan::Choice of_class, const CallClas
 }
 
 }  // namespace
+
+plan::VectorSize vector_of(Rank size, const CallClass& call) {
+    const plan::Contract& contract = collectives::contract(call.collective);
+    return {contract.vector_elements(size, call.elements), call.element_bytes};
+}
+
+base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
+                                                          const CallClass& call,
+                                                          plan::Scope scope) {
+    return candidates_of(machine, size, call, specs_for(machine, size, call), scope);
+}
 
 std::vector<std::string_view> providers_with_costs() {
     std::vector<std::string_view> names;

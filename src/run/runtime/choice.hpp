@@ -46,6 +46,13 @@ struct CallClass {
 /// assumed of any), and near ones anywhere.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
+/// What may be chosen for a call, as plan::select() takes it; Scope::chosen: without what has the
+/// programs of an earlier one. The call's collective outlives them.
+[[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
+    const plan::Machine& machine, Rank size, const CallClass& call, plan::Scope scope);
+/// The vector that programs of a call cut into units.
+[[nodiscard]] plan::VectorSize vector_of(Rank size, const CallClass& call);
+
 /// All candidates of a call, with what they take; what is chosen is the best of its class, or what
 /// was measured.
 /// provider: of the network, as far as measured choices depend on it; "": whatever it was.

@@ -11,6 +11,7 @@
 
 #include "collectives/near_way.hpp"
 #include "collectives/registry.hpp"
+#include "plan/schedule/step.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "run/runtime/choice.hpp"
 #include "tests/support/full_mode.hpp"
@@ -141,6 +142,76 @@ TEST(Prediction, OfAFirstCallIsQuickAndTheSame) {
         const auto all = rank_algorithms(machine, 2304, class_of(call));
         EXPECT_EQ((*chosen)->text, all->algorithm()) << count;
         fmt::print("{} elements: {:.1f} ms\n", count, seconds * 1000);
+    }
+}
+
+TEST(Prediction, WhatIsNotPredictedWouldNotBeChosen) {
+    for (const Team& team : {Team{"66 on uneven", {30, 1, 35}}, Team{"130 on 13", even(13, 10)},
+                             Team{"97 on a node", {97}}}) {
+        const plan::Machine machine = machine_of(team);
+        const auto ranks = static_cast<Rank>(machine.node_of.size());
+        const Chooser chooser(machine, ranks, nullptr, "none");
+        for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+            if (traits.has_counts()) continue;
+            for (const std::size_t count : {1U, 128U, 8192U}) {
+                const Call call{.collective = traits.collective,
+                                .count = traits.has_data() ? count : 0,
+                                .type = Type::float64,
+                                .root = traits.rooted() ? 0 : -1};
+                const auto chosen = chooser.choose(call);
+                const auto all = rank_algorithms(machine, ranks, class_of(call));
+                ASSERT_TRUE(chosen.ok() && all.ok()) << traits.name;
+                EXPECT_EQ((*chosen)->text, all->algorithm())
+                    << team.name << ' ' << traits.name << ' ' << count;
+            }
+        }
+    }
+}
+
+/// What a choice reads: programs that are made for it, and their steps.
+struct Effort {
+    std::uint64_t programs = 0;
+    std::uint64_t steps = 0;
+};
+
+Effort effort_of(const plan::Machine& machine, const CallClass& call, std::string& chosen) {
+    const auto ranks = static_cast<Rank>(machine.node_of.size());
+    auto candidates = *candidates_for(machine, ranks, call, plan::Scope::chosen);
+    Effort effort;
+    for (plan::Candidate& candidate : candidates)
+        candidate.program = [&effort, made = candidate.program](Rank size, Rank rank) {
+            auto program = made(size, rank);
+            ++effort.programs;
+            if (program) effort.steps += program->steps.size();
+            return program;
+        };
+    const auto choice = plan::select(machine, ranks, candidates, vector_of(ranks, call),
+                                     {.bit_identical = call.bit_identical}, plan::Scope::chosen);
+    EXPECT_TRUE(choice.ok());
+    if (choice) chosen = choice->algorithm();
+    return effort;
+}
+
+TEST(Prediction, OfAFirstCallReadsFewPrograms) {
+    // Of 2304 ranks: the programs of all ranks are made for a few candidates only, and none with
+    // a step for each rank for all ranks.
+    constexpr std::uint64_t kProgramsMax = 20'000;
+    constexpr std::uint64_t kStepsMax = 400'000;
+    const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
+    for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+        if (traits.has_counts()) continue;
+        for (const std::uint64_t elements : {1U, 8192U}) {
+            const CallClass call{.collective = traits.name,
+                                 .elements = traits.has_data() ? elements : 0,
+                                 .element_bytes = 8,
+                                 .bit_identical = traits.reduces()};
+            std::string chosen;
+            const Effort effort = effort_of(machine, call, chosen);
+            EXPECT_LE(effort.programs, kProgramsMax) << traits.name << ' ' << elements;
+            EXPECT_LE(effort.steps, kStepsMax) << traits.name << ' ' << elements;
+            fmt::print("{} {}: {} programs, {} steps: {}\n", traits.name, elements, effort.programs,
+                       effort.steps, chosen);
+        }
     }
 }
 
