@@ -90,6 +90,48 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
                                                    weft_request** request);
 /// @}
 
+/// @name Stencils
+/// Exchanges of equal blocks with all members around each on a grid, those across corners too. A
+/// block can go straight to each neighbor (26 messages in three dimensions), or dimension after
+/// dimension, where all that goes equally far is one message (6 of them): fewer messages, more
+/// bytes. Which of the two is predicted to be quicker is chosen, for each size.
+/// @{
+typedef struct weft_stencil weft_stencil;
+
+typedef enum weft_way {
+    WEFT_WAY_PREDICTED = 0,  ///< the quicker one, as far as is known
+    WEFT_WAY_DIRECT = 1,
+    WEFT_WAY_COMBINED = 2
+} weft_way;
+
+/// Not collective; the same on all members. The grid is that of weft_neighbors_on_grid(). Neighbors
+/// are the members whose coordinates differ by `reach` at most: all of them, or, if star is not 0,
+/// those of them that differ in one coordinate only. Its blocks are in lexical order of the
+/// offsets, from -reach, -reach, ... on; of a star: dimension after dimension, the nearest first,
+/// the one before this rank before the one after it.
+WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
+                                         const int* periodic, int star, int reach,
+                                         weft_stencil** out);
+/// Not collective. Sets *stencil to NULL. They may be freed after their team, but not used.
+WEFT_API weft_status weft_stencil_free(weft_stencil** stencil);
+/// How many blocks there are; -1 if stencil is NULL.
+WEFT_API int weft_stencil_blocks(const weft_stencil* stencil);
+/// The member that a block is for, and one comes from; -1 where the grid ends, or if there is no
+/// such block. On a short periodic dimension a member can be a neighbor several times, and this
+/// rank its own.
+WEFT_API int weft_stencil_neighbor(const weft_stencil* stencil, int block);
+/// The same on all members, for calls from now on.
+WEFT_API weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way);
+
+/// Collective. in: a block of count elements for each neighbor; out: one from each. In place of a
+/// neighbor that is missing, nothing is read or written. in and out are separate.
+WEFT_API weft_status weft_stencil_alltoall(weft_stencil* stencil, const void* in, void* out,
+                                           size_t count, weft_type type);
+/// The same with one block for all neighbors.
+WEFT_API weft_status weft_stencil_allgather(weft_stencil* stencil, const void* in, void* out,
+                                            size_t count, weft_type type);
+/// @}
+
 #ifdef __cplusplus
 }
 #endif

@@ -65,6 +65,11 @@ TEST_P(LibraryTest, NeighborsGetTheBlocksThatAreMeantForThem) {
     check_program(GetParam(), "neighbors_c", "all neighbors are right");
 }
 
+/// Eight ranks are a grid of three dimensions, too.
+TEST(NeighborsTest, OnGridsOfThreeDimensionsBothWaysAreRight) {
+    check_program(launch_of(8, 2), "neighbors", "all neighbors are right");
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(3, 1),
                                          launch_of(3, 3), launch_of(5, 2)),

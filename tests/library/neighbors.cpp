@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors.cpp - a program of real ranks: exchanges with the neighbors of random graphs and of
-// grids, blocking, started and prepared, short and long.
+// grids, blocking, started and prepared, short and long; and of stencils, directly and combined.
 #include "weft/neighbors.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "weft/stencil.hpp"
 
 namespace weft::test {
 namespace {
@@ -104,6 +105,73 @@ void exchange_with_counts(Team team, Neighbors& neighbors, int call) {
     }
 }
 
+/// Block i of `from` is for neighbor i: the first one if all get the same.
+std::int64_t stencil_element(Rank from, std::size_t block, std::size_t i, int call) {
+    return (call * 1000LL + from) * 1'000'000'000LL +
+           static_cast<std::int64_t>(block * 100'000 + i);
+}
+
+/// Neighbors come in pairs of opposite offsets: with a box the last is opposite to the first.
+void exchange_by(Team team, Stencil& stencil, Stencil::Way way, std::size_t count, int call) {
+    stencil.set_way(way);
+    const Rank own = team.rank();
+    const std::size_t blocks = stencil.neighbors().size();
+    const auto compare = [&](const std::vector<std::int64_t>& out, bool same, const char* what) {
+        for (std::size_t n = 0; n < blocks; ++n) {
+            const Rank from = stencil.neighbors()[n];
+            const std::size_t sent = same ? 0 : blocks - 1 - n;
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::int64_t expected = from < 0 ? -1 : stencil_element(from, sent, i, call);
+                if (out[n * count + i] != expected)
+                    return check(false, fmt::format("{} of a stencil, way {}, block {} of {}", what,
+                                                    static_cast<int>(way), n, count));
+            }
+        }
+    };
+    std::vector<std::int64_t> in;
+    for (std::size_t n = 0; n < blocks; ++n)
+        for (std::size_t i = 0; i < count; ++i) in.push_back(stencil_element(own, n, i, call));
+    std::vector<std::int64_t> out(blocks * count, -1);
+    stencil.alltoall(in.data(), out.data(), count, Type::int64);
+    compare(out, false, "alltoall");
+    std::ranges::fill(out, -1);
+    stencil.allgather(in.data(), out.data(), count, Type::int64);
+    compare(out, true, "allgather");
+}
+
+/// Grids of all ranks in up to three dimensions.
+std::vector<std::vector<Rank>> grids_of(Rank ranks) {
+    std::vector<std::vector<Rank>> grids;
+    for (Rank a = 1; a <= ranks; ++a)
+        for (Rank b = 1; ranks % a == 0 && a * b <= ranks; ++b)
+            if (ranks % (a * b) == 0) grids.push_back({a, b, ranks / (a * b)});
+    grids.push_back({ranks});
+    return grids;
+}
+
+void stencils(Team team, int& call) {
+    for (const std::vector<Rank>& extents : grids_of(team.size())) {
+        for (const bool closed : {false, true}) {
+            std::vector<bool> periodic(extents.size(), closed);
+            periodic.front() = true;
+            Stencil box(team, extents, periodic);
+            for (const std::size_t count : {std::size_t{1}, std::size_t{300}})
+                for (const auto way :
+                     {Stencil::Way::predicted, Stencil::Way::direct, Stencil::Way::combined})
+                    exchange_by(team, box, way, count, call++);
+        }
+    }
+    // All neighbors of short blocks at once: combined where there are many.
+    const std::vector<Rank> line{team.size()};
+    Stencil star(team, line, {false}, Stencil::Shape::star, 1);
+    check(star.neighbors().size() == 2, "a line has two neighbors");
+    exchange_by(team, star, Stencil::Way::combined, 9000, call++);
+    refused("a grid of other ranks", Status::argument, "not those of",
+            [&] { const Stencil none(team, std::vector<Rank>{team.size() + 1}, {false}); });
+    refused("a reach of none", Status::argument, "reach is 0",
+            [&] { const Stencil none(team, line, {false}, Stencil::Shape::box, 0); });
+}
+
 void refusals(Team team) {
     const auto make = [&](std::vector<Rank> sources) {
         return [&, sources] { const Neighbors neighbors(team.size(), sources, {}); };
@@ -136,6 +204,7 @@ void run() {
         Neighbors neighbors = Neighbors::on_grid(extents, {closed, false}, world.rank());
         exchange(world, neighbors, 7, call++);
     }
+    stencils(world, call);
     refusals(world);
     const int all = world.allreduce(wrong, Op::sum);
     if (world.rank() == 0 && all == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors_c.c - exchanges with neighbors by the C interface on real ranks: along a directed ring,
-// on a grid, in the three forms, with counts; and what is refused.
+// on a grid, in the three forms, with counts; on a stencil, either way; and what is refused.
 #include <string.h>
 #include <weft/neighbors.h>
 #include <weft/weft.h>
@@ -86,6 +86,37 @@ static void line(void) {
     DONE(weft_neighbors_free(&neighbors));
 }
 
+/// A closed line of ranks as a grid of one row, which is next to itself: those before and behind
+/// are neighbors three times each, and a rank is its own twice.
+static void stencil(weft_way way) {
+    const int extents[2] = {1, size}, closed[2] = {1, 1}, open[2] = {1, 0};
+    weft_stencil* around = NULL;
+    DONE(weft_stencil_create(world, 2, extents, closed, 0, 1, &around));
+    DONE(weft_stencil_set_way(around, way));
+    CHECK(weft_stencil_blocks(around) == 8);
+    const int before = (my_rank + size - 1) % size, behind = (my_rank + 1) % size;
+    CHECK(weft_stencil_neighbor(around, 0) == before && weft_stencil_neighbor(around, 7) == behind);
+    CHECK(weft_stencil_neighbor(around, 1) == my_rank && weft_stencil_neighbor(around, 8) == -1);
+    int64_t in[8], out[8];
+    for (int n = 0; n < 8; ++n) in[n] = element(my_rank, n, 0);
+    DONE(weft_stencil_alltoall(around, in, out, 1, WEFT_INT64));
+    for (int n = 0; n < 8; ++n)
+        CHECK(out[n] == element(weft_stencil_neighbor(around, n), 7 - n, 0));
+    DONE(weft_stencil_allgather(around, in, out, 1, WEFT_INT64));
+    for (int n = 0; n < 8; ++n) CHECK(out[n] == element(weft_stencil_neighbor(around, n), 0, 0));
+    DONE(weft_stencil_free(&around));
+    CHECK(around == NULL);
+    DONE(weft_stencil_create(world, 2, extents, open, 1, 1, &around));
+    CHECK(weft_stencil_blocks(around) == 4);
+    CHECK(weft_stencil_neighbor(around, 2) == my_rank - 1);
+    DONE(weft_stencil_free(&around));
+    REFUSED(weft_stencil_create(world, 0, extents, closed, 0, 1, &around), "dimension");
+    REFUSED(weft_stencil_create(world, 1, extents, closed, 0, 0, &around), "reach is 0");
+    REFUSED(weft_stencil_alltoall(NULL, in, out, 1, WEFT_INT64), "stencil is NULL");
+    REFUSED(weft_stencil_free(NULL), "stencil is NULL");
+    CHECK(weft_stencil_blocks(NULL) == -1);
+}
+
 static void refusals(void) {
     const int none[1] = {-1}, twice[2] = {0, 0}, extents[1] = {size + 1}, open[1] = {0};
     weft_neighbors* neighbors = NULL;
@@ -112,6 +143,9 @@ int main(void) {
     if (!join_job()) return 3;
     ring();
     line();
+    stencil(WEFT_WAY_PREDICTED);
+    stencil(WEFT_WAY_DIRECT);
+    stencil(WEFT_WAY_COMBINED);
     refusals();
     DONE(weft_barrier(world));
     DONE(weft_finalize(runtime));

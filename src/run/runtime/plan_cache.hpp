@@ -64,6 +64,8 @@ class PlanCache {
 
     /// The algorithm that a call would use.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
+    /// What puts cost where the team runs.
+    [[nodiscard]] const plan::Machine& machine() const { return context_.machine; }
     /// All that it could use, by predicted time.
     [[nodiscard]] base::Result<plan::Choice> rank(const Call& call) const {
         return chooser_.rank_all(class_of(call));

@@ -12,6 +12,7 @@
 #include "collectives/registry.hpp"
 #include "plan/simulate/simulate.hpp"
 #include "run/runtime/choice.hpp"
+#include "run/runtime/stencil_exchange.hpp"
 
 namespace weft::plan {
 namespace {
@@ -318,6 +319,28 @@ TEST(Select, ShortVectorsAreNotUsedInPlace) {
     }
     // Of two vectors, the one with a block for each rank counts.
     EXPECT_NE(chosen("gather", machine, 2, 8192), "mapped");
+}
+
+TEST(Select, ShortBlocksOfManyNeighborsAreCombined) {
+    using collectives::NeighborWay;
+    const auto stencil = collectives::Stencil::make(
+        collectives::Grid({3, 3, 3}, {true, true, true}), collectives::box_offsets(3, 1));
+    for (const auto data : {collectives::NeighborData::same, collectives::NeighborData::own}) {
+        const auto way_on = [&](const Machine& machine, std::uint64_t bytes) {
+            return *run::quicker_way(machine, *stencil, data, bytes);
+        };
+        const Machine apart = machine_of(27, 27, 27);
+        EXPECT_EQ(way_on(apart, 8), NeighborWay::combined);  // 6 messages, not 26
+        EXPECT_EQ(way_on(machine_of(27, 27, 2), 8), NeighborWay::combined);
+    }
+    EXPECT_EQ(*run::quicker_way(machine_of(27, 27, 27), *stencil, collectives::NeighborData::own,
+                                1 << 20),
+              NeighborWay::direct);
+    // A line has no corners.
+    const auto line =
+        collectives::Stencil::make(collectives::Grid({27}, {true}), collectives::box_offsets(1, 1));
+    EXPECT_EQ(*run::quicker_way(machine_of(27, 27, 27), *line, collectives::NeighborData::own, 8),
+              NeighborWay::direct);
 }
 
 TEST(Select, ALargeNumberOfRanksTakesNoLonger) {
