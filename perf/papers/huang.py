@@ -141,6 +141,6 @@ FIGURES = (
            "what counts for scatter, and for the flat ring of allgather as for the multi-object one.",
            figures_12_to_14),
 )
-NOT_SHOWN = ("Fig. 1 (message rate of k senders) needs two machines with such a card: `weft bench put-rate` has one "
-             "sender. Figs. 2 to 5 are drawings of algorithms. Measured times of virtual nodes are in "
+NOT_SHOWN = ("Fig. 1 (message rate of k senders) needs two machines with such a card, for `weft bench put-rate "
+             "--pairs`. Figs. 2 to 5 are drawings of algorithms. Measured times of virtual nodes are in "
              "`performance.md`.")

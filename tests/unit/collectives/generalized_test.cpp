@@ -2,6 +2,7 @@
 // Goal: the generalized allreduce is right for every size, number of steps left out and group, with
 // exactly the rounds, bytes and reductions of the paper. Method: the verifier against the formula.
 #include "lab/cost/formulas.hpp"
+#include "plan/schedule/canonical.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/unit/collectives/figures.hpp"
 
@@ -65,6 +66,37 @@ TEST(AllreduceCounts, GeneralizedOnACubeHasTheBytesOfHalvingAndOfDoubling) {
             if (step.kind == plan::StepKind::put) peers.push_back(step.peer ^ program.rank);
         EXPECT_EQ(peers, (std::vector<Rank>{1, 2, 4, 4, 2, 1}));
     }
+}
+
+TEST(AllreduceCounts, GeneralizedMovesNothingBeforeOrAfter) {
+    // All that it copies is what arrives: to its place in the output, or, if steps are left out,
+    // aside until it is combined.
+    const auto all_in = [](const plan::Program& program, plan::BlockList list,
+                           plan::Buffer buffer) {
+        return std::ranges::all_of(plan::blocks_of(program, list), [&](const plan::Block& block) {
+            return block.buffer == buffer;
+        });
+    };
+    std::size_t copies = 0;
+    const auto check = [&](const plan::Program& program, bool whole) {
+        for (const plan::Step& step : program.steps) {
+            if (step.kind != plan::StepKind::copy) continue;
+            ++copies;
+            EXPECT_TRUE(all_in(program, step.source, plan::Buffer::slot));
+            EXPECT_TRUE(all_in(program, step.target, plan::Buffer::output) ||
+                        (!whole && all_in(program, step.target, plan::Buffer::scratch)));
+        }
+    };
+    for (int n = 2; n <= 33; ++n) {
+        const auto elements = static_cast<std::uint64_t>(n);
+        for (std::uint64_t r = 0; r <= log2_ceil(elements); ++r) {
+            const auto spec = *parse_spec(fmt::format("generalized:r={}", r));
+            for (const plan::Program& program :
+                 generate_all("allreduce", spec, {.size = n, .elements = elements}))
+                check(program, r == 0);
+        }
+    }
+    EXPECT_GT(copies, 1000U);
 }
 
 TEST(AllreduceCounts, GeneralizedServesMixedGroups) {
