@@ -174,6 +174,9 @@ std::vector<Shape> shapes() {
     add("heat_one_cell_each", {"--layout", "1,5"},
         with(1, {"--grid", "2x3", "--rows", "2", "--columns", "3", "--steps", "33"}));
     add("heat_no_step", {"-n", "3"}, with(1, {"--steps", "0"}));
+    add("heat_by_a_call_of_neighbours", {"-n", "6", "--nodes", "2"},
+        with(1, {"--grid", "3x2", "--rows", "31", "--columns", "17", "--steps", "21", "--exchange",
+                 "neighbors"}));
     add("table_full_to_the_last_slot", {"--layout", "2,1"},
         with(2, {"--draws", "3000", "--distinct", "60", "--slots", "60", "--seed", "5"}));
     add("samplesort_fewer_records_than_ranks", {"--layout", "2,3"},
@@ -291,6 +294,7 @@ TEST(Refusals, NameTheArgumentOnceAndEndAllRanks) {
         {{cg, SOURCE_FOLDER "/README.md"}, "README.md:1: this is no banner"},
         {{heat, "--grid", "2x2"}, "--grid: 2x2 has 4 pieces, expected one for each of 3 ranks"},
         {{heat, "--grid", "3"}, "--grid: \"3\" is no grid"},
+        {{heat, "--exchange", "mail"}, "--exchange: \"mail\" is no way"},
         {{heat, "--grid", "3x1", "--rows", "2"}, "2 x 640 cells cannot be cut into 3 x 1 pieces"},
         {{table, "--slots", "30", "--distinct", "100"}, "--slots: 30 were all taken before"},
         {{table, "--draws", "0"}, "--draws"},

@@ -42,6 +42,29 @@ double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_
     return field.at(index, field.area().width - 1 + out);
 }
 
+std::vector<Side> sides_with(const std::array<weft::Rank, 4>& neighbours) {
+    std::vector<Side> sides;
+    for (const Side side : kSides)
+        if (neighbours[static_cast<std::size_t>(side)] >= 0) sides.push_back(side);
+    return sides;
+}
+
+weft::Neighbors neighbors_at(weft::Rank members, const std::array<weft::Rank, 4>& neighbours) {
+    std::vector<weft::Rank> ranks;
+    for (const Side side : sides_with(neighbours))
+        ranks.push_back(neighbours[static_cast<std::size_t>(side)]);
+    return {members, ranks, ranks};
+}
+
+/// Of all sides, one after the other; out as for edge_cell().
+template <class Visit>
+void for_each_cell(const Field& field, const std::vector<Side>& sides, std::int64_t out,
+                   Visit visit) {
+    for (const Side side : sides)
+        for (std::int64_t i = 0; i < edge_cells(field.area(), side); ++i)
+            visit(edge_cell(field, side, i, out));
+}
+
 }  // namespace
 
 Halo::Halo(weft::Team team, const std::array<weft::Rank, 4>& neighbours, std::size_t edge_cells_max)
@@ -79,6 +102,33 @@ void Halo::take_edges(const Field& field, std::uint64_t step) {
         for (std::int64_t i = 0; i < count; ++i)
             edge_cell(field, side, i, 1) = cells_of(here)[static_cast<std::size_t>(i)];
     }
+}
+
+EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbours,
+                           const Area& area)
+    : sides_(sides_with(neighbours)), neighbors_(neighbors_at(team.size(), neighbours)) {
+    std::vector<std::size_t> counts;
+    std::size_t cells = 0;
+    for (const Side side : sides_) {
+        counts.push_back(static_cast<std::size_t>(edge_cells(area, side)));
+        cells += counts.back();
+    }
+    sent_.resize(cells);
+    received_.resize(cells);
+    request_ = team.prepare(neighbors_.alltoallv(sent_.data(), {counts, {}}, received_.data(),
+                                                 {counts, {}}, weft::Type::float64));
+}
+
+void EdgeExchange::put_edges(const Field& field, std::uint64_t) {
+    std::size_t next = 0;
+    for_each_cell(field, sides_, 0, [&](double cell) { sent_[next++] = cell; });
+    request_.start();
+}
+
+void EdgeExchange::take_edges(const Field& field, std::uint64_t) {
+    request_.wait();
+    std::size_t next = 0;
+    for_each_cell(field, sides_, 1, [&](double& cell) { cell = received_[next++]; });
 }
 
 }  // namespace apps

@@ -9,13 +9,16 @@
 //          step t + 1, which this rank put when it was done with step t: it has read the box.
 // Holds    Of one box at most one put is under way, so a signal can be set, not added to; between
 //          two boxes the order of puts does not matter.
+//          EdgeExchange does the same by a call of the neighbours that is started and waited for.
 // Next     heat.cpp for the loop; docs/guide/programming.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
+#include <weft/neighbors.hpp>
 #include <weft/weft.hpp>
 
 #include "perf/apps/heat/plate.hpp"
@@ -54,6 +57,22 @@ class Halo {
     weft::Memory memory_;
     weft::Memory signal_memory_;
     std::span<Signal> signals_;
+};
+
+class EdgeExchange {
+  public:
+    /// Collective. neighbours: rank at each side, or -1.
+    EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& neighbours, const Area& area);
+
+    void put_edges(const Field& field, std::uint64_t step);
+    void take_edges(const Field& field, std::uint64_t step);
+
+  private:
+    std::vector<Side> sides_;  ///< that have a neighbour
+    weft::Neighbors neighbors_;
+    std::vector<double> sent_;
+    std::vector<double> received_;
+    weft::PersistentRequest request_;
 };
 
 }  // namespace apps

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heat.cpp - heat spreads over a plate that is cut into a grid of pieces, one for each rank.
 //
-// Idea     Each step puts the edges, computes what needs no neighbour, waits for the neighbours'
+// Idea     Each step sends the edges, computes what needs no neighbour, waits for the neighbours'
 //          edges, and computes the rest. Ranks are at most one step ahead of others, and no barrier
 //          holds them together.
 // Holds    With --check rank 0 computes the whole plate alone: the temperatures must have the same
@@ -32,6 +32,7 @@ struct Options {
     std::int64_t columns = 640;
     std::uint64_t steps = 500;
     std::string grid;  ///< as in 3x2; none: the one with the shortest edges
+    std::string exchange = "puts";
     bool check = false;
     bool json = false;
 };
@@ -47,6 +48,9 @@ void declare(CommandLine& line, Options& options) {
     line.option("--grid", options.grid,
                 "Ranks from north to south and from west to east, as in 3x2; default: the "
                 "shortest edges");
+    line.option("--exchange", options.exchange,
+                "How edges get to the neighbours: puts (with signals) or neighbors (a call)")
+        .shows_default();
     line.flag("--check", options.check, "Compare with a run in one process");
     line.flag("--json", options.json, "One JSON object on stdout");
 }
@@ -170,13 +174,28 @@ std::vector<double> gather(weft::Team team, const Grid& grid, std::span<double> 
     return cells;
 }
 
+/// All steps, from `now` on; `now` and `next` change places after each.
+void go_on(const Options& options, auto& halo, Field now, Field next) {
+    for (std::uint64_t step = 0; step < options.steps; ++step) {
+        halo.put_edges(now, step);
+        step_inside(now, next);
+        halo.take_edges(now, step);
+        step_outermost(now, next);
+        std::swap(now, next);
+    }
+}
+
 Check work(weft::Runtime& runtime, const Options& options) {
+    if (options.exchange != "puts" && options.exchange != "neighbors")
+        throw apps::Unusable(fmt::format("--exchange: \"{}\" is no way, expected puts or neighbors",
+                                         options.exchange));
     weft::Team world = runtime.world();
     const Grid grid = make_grid(options, world.size());
     const Area area = grid.area(world.rank());
     const Area largest{0, 0, grid.rows.largest(), grid.columns.largest()};
     apps::Halo halo(world, grid.neighbours(world.rank()),
                     static_cast<std::size_t>(std::max(largest.height, largest.width)));
+    apps::EdgeExchange exchange(world, grid.neighbours(world.rank()), area);
     // Symmetric, so that rank 0 can get the pieces in the end.
     const weft::Memory memory(world, largest.framed_cells() * sizeof(double));
     std::vector<double> other(area.framed_cells());
@@ -188,13 +207,10 @@ Check work(weft::Runtime& runtime, const Options& options) {
 
     world.barrier();
     const apps::Stopwatch watch;
-    for (std::uint64_t step = 0; step < options.steps; ++step) {
-        halo.put_edges(now, step);
-        step_inside(now, next);
-        halo.take_edges(now, step);
-        step_outermost(now, next);
-        std::swap(now, next);
-    }
+    if (options.exchange == "puts")
+        go_on(options, halo, now, next);
+    else
+        go_on(options, exchange, now, next);
     const double seconds = world.allreduce(watch.seconds(), weft::Op::max);
     if (options.steps % 2 == 1) std::ranges::copy(other, cells.begin());
 
@@ -203,6 +219,7 @@ Check work(weft::Runtime& runtime, const Options& options) {
     report["columns"] = options.columns;
     report["grid"] = fmt::format("{}x{}", grid.rows.count(), grid.columns.count());
     report["steps"] = options.steps;
+    report["exchange"] = options.exchange;
     report["seconds"] = seconds;
     report["cell_steps_per_s"] = static_cast<double>(options.rows * options.columns) *
                                  static_cast<double>(options.steps) / seconds;
