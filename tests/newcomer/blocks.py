@@ -110,7 +110,7 @@ def commands_of(language, block):
         return block
     project = f"cmake_minimum_required(VERSION 3.25)\nproject(hello C)\nadd_executable(hello hello.c)\n{block}"
     return f"mkdir -p project && cp hello.c project && cat >project/CMakeLists.txt <<'END'\n{project}END\n" \
-        'cmake -S project -B project/built -DCMAKE_PREFIX_PATH="$HOME/weft" && cmake --build project/built\n' \
+        'cmake -G Ninja -S project -B project/built -DCMAKE_PREFIX_PATH="$HOME/weft" && cmake --build project/built\n' \
         "weft run -n 4 project/built/hello"
 
 
