@@ -51,6 +51,9 @@ class Packages(unittest.TestCase):
         said = shell("weft_announce 4 1")[1]
         self.assertRegex(said, r"the first run takes about [124] min on \d+ cores? and 1 MB of disk|about \d min on \d+ cores")
         self.assertEqual(shell("weft_announce 4 1 README.md")[1], "", "it is built already")
+        self.assertNotIn("packages", shell("weft_missing_packages() { echo one; }; weft_announce 4 1 '' 700 build")[1])
+        said = shell("weft_missing_packages() { printf '%s\\n' 1 2 3 4; }; weft_announce 4 1 '' 700 build")[1]
+        self.assertIn("free), packages 700 MB", said)
         _, said, status = shell("weft_announce 4 999999999")
         self.assertEqual(status, 3)
         self.assertIn("999999999 are needed", said)
@@ -88,7 +91,7 @@ class Figures(unittest.TestCase):
         row = {"blocking_us": 10.0, "computing_us": 15.0, "hidden_computing": 0.5, "sleeping_us": 120.0, "hidden_sleeping": -10.0}
         self.assertEqual(report.hidden(row, "computing"), "50 %")
         self.assertEqual(report.hidden(row, "sleeping"), "none (+100.0 us)")
-        self.assertEqual([report.rate(value) for value in (0.00153, 42.9, 3.0, 0.362)], ["0.00153", "42.9", "3", "0.362"])
+        self.assertEqual([report.figures(value) for value in (0.00153, 42.9, 3.0, 0.362)], ["0.00153", "42.9", "3", "0.362"])
         page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
         self.assertNotRegex(page, r"\| -\d+ % \||\| 0\.00 \|$")
 
