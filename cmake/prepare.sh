@@ -28,19 +28,25 @@ weft_packages() {
     return 0
 }
 
+# weft_missing_packages GROUP...: names of those that are not installed.
+weft_missing_packages() {
+    local group package
+    for group in "$@"; do
+        for package in $(weft_packages "$group"); do
+            [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+                printf '%s\n' "$package"
+        done
+    done
+}
+
 # weft_need_packages GROUP...: installs what is missing of these groups.
 weft_need_packages() {
-    local group package missing=()
+    local missing
     if ! command -v dpkg-query >/dev/null; then
         weft_say "not a Debian system: install what cmake/debian-packages.txt names by hand"
         return 0
     fi
-    for group in "$@"; do
-        for package in $(weft_packages "$group"); do
-            [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
-                missing+=("$package")
-        done
-    done
+    mapfile -t missing < <(weft_missing_packages "$@")
     ((${#missing[@]})) || return 0
     local install=(apt-get install -y --no-install-recommends "${missing[@]}")
     ((EUID == 0)) || weft_give_up "packages are missing; run: sudo apt-get update && sudo ${install[*]}"
@@ -50,15 +56,18 @@ weft_need_packages() {
         weft_give_up "apt-get failed; by hand: apt-get update && ${install[*]}"
 }
 
-# weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE]: says what a first run takes; nothing if the file is there. The
-# minutes are those of one core, of which all work.
+# weft_announce CORE_MINUTES MEGABYTES [BUILT_FILE [MEGABYTES GROUP...]]: says what a first run takes; nothing if the
+# file is there. The minutes are those of one core, of which all work; the second megabytes are those of all packages of
+# the groups, and count if more than a few of these are missing.
 weft_announce() {
-    local cores free
+    local cores free packages=0 few=3
     [[ -n ${3-} && -e $weft_root/$3 ]] && return 0
     cores=$(nproc)
     { read -r _; read -r _ _ _ free _; } < <(df -Pm "$weft_root")
-    weft_say "the first run takes about $((($1 + cores - 1) / cores)) min on $cores cores and $2 MB of disk ($free MB free)"
-    ((free > $2)) || weft_give_up "$weft_root has $free MB left, and $2 are needed"
+    command -v dpkg-query >/dev/null && (($# > 4 && $(weft_missing_packages "${@:5}" | wc -l) > few)) && packages=$4
+    weft_say "the first run takes about $((($1 + cores - 1) / cores)) min on $cores cores and $2 MB of disk" \
+        "($free MB free)$( ((packages)) && printf ', packages %s MB' "$packages")"
+    ((free > $2 + packages)) || weft_give_up "$weft_root has $free MB left, and $(($2 + packages)) are needed"
 }
 
 # weft_build PRESET [TARGET...]: configures and builds build/PRESET; with tests unless weft_tests=OFF. The build of
