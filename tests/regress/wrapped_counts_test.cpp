@@ -8,7 +8,6 @@
 #include "run/onesided/onesided.hpp"
 
 namespace weft::run {
-namespace {
 
 /// Of two ranks this one; the other is far, takes everything and answers nothing.
 class CountingWire {
@@ -58,6 +57,8 @@ struct Impatience {
     }
     [[nodiscard]] const base::Failure& failure() const { return gave_up; }
 };
+
+namespace {
 
 class WrappedCounts : public testing::Test {
   protected:
