@@ -115,7 +115,7 @@ class Shared {
             }
             return true;
         }
-        [[nodiscard]] const base::Failure& failure() const { return gave_up; }
+        [[nodiscard, maybe_unused]] const base::Failure& failure() const { return gave_up; }
     };
     using Calls = run::OneSided<link::Wire, Drive>;
 

@@ -70,7 +70,7 @@ class VCollectiveScript {
                     return wrong;
             }
         }
-        for (const std::string& fault : job_->watch().faults()) return fault;
+        if (!job_->watch().faults().empty()) return job_->watch().faults().front();
         if (!job_->watch().violations().empty()) return to_text(job_->watch().violations().front());
         return "";
     }
