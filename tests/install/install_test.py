@@ -22,7 +22,7 @@ GUIDE = [SOURCE / "docs/guide" / page for page in ("programming.md", "from-mpi-o
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```(c|cpp)\n(.*?)```", re.DOTALL)
 DEADLINE_S = 60
 SHOWN_CLASSES = {"Runtime", "Team", "OwnedTeam", "Memory", "Request", "PersistentRequest", "UserOp", "Error",
-                 "OneSidedCalls"}
+                 "OneSidedCalls", "Stencil"}
 
 
 def run(command, **more):

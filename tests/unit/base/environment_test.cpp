@@ -157,7 +157,7 @@ TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultHolds) {
 
 TEST(Environment, AgreementIgnoresSpellingAndOrderAndWhatRanksMayDifferIn) {
     const std::string plain = agreement_text(Settings{});
-    EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=512", "WEFT_BANK_BYTES=1024K"})), plain);
+    EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=512", "WEFT_BANK_BYTES=2048K"})), plain);
     EXPECT_EQ(agreement_text(settings_of({"WEFT_NODE_ID=3", "WEFT_LOG=trace", "WEFT_TIMEOUT=1"})),
               plain);
     EXPECT_EQ(agreement_text(settings_of({"WEFT_GOSSIP=a2", "WEFT_NEIGHBOR_GOSSIP=a4"})),
@@ -172,7 +172,7 @@ TEST(Environment, AgreementAndDifferenceSeeEveryAgreedSetting) {
         {"WEFT_DIRECT=stage", "WEFT_DIRECT is \"auto\" here and \"stage\" there"},
         {"WEFT_HEAP_SIZE=8M", "WEFT_HEAP_SIZE is \"256M\" here and \"8M\" there"},
         {"WEFT_BANKS=64", "WEFT_BANKS is \"512\" here and \"64\" there"},
-        {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"1M\" here and \"64\" there"},
+        {"WEFT_BANK_BYTES=64", "WEFT_BANK_BYTES is \"2M\" here and \"64\" there"},
         {"WEFT_NODES=2", "WEFT_NODES is not set here and \"2\" there"},
         {"WEFT_STATS=1", "WEFT_STATS is \"0\" here and \"1\" there"},
         {"WEFT_TRACE=here", "WEFT_TRACE is not set here and \"here\" there"},
