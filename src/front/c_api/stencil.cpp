@@ -100,7 +100,10 @@ extern "C" weft_status weft_stencil_set_way(weft_stencil* stencil, weft_way way)
                 stencil->of.force(StencilExchange::Way::combined);
                 return Done{};
         }
-        return fail(Status::argument, "way: {} is none", static_cast<int>(way));
+        return fail(Status::argument,
+                    "way: {} is unknown, expected {} (predicted), {} (direct) or {} (combined)",
+                    static_cast<int>(way), static_cast<int>(WEFT_WAY_PREDICTED),
+                    static_cast<int>(WEFT_WAY_DIRECT), static_cast<int>(WEFT_WAY_COMBINED));
     });
 }
 
