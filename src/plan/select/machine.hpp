@@ -48,7 +48,7 @@ struct Machine {
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
-    std::uint64_t bank_bytes = std::uint64_t{2} << 20;  ///< of put targets that a call has
+    std::uint64_t bank_bytes = ~std::uint64_t{0};  ///< of put targets that a call has
     bool lands = true;       ///< ranks can put to memory of those on other nodes, wherever it is
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< namely by having the kernel copy: no pages are shared

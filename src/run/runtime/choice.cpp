@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/environment.hpp"
 #include "collectives/landing.hpp"
 #include "collectives/near_way.hpp"
 #include "collectives/nodes/groups.hpp"
@@ -294,6 +295,7 @@ plan::Machine machine_over(std::string_view provider) {
                     .byte_fs = cost.byte_fs,
                     .turn = picoseconds(cost.turn_ns)},
             .reduce_byte_fs = plan::kReduceByteFs,
+            .bank_bytes = base::Settings{}.bank_bytes,
             .mapped = plan::kMapped,
             .mapped_byte_fs = plan::kMappedByteFs};
 }
