@@ -220,6 +220,18 @@ struct TeamHandle {
         return nullptr;
     return head.context->team_of(team);
 }
+/// The context of a runtime's handle where a program may use it now; nullptr: context_of() says why
+/// not.
+[[nodiscard]] [[gnu::always_inline]] inline Context* context_at_once(const weft_runtime* runtime) {
+    if (runtime == nullptr) [[unlikely]]
+        return nullptr;
+    const Context::Head& head = Context::head_of(runtime);
+    if (static_cast<const void*>(&head) != runtime || head.mark != Context::Head::kMark ||
+        head.context == nullptr || head.context->runs_external() ||
+        head.context->runtime().in_handler()) [[unlikely]]
+        return nullptr;
+    return head.context;
+}
 struct RequestHandle {
     Context* context = nullptr;
     CallRequest* request = nullptr;

@@ -63,6 +63,10 @@ extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
 
 extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                        size_t bytes) {
+    if (weft::run::Team* const found = c_api::team_at_once(team);
+        found != nullptr && peer >= 0 && peer < found->size() &&
+        found->runtime().send_at_once(found->job_rank(peer), handler, data, bytes)) [[likely]]
+        return WEFT_OK;
     return c_api::guarded(__func__, [&]() -> Result<void> {
         weft::run::Team* const found = c_api::team_at_once(team);
         if (found == nullptr) [[unlikely]] {
@@ -76,6 +80,9 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
 
 extern "C" weft_status weft_am_reply(const weft_am* message, int handler, const void* data,
                                      size_t bytes) {
+    if (message != nullptr && message->runtime->send_at_once(message->peer, handler, data, bytes))
+        [[likely]]
+        return WEFT_OK;
     return c_api::guarded(__func__, [&]() -> Result<void> {
         if (message == nullptr) return fail(Status::argument, "message is NULL");
         return message->runtime->send_message(message->peer, handler, data, bytes);

@@ -141,6 +141,8 @@ class Engine {
     /// The turn, for waits that are not a call's of a team; see await().
     [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
 
+    /// Whether threads take turns at this engine.
+    [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
     /// Holding the turn: drives everything until `ended` holds. `waits` says what for, if that
     /// takes long. False: it cannot be waited for any longer; failure() says why.
     template <class Ended, class Waits>
@@ -216,7 +218,7 @@ class Engine {
 
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
-        const bool moved = move_now();
+        const bool moved = busy() && move_now();
         if (moved) {
             idle_ = {};
         } else if (watchdog_.is_due(++idle_.failures) &&

@@ -37,7 +37,7 @@ class Turn {
     using Hold = std::unique_lock<std::mutex>;
     [[nodiscard]] bool shared() const { return kind_ != Kind::own; }
     [[nodiscard]] bool divided() const { return kind_ == Kind::divided; }
-    [[nodiscard]] Hold take() {
+    [[nodiscard]] [[gnu::always_inline]] Hold take() {
         if (kind_ == Kind::own) return Hold(mutex_, std::defer_lock);
         if (kind_ == Kind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
@@ -59,7 +59,7 @@ class Turn {
 
   private:
     /// Who has come holds `next_` until the turn is its own: none overtakes it.
-    void queue_up() {
+    [[gnu::noinline]] void queue_up() {
         waiting_.fetch_add(1, std::memory_order_relaxed);
         const std::scoped_lock order(next_);
         mutex_.lock();

@@ -74,28 +74,35 @@ class Messages {
         ++queued_;
         static_cast<void>(post_queue(rank));
     }
+    /// Sends a message that fits in a cell to a near peer with room for it; false: send() it.
+    bool post_at_once(Rank rank, std::uint32_t handler, const void* data,
+                      std::size_t bytes) noexcept {
+        Peer& to = peer(rank);
+        if (to.queued != 0 || to.there == nullptr ||
+            sizeof(MessageHead) + bytes > base::kCellPayload)
+            return false;
+        return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
+    }
     /// Messages that wait for room at that peer.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queued; }
     /// Whether nothing is queued, and nothing that was sent is read any more.
     [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
-    /// Whether this thread is in a handler.
-    [[nodiscard]] bool in_handler() const {
-        return handling_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-    }
+    /// The thread that is in a handler, if one is. Read by any.
+    [[nodiscard]] const std::atomic<std::thread::id>& handling() const { return handling_; }
 
     /// Runs handlers of what has arrived, sends credits and what is queued. True if anything was
     /// done. Not from a handler.
     bool serve() noexcept {
         if (serving_) return false;
-        bool moved = !reading_.empty() && retire();
+        bool moved = false;
+        if (!reading_.empty()) [[unlikely]]
+            moved = retire();
         for (std::size_t i = looks_; i > 0; --i) {
             if (++turn_ >= count_) turn_ = 0;
             Peer& from = peers_[turn_];
             if (is_idle(from)) [[likely]]
                 continue;
-            serving_ = true;
             moved = serve_peer(static_cast<Rank>(turn_), from) || moved;
-            serving_ = false;
         }
         return moved;
     }
@@ -147,7 +154,7 @@ class Messages {
     }
 
     /// Messages that no transfer reads any more are free again.
-    bool retire() noexcept {
+    [[gnu::noinline]] bool retire() noexcept {
         return std::erase_if(reading_, [this](Message* message) {
                    if (message->pending != 0) return false;
                    free_.push_back(message);
@@ -171,7 +178,16 @@ class Messages {
         return flag - from.awaited - kInCell <= kInSlot - kInCell;
     }
 
-    bool serve_peer(Rank rank, Peer& from) noexcept {
+    [[gnu::noinline]] bool serve_peer(Rank rank, Peer& from) noexcept {
+        serving_ = true;
+        handling_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        const bool moved = handle_all(rank, from);
+        handling_.store(std::thread::id(), std::memory_order_relaxed);
+        serving_ = false;
+        return moved;
+    }
+
+    bool handle_all(Rank rank, Peer& from) noexcept {
         bool moved = false;
         for (std::uint64_t i = 0; i < MessageArea::kSlots && has_come(rank, from); ++i) {
             if (!handle_next(rank, from)) break;
@@ -203,9 +219,7 @@ class Messages {
         }
         const MessageHandler handler = handlers_[head.handler];
         if (handler.function == nullptr) return false;
-        handling_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         handler.function(handler.argument, rank, at + sizeof head, head.bytes);
-        handling_.store(std::thread::id(), std::memory_order_relaxed);
         ++from.handled;
         expect(rank, from.handled + 1);
         return true;
@@ -244,14 +258,18 @@ class Messages {
     }
 
     /// To a near peer with room: from where the bytes are, since nothing reads them afterwards.
-    bool post_near(Rank rank, Peer& to, const MessageHead& head, const void* data) noexcept {
+    [[gnu::always_inline]] bool post_near(Rank rank, Peer& to, const MessageHead& head,
+                                          const void* data) noexcept {
         if (!has_room(rank, to)) return false;
         const std::uint64_t number = ++to.sent;
         const bool fits = sizeof head + head.bytes <= base::kCellPayload;
         auto* const cell = reinterpret_cast<base::Cell*>(to.there + area_.cell(rank_, number));
         std::byte* const at = fits ? cell->payload : to.there + area_.bytes_of(rank_, number);
         std::memcpy(at, &head, sizeof head);
-        if (head.bytes != 0) std::memcpy(at + sizeof head, data, head.bytes);
+        if (head.bytes == sizeof(std::uint64_t))
+            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));  // without a call
+        else if (head.bytes != 0)
+            std::memcpy(at + sizeof head, data, head.bytes);
         // Release: pairs with the acquire of has_come() there.
         cell->flag.store(base::flag_word(number, fits ? kInCell : kInSlot),
                          std::memory_order_release);

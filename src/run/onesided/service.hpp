@@ -45,8 +45,10 @@ class Service {
     /// Memory of this rank that requests may name.
     [[nodiscard]] RegisteredRanges& registered() { return registered_; }
 
+    /// Whether no rank can ask, and no answer is on its way.
+    [[nodiscard]] bool at_rest() const { return origins_.empty() && open_.empty(); }
     /// Whether anything was asked for.
-    bool serve() noexcept {
+    [[gnu::noinline]] bool serve() noexcept {
         bool served = false;
         if (!open_.empty()) post_replies();
         for (std::size_t i = std::min(kOriginsPerLook, origins_.size()); i > 0; --i) {

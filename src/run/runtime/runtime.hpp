@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -123,11 +124,21 @@ class Runtime {
 
     /// number: below 256. No function: messages for it wait again.
     [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
+    /// Sends a short message to a near rank that has room for it, as it mostly is; false:
+    /// send_message() sends it, or says why not.
+    [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
+                                    std::size_t bytes) noexcept;
     /// To a rank of the job. In a handler it never waits.
     [[nodiscard]] base::Result<void> send_message(Rank job_rank, int handler, const void* data,
                                                   std::size_t bytes);
     /// Whether this thread runs a handler.
-    [[nodiscard]] bool in_handler() const;
+    [[nodiscard]] bool in_handler() const {
+        // Acquire: pairs with the release of who opened messages. A thread in a handler sees them.
+        const auto* const handling = handling_.load(std::memory_order_acquire);
+        if (handling == nullptr) return false;
+        const std::thread::id runs = handling->load(std::memory_order_relaxed);
+        return runs != std::thread::id() && runs == std::this_thread::get_id();
+    }
     [[nodiscard]] std::size_t message_bytes_max() const { return layout_.messages.bytes_max(); }
 
     // --- calls that were started ---
@@ -199,7 +210,8 @@ class Runtime {
     ExternalProgress& external_;  ///< the engine's
     std::unique_ptr<RealOneSided> onesided_;
     std::unique_ptr<RealMessages> messages_;  ///< nullptr: no message was sent or awaited yet
-    std::atomic<const RealMessages*> handling_{nullptr};  ///< the same, for any thread
+    /// Which thread runs handlers of messages, if one does; nullptr until messages are opened.
+    std::atomic<const std::atomic<std::thread::id>*> handling_{nullptr};
     SymmetricHeap heap_;
     RegisteredMemory registered_;
     std::atomic<bool> serves_near_{false};

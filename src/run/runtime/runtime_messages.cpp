@@ -24,7 +24,8 @@ base::Result<void> check_number(int handler) {
 
 bool Runtime::serve(void* self) noexcept {
     Runtime& runtime = *static_cast<Runtime*>(self);
-    bool served = runtime.onesided_->service().serve();
+    auto& service = runtime.onesided_->service();
+    bool served = !service.at_rest() && service.serve();
     if (runtime.messages_ != nullptr) served = runtime.messages_->serve() || served;
     return served;
 }
@@ -38,7 +39,7 @@ void Runtime::open_messages() {
     if (messages_ != nullptr) return;
     messages_ =
         std::make_unique<RealMessages>(*job_.wire, layout_.messages, job_.bootstrap->rank());
-    handling_.store(messages_.get(), std::memory_order_release);
+    handling_.store(&messages_->handling(), std::memory_order_release);
     job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
 }
 
@@ -48,12 +49,6 @@ void Runtime::serve_near(const Team& team) {
         onesided_->service().serve_near(team.job_rank(member));
     serves_near_.store(true, std::memory_order_relaxed);
     job_.wire->set_service(&Runtime::serve, &Runtime::on_immediate, this);
-}
-
-bool Runtime::in_handler() const {
-    // Acquire: pairs with the release of who opened them. A thread in a handler sees them.
-    const RealMessages* const messages = handling_.load(std::memory_order_acquire);
-    return messages != nullptr && messages->in_handler();
 }
 
 base::Result<void> Runtime::set_handler(int number, const MessageHandler& handler) {
@@ -68,6 +63,7 @@ base::Result<void> Runtime::set_handler(int number, const MessageHandler& handle
 
 base::Result<void> Runtime::send_message(Rank job_rank, int handler, const void* data,
                                          std::size_t bytes) {
+    if (send_at_once(job_rank, handler, data, bytes)) return {};
     if (finalized_) return base::fail(Status::argument, "the runtime has been finalized");
     if (handler < 0 || handler >= kHandlers) return check_number(handler);
     if (bytes > message_bytes_max())
@@ -81,14 +77,25 @@ base::Result<void> Runtime::send_message(Rank job_rank, int handler, const void*
         return {};
     }
     const Turn::Hold hold = engine_->take_turn();
-    open_messages();
-    const auto waits = [&] {
-        return fmt::format("am_request: waiting for rank {} to take messages", job_rank);
-    };
-    if (!engine_->await([&] { return messages_->queued(job_rank) < kQueuedMax; }, waits))
-        return engine_->failure();
+    if (messages_ == nullptr) [[unlikely]]
+        open_messages();
+    if (messages_->queued(job_rank) >= kQueuedMax) [[unlikely]] {
+        const auto waits = [&] {
+            return fmt::format("am_request: waiting for rank {} to take messages", job_rank);
+        };
+        if (!engine_->await([&] { return messages_->queued(job_rank) < kQueuedMax; }, waits))
+            return engine_->failure();
+    }
     messages_->send(job_rank, number, data, bytes);
     return {};
+}
+
+bool Runtime::send_at_once(Rank job_rank, int handler, const void* data,
+                           std::size_t bytes) noexcept {
+    if (messages_ == nullptr || engine_->shares_turn() || finalized_ || handler < 0 ||
+        handler >= kHandlers || data == nullptr) [[unlikely]]
+        return false;
+    return messages_->post_at_once(job_rank, static_cast<std::uint32_t>(handler), data, bytes);
 }
 
 base::Result<void> Runtime::settle_messages() {
