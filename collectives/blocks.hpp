@@ -19,6 +19,12 @@ enum class Cut : std::uint8_t {
     blocks,  ///< a piece of each block, where blocks belong to ranks
 };
 
+/// As many blocks as before, but each so many after the last one.
+[[nodiscard]] constexpr plan::Block strided(plan::Block blocks, std::uint32_t stride) {
+    if (blocks.count > 1) blocks.stride *= stride;
+    return blocks;
+}
+
 /// Writes the steps of one segment of a vector in `blocks` blocks.
 class BlockWriter {
   public:

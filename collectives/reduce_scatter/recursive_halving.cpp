@@ -83,22 +83,35 @@ class RecursiveHalving {
 
     enum class Home : std::uint8_t { value, scratch, slot, result };
     /// The blocks of the ranks that the numbers speak for which are like `number` in bits up to
-    /// `bit`.
+    /// `bit`: of the first of each pair, of the second, and of those that are in no pair. So a list
+    /// has three entries, however many ranks there are.
     [[nodiscard]] std::vector<Block> blocks_like(std::uint32_t number, std::uint32_t bit, Home home,
                                                  std::uint32_t slot = 0) const {
+        const std::uint32_t distance = 2 * bit;
+        const std::uint32_t first = number % distance;
+        const std::uint32_t paired = count_below(folded_, first, distance);
+        const std::uint32_t all = count_below(power_, first, distance);
         std::vector<Block> list;
-        for (std::uint32_t like = number % (2 * bit); like < power_; like += 2 * bit) {
-            const auto first = static_cast<std::uint32_t>(real(like));
-            for (std::uint32_t block = first; block < first + (like < folded_ ? 2 : 1); ++block)
-                list.push_back(block_in(home, block, slot));
-        }
+        const auto add = [&](std::uint32_t block, std::uint32_t count, std::uint32_t stride) {
+            if (count != 0) list.push_back(blocks_in(home, block, count, stride, slot));
+        };
+        add(2 * first, paired, 2 * distance);
+        add(2 * first + 1, paired, 2 * distance);
+        add(first + paired * distance + folded_, all - paired, distance);
         return list;
     }
-    [[nodiscard]] Block block_in(Home home, std::uint32_t block, std::uint32_t slot) const {
-        if (home == Home::slot) return writer_.slot(slot, block);
-        if (home == Home::result && block == rank_) return writer_.output(block);
-        if (home == Home::value && !in_scratch_) return writer_.input(block);
-        return writer_.scratch(0, block);
+    /// How many of first, first + distance, ... are less than `end`.
+    [[nodiscard]] static std::uint32_t count_below(std::uint32_t end, std::uint32_t first,
+                                                   std::uint32_t distance) {
+        return first < end ? (end - first - 1) / distance + 1 : 0;
+    }
+    [[nodiscard]] Block blocks_in(Home home, std::uint32_t first, std::uint32_t count,
+                                  std::uint32_t stride, std::uint32_t slot) const {
+        const auto every = [stride](Block blocks) { return strided(blocks, stride); };
+        if (home == Home::slot) return every(writer_.slot(slot, first, count));
+        if (home == Home::result && first == rank_) return writer_.output(first);
+        if (home == Home::value && !in_scratch_) return every(writer_.input(first, count));
+        return every(writer_.scratch(0, first, count));
     }
 
     void reserve() {
