@@ -108,6 +108,14 @@ class BlockWriter {
     plan::Builder builder_;
 };
 
+/// A slot of a block for each rank but the root, which puts nothing.
+inline void reserve_slot_of_each(BlockWriter& writer, const GenerateRequest& request) {
+    const auto root = static_cast<std::uint32_t>(request.root);
+    writer->reserve_capacities(0, root, 1);
+    writer->reserve_capacity(root, 0);
+    writer->reserve_capacities(root + 1, static_cast<std::uint32_t>(request.size) - root - 1, 1);
+}
+
 /// What a generator says of its programs.
 struct BlockCall {
     std::string_view collective;

@@ -54,8 +54,7 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective,
         if (std::ranges::find(specs, *spec) == specs.end()) specs.push_back(*std::move(spec));
     };
     const std::vector<std::uint32_t> pieces = pieces_worth_trying(request);
-    for (const Algorithm& algorithm : algorithms()) {
-        if (algorithm.collective != collective) continue;
+    for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (algorithm.properties.for_nodes && !request.mixed()) continue;
         if (algorithm.properties.direct && !request.direct) continue;
         const bool needs_parameters = std::ranges::any_of(

@@ -175,6 +175,22 @@ std::span<const Algorithm> algorithms() {
     return list;
 }
 
+std::span<const Algorithm> algorithms_of(std::string_view collective) {
+    static const std::vector<std::span<const Algorithm>> groups = [] {
+        std::vector<std::span<const Algorithm>> found;
+        for (auto rest = algorithms(); !rest.empty(); rest = rest.subspan(found.back().size())) {
+            const auto end = std::ranges::find_if(rest, [&](const Algorithm& algorithm) {
+                return algorithm.collective != rest.front().collective;
+            });
+            found.push_back(rest.first(static_cast<std::size_t>(end - rest.begin())));
+        }
+        return found;
+    }();
+    const auto group = std::ranges::find(
+        groups, collective, [](const auto& algorithms) { return algorithms.front().collective; });
+    return group == groups.end() ? std::span<const Algorithm>() : *group;
+}
+
 std::span<const std::string_view> collectives() {
     constexpr std::size_t kEven =
         std::ranges::count(kCollectives, Counts::equal, &CollectiveTraits::counts);
@@ -192,8 +208,8 @@ base::Result<void> check_collective(std::string_view collective) {
 
 std::vector<std::string> specs_to_try(std::string_view collective) {
     std::vector<std::string> specs;
-    for (const Algorithm& algorithm : algorithms()) {
-        if (algorithm.collective != collective || algorithm.properties.notation) continue;
+    for (const Algorithm& algorithm : algorithms_of(collective)) {
+        if (algorithm.properties.notation) continue;
         specs.emplace_back(algorithm.name);
         for (const Parameter& parameter : algorithm.parameters) {
             for (std::size_t at = 0; at < parameter.tries.size();) {
@@ -212,14 +228,12 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
                                               const AlgorithmSpec& spec) {
     const base::Result<void> there = check_collective(collective);
     if (!there) return there.failure();
-    for (const Algorithm& algorithm : algorithms()) {
-        if (algorithm.collective != collective) continue;
+    for (const Algorithm& algorithm : algorithms_of(collective)) {
         if (spec.is_schedule() ? algorithm.properties.notation : algorithm.name == spec.name)
             return &algorithm;
     }
     std::vector<std::string_view> known;
-    for (const Algorithm& algorithm : algorithms())
-        if (algorithm.collective == collective) known.push_back(algorithm.name);
+    for (const Algorithm& algorithm : algorithms_of(collective)) known.push_back(algorithm.name);
     if (spec.is_schedule())
         return fail_at(spec.position, "{} has no algorithm in the notation '{}'; it has {}",
                        collective, print(spec), fmt::join(known, ", "));

@@ -21,6 +21,8 @@ namespace weft::collectives {
 
 /// All algorithms, those of one collective next to each other.
 [[nodiscard]] std::span<const Algorithm> algorithms();
+/// Those of one collective; none of an unknown one.
+[[nodiscard]] std::span<const Algorithm> algorithms_of(std::string_view collective);
 
 /// The names of the collectives with equal blocks, in the order of their table.
 [[nodiscard]] std::span<const std::string_view> collectives();

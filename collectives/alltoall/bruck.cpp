@@ -18,15 +18,24 @@ namespace weft::collectives {
 
 namespace {
 
-/// The distances d that have the value z at a digit.
+/// The distances d that have the value z at a digit; blocks_of(first, count) are consecutive ones.
 std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::int64_t radix,
-                                    std::int64_t z, const auto& block_of) {
+                                    std::int64_t z, const auto& blocks_of) {
+    const auto blocks = [&](std::int64_t first, std::int64_t count) {
+        return blocks_of(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count));
+    };
+    if (reach == 1)
+        return {strided(blocks(z, (size - z - 1) / radix + 1), static_cast<std::uint32_t>(radix))};
     std::vector<plan::Block> list;
-    for (std::int64_t d = z * reach; d < size; d += reach * radix) {
-        for (std::int64_t i = d; i < std::min(d + reach, size); ++i)
-            list.push_back(block_of(static_cast<std::uint32_t>(i)));
-    }
+    for (std::int64_t d = z * reach; d < size; d += reach * radix)
+        list.push_back(blocks(d, std::min(reach, size - d)));
     return list;
+}
+/// How many these are.
+std::uint32_t units_of(const std::vector<plan::Block>& list) {
+    std::uint32_t units = 0;
+    for (const plan::Block& blocks : list) units += blocks.count;
+    return units;
 }
 
 /// Scratch block d holds what has to go, or has come, d ranks ahead.
@@ -37,19 +46,23 @@ void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     std::uint32_t number = 0;
     for (std::int64_t reach = 1; reach < size; reach *= radix) {
         const std::uint32_t first = number;
-        const auto scratch = [&](std::uint32_t d) { return writer.scratch(0, d); };
+        const auto scratch = [&](std::uint32_t d, std::uint32_t count) {
+            return writer.scratch(0, d, count);
+        };
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             const auto list = with_digit(size, reach, radix, z, scratch);
-            writer->reserve_capacity(number, static_cast<std::uint32_t>(list.size()));
+            writer->reserve_capacity(number, units_of(list));
             writer->put(static_cast<Rank>((rank + z * reach) % size), number, list);
         }
         writer->flush();
         number = first;
         for (std::int64_t z = 1; z < radix && z * reach < size; ++z, ++number) {
             writer->wait(static_cast<Rank>((rank + size - z * reach) % size), number);
-            writer->copy(with_digit(size, reach, radix, z, scratch),
-                         with_digit(size, reach, radix, z,
-                                    [&](std::uint32_t d) { return writer.slot(number, d); }));
+            writer->copy(
+                with_digit(size, reach, radix, z, scratch),
+                with_digit(size, reach, radix, z, [&](std::uint32_t d, std::uint32_t count) {
+                    return writer.slot(number, d, count);
+                }));
         }
     }
     // What has come d ranks ahead was sent by the rank d before.

@@ -53,9 +53,9 @@ void write_flat(BlockWriter& writer, const GenerateRequest& request, Landing int
     } else {
         writer->copy(writer.output(own), writer.input(own));
     }
+    reserve_slot_of_each(writer, request);
     for (Rank rank = 0; rank < request.size; ++rank) {
         const auto number = static_cast<std::uint32_t>(rank);
-        writer->reserve_capacity(number, rank == request.root ? 0 : 1);
         if (request.rank != request.root || rank == request.root) continue;
         writer->wait(rank, number);
         writer->copy(writer.output(number), writer.slot(number, number));

@@ -13,12 +13,11 @@ namespace {
 
 /// A rank alone has nothing to exchange: any algorithm does, but not every schedule fits one rank.
 AlgorithmSpec alone(std::string_view collective) {
-    const auto usable = [&](const Algorithm& algorithm) {
-        return algorithm.collective == collective &&
-               std::ranges::none_of(algorithm.parameters, &std::string_view::empty,
+    const auto usable = [](const Algorithm& algorithm) {
+        return std::ranges::none_of(algorithm.parameters, &std::string_view::empty,
                                     &Parameter::fallback);
     };
-    return {.name = std::string(std::ranges::find_if(algorithms(), usable)->name)};
+    return {.name = std::string(std::ranges::find_if(algorithms_of(collective), usable)->name)};
 }
 
 /// All parts have the segments of the whole, unless the spec asks for more: none cuts pieces of its

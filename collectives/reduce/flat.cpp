@@ -41,8 +41,7 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
             if (rank != request.root) writer.give_credit(rank, credit);
     }
     if (request.size == 1) return;
-    for (Rank rank = 0; rank < request.size; ++rank)
-        writer->reserve_capacity(static_cast<std::uint32_t>(rank), rank == request.root ? 0 : 1);
+    reserve_slot_of_each(writer, request);
     writer.reserve_credits(credit, 1);
 }
 

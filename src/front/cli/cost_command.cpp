@@ -166,9 +166,8 @@ class Question {
     }
 
     static std::string first_algorithm(std::string_view collective) {
-        for (const collectives::Algorithm& algorithm : collectives::algorithms())
-            if (algorithm.collective == collective) return std::string(algorithm.name);
-        return {};
+        const auto algorithms = collectives::algorithms_of(collective);
+        return algorithms.empty() ? std::string() : std::string(algorithms.front().name);
     }
 
     base::Result<std::vector<Candidate>> find_candidates() {
@@ -193,9 +192,9 @@ class Question {
                                         .layout = question_->request.layout})) {
             add(spec);
         }
-        for (const collectives::Algorithm& algorithm : collectives::algorithms())
-            if (algorithm.collective == question_->collective && algorithm.properties.notation)
-                add_schedules(add);
+        for (const collectives::Algorithm& algorithm :
+             collectives::algorithms_of(question_->collective))
+            if (algorithm.properties.notation) add_schedules(add);
         if (candidates.empty())
             return base::fail(Status::argument, "no algorithm of {} fits {} ranks",
                               question_->collective, question_->request.size);

@@ -225,10 +225,9 @@ class Tuner {
 
     /// Every schedule of the notation: factored, split and merged ones.
     void add_schedules(std::string_view collective, std::vector<Contender>& contenders) const {
-        const bool notation =
-            std::ranges::any_of(collectives::algorithms(), [&](const auto& algorithm) {
-                return algorithm.collective == collective && algorithm.properties.notation;
-            });
+        const bool notation = std::ranges::any_of(
+            collectives::algorithms_of(collective),
+            [](const auto& algorithm) { return algorithm.properties.notation; });
         if (!notation || world_.size() < 2) return;
         using enum collectives::ScheduleFamily;
         for (const auto family : {factored, split, merged})

@@ -158,10 +158,15 @@ void Builder::reserve_slot_units(std::uint32_t units) {
 }
 
 void Builder::reserve_capacity(std::uint32_t slot, std::uint32_t units) {
+    reserve_capacities(slot, 1, units);
+}
+
+void Builder::reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units) {
+    if (count == 0) return;
     std::vector<std::uint32_t>& rooms = program_.slot_capacity;
-    if (rooms.size() <= slot) rooms.resize(slot + 1);
-    rooms[slot] = std::max(rooms[slot], units);
-    reserve_slots(slot + 1);
+    if (rooms.size() < first + count) rooms.resize(first + count);
+    for (std::uint32_t& room : std::span(rooms).subspan(first, count)) room = std::max(room, units);
+    reserve_slots(first + count);
     reserve_slot_units(units);
 }
 

@@ -92,6 +92,8 @@ class Builder {
     /// carry; none for bare signals. The same on all ranks, so to be called for what others put,
     /// too.
     void reserve_capacity(std::uint32_t slot, std::uint32_t units);
+    /// The same for some slots in a row.
+    void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
     [[nodiscard]] Program finish() &&;
 

@@ -115,12 +115,12 @@ class Splicer {
     /// with the segments by more than one.
     static bool reads_in_parts(const Part& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
+            if (block.advance > 1) return true;
             const bool payload = block.buffer == Buffer::slot ||
                                  block.buffer == Buffer::published ||
                                  block.buffer == Buffer::mapped;
-            return (payload && block.stride == 1 && block.origin != block.first &&
-                    (part.blocks_most > 1 || !same_block(program, block.origin, block.first))) ||
-                   block.advance > 1;
+            return payload && block.stride == 1 && block.origin != block.first &&
+                   (part.blocks_most > 1 || !same_block(program, block.origin, block.first));
         });
     }
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
@@ -160,14 +160,22 @@ class Splicer {
         if (part.bare || shape.units == 0) return 1;
         return static_cast<std::uint32_t>(program_.units / units_in_whole(part, shape));
     }
-    /// The room that units of the part need in the whole.
-    [[nodiscard]] std::uint32_t room(const Part& part, const Program& shape,
-                                     std::uint32_t units) const {
-        std::uint64_t wide = units;
-        if (part.blocks_of != nullptr)
-            wide = std::min(wide * static_cast<std::uint64_t>(part.blocks_most),
-                            units_in_whole(part, shape));
-        return static_cast<std::uint32_t>(wide * factor(part, shape));
+    /// How much room units of the part need in the whole.
+    struct Widening {
+        std::uint64_t times = 1;
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+        std::uint64_t factor = 1;
+
+        [[nodiscard]] std::uint32_t room(std::uint32_t units) const {
+            return static_cast<std::uint32_t>(std::min(units * times, most) * factor);
+        }
+    };
+    [[nodiscard]] Widening widening(const Part& part, const Program& shape) const {
+        Widening wide{.factor = factor(part, shape)};
+        if (part.blocks_of == nullptr) return wide;
+        wide.times = static_cast<std::uint64_t>(part.blocks_most);
+        wide.most = units_in_whole(part, shape);
+        return wide;
     }
 
     /// Reserves the slots of a part, after those of the parts before, and for its lanes' signals.
@@ -183,9 +191,11 @@ class Splicer {
         std::vector<std::uint32_t>& rooms = program_.slot_capacity;
         rooms.resize(program_.slots + slots);
         for (const auto& shape : part.shapes) {
-            for (std::uint32_t slot = 0; slot < shape->slots && !part.bare; ++slot) {
+            if (part.bare) continue;
+            const Widening wide = widening(part, *shape);
+            for (std::uint32_t slot = 0; slot < shape->slots; ++slot) {
                 std::uint32_t& room = rooms[program_.slots + slot];
-                room = std::max(room, this->room(part, *shape, shape->room(slot)));
+                room = std::max(room, wide.room(shape->room(slot)));
                 program_.slot_units = std::max(program_.slot_units, room);
             }
         }
@@ -249,7 +259,7 @@ class Splicer {
         const auto targets = blocks_of(own, step.target);
         const auto sources = blocks_of(own, step.source);
         return std::ranges::equal(targets, sources, [&](const Block& a, const Block& b) {
-            return is_one_vector(named(a), named(b)) && translated(a) == translated(b);
+            return is_one_vector(named(a), named(b)) && translated({&a, 1}) == translated({&b, 1});
         });
     }
 
@@ -307,47 +317,54 @@ class Splicer {
     }
 
     BlockList intern(const Program& own, BlockList list) {
-        std::vector<Block> blocks;
-        for (const Block& block : blocks_of(own, list)) {
-            const std::vector<Block> cut = translated(block);
-            blocks.insert(blocks.end(), cut.begin(), cut.end());
-        }
-        return index_.intern(program_.blocks, blocks);
+        translated_.clear();
+        for (const Block& block : blocks_of(own, list)) translate(block, translated_);
+        return index_.intern(program_.blocks, translated_);
     }
 
-    /// A block of the part as blocks of the whole: units that are not adjacent become a block each.
-    [[nodiscard]] std::vector<Block> translated(Block block) const {
+    [[nodiscard]] std::vector<Block> translated(std::span<const Block> list) const {
+        std::vector<Block> blocks;
+        for (const Block& block : list) translate(block, blocks);
+        return blocks;
+    }
+
+    /// Adds a block of the part as blocks of the whole: units that are not adjacent become a block
+    /// each.
+    void translate(Block block, std::vector<Block>& blocks) const {
         block = named(block);
-        if (part_->blocks_of != nullptr) return in_blocks(block);
-        if (factor_ == 1) return {block};
+        if (part_->blocks_of != nullptr) return in_blocks(block, blocks);
+        if (factor_ == 1) {
+            blocks.push_back(block);
+            return;
+        }
         block.advance *= factor_;
         if (block.stride == 1 || block.count <= 1) {
             block.origin = (block.stride == 1 ? block.origin : block.first) * factor_;
             block.first *= factor_;
             block.count *= factor_;
             block.stride = 1;
-            return {block};
+            blocks.push_back(block);
+            return;
         }
-        std::vector<Block> blocks;
         for (std::uint32_t i = 0; i < block.count; ++i) {
             Block& one = blocks.emplace_back(block);
             one.origin = one.first = (block.first + i * block.stride) * factor_;
             one.count = factor_;
             one.stride = 1;
         }
-        return blocks;
     }
 
-    /// The blocks that a block of the group's stands for, piece by piece; runs of units as one.
-    [[nodiscard]] std::vector<Block> in_blocks(const Block& block) const {
+    /// Adds the blocks that a block of the group's stands for, piece by piece; runs of units as
+    /// one.
+    void in_blocks(const Block& block, std::vector<Block>& blocks) const {
         const std::uint32_t pieces = pieces_of(*part_->own);
-        std::vector<Block> blocks;
+        const std::size_t before = blocks.size();
         for (std::uint32_t i = 0; i < block.count; ++i) {
             const std::uint32_t unit = block.first + i * block.stride;
             for (const Rank rank : stands_for(unit / pieces)) {
                 const std::uint32_t first =
                     (static_cast<std::uint32_t>(rank) * pieces + unit % pieces) * factor_;
-                if (!blocks.empty() && blocks.back().first + blocks.back().count == first) {
+                if (blocks.size() > before && blocks.back().first + blocks.back().count == first) {
                     blocks.back().count += factor_;
                     continue;
                 }
@@ -360,7 +377,6 @@ class Splicer {
                 one.advance = block.advance * factor_;
             }
         }
-        return blocks;
     }
 
     /// The blocks of the whole that a rank's block of the group stands for.
@@ -401,6 +417,7 @@ class Splicer {
     const std::vector<Part>& parts_;
     std::uint32_t scratch_first_;
     BlockIndex index_;                                   ///< of the program's blocks
+    std::vector<Block> translated_;                      ///< of the list that is being added
     mutable std::vector<std::vector<Rank>> stands_for_;  ///< of the part, as far as it was asked
     std::vector<std::vector<Step>> lanes_;
     bool merged_ = false;   ///< all parts in one loop
