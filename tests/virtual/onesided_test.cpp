@@ -173,21 +173,29 @@ TEST(OneSided, SignalsComeAfterTheirData) {
 }
 
 TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
-    constexpr std::uint64_t kValueEnd = std::uint64_t{1} << run::onesided::kPayloadValueBits;
-    constexpr std::uint64_t kOffsetEnd = std::uint64_t{8} << run::onesided::kPayloadOffsetBits;
-    for (const run::Signal& signal : {run::Signal{0, 1, false}, run::Signal{8, 1, true},
-                                      run::Signal{kOffsetEnd - 8, kValueEnd - 1, false}}) {
-        const auto payload = run::onesided::payload_of(signal);
+    constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;  // later than any word could be named
+    using run::onesided::kPayloadSharedBits;
+    std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
+    for (const unsigned bits : run::onesided::kPayloadWordBits) {
+        const std::uint64_t last = kBegin + (std::uint64_t{8} << bits) - 8;
+        const std::uint64_t most = (std::uint64_t{1} << (kPayloadSharedBits - bits)) - 1;
+        for (const bool adds : {false, true}) signals.push_back({last, most, adds});
+        EXPECT_FALSE(run::onesided::payload_of({last, most + 1, false}, kBegin)) << bits;
+    }
+    for (const run::Signal& signal : signals) {
+        const auto payload = run::onesided::payload_of(signal, kBegin);
         ASSERT_TRUE(payload && *payload != 0 && *payload >> run::onesided::kPayloadBits == 0)
             << signal.value;
-        const run::Signal received = run::onesided::signal_of(*payload);
+        const run::Signal received = run::onesided::signal_of(*payload, kBegin);
         EXPECT_EQ(received.place.offset, signal.place.offset);
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
-    EXPECT_FALSE(run::onesided::payload_of({0, 0, false})) << "0 says that there is no payload";
-    EXPECT_FALSE(run::onesided::payload_of({8, kValueEnd, false}));
-    EXPECT_FALSE(run::onesided::payload_of({kOffsetEnd, 1, true}));
+    EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kBegin))
+        << "0 says that there is no payload";
+    EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kBegin));
+    const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
+    EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kBegin));
 }
 
 TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {

@@ -24,6 +24,7 @@ struct OneSidedArea {
 
     std::uint64_t offset = 0;  ///< in every segment; a multiple of the cell stride's alignment
     Rank ranks = 0;            ///< of the job
+    std::uint64_t words = 0;   ///< from there on immediates can name a word for a signal
 
     /// Requests of one rank to another at a time.
     [[nodiscard]] constexpr std::uint64_t slots() const {

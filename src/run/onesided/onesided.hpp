@@ -8,10 +8,9 @@
 // Why      A network write that is complete here need not have landed there, and two of them may
 //          land in any order; so fence and quiet cannot rest on completions alone
 //          (docs/one-sided.md, section 4).
-// Holds    Places and ranks of the job are checked by the caller. One thread at a
-//          time, with the engine's turn; each wait may let others have it, so nothing that is read
-//          before one is taken for true after it. Calls that return false have failed for good:
-//          failure() of the driver.
+// Holds    Places and ranks of the job are checked by the caller. One thread at a time, with the
+//          engine's turn; each wait may let others have it, so nothing that is read before one is
+//          taken for true after it. Calls that return false have failed for good.
 // Next     requests.hpp and service.hpp for both ends of a request; registered.hpp for memory
 //          outside the segments.
 #pragma once
@@ -144,11 +143,9 @@ class OneSided {
             return true;
         }
         Stream& of = of_call(stream);
-        const bool far = wire_.near(rank) == nullptr && writes_reach(to);
-        if (far && wire_.signals() && bytes <= onesided::kImmediateBytesMax) {
-            if (const auto payload = onesided::payload_of(signal))
+        if (writes_reach(to) && bytes <= onesided::kImmediateBytesMax)
+            if (const auto payload = payload_for(rank, signal))
                 return put_with_immediate(of, rank, to, from, bytes, *payload, when);
-        }
         RemoteRequest request{
             .kind = kind, .offset = signal.place.packed(), .operand = signal.value};
         if (bytes <= RemoteRequest::kInlineMax) {
@@ -288,10 +285,8 @@ class OneSided {
     template <class Ended>
     bool until(Ended ended, Rank rank, std::string_view call) {
         return driver_.await(ended, [&] {
-            if (rank == kNoPeer)
-                return fmt::format("{}: waiting for {} transfers of its own", call,
-                                   usual_.outstanding);
-            return fmt::format("{}: waiting for rank {}", call, rank);
+            if (rank != kNoPeer) return fmt::format("{}: waiting for rank {}", call, rank);
+            return fmt::format("{}: waiting for {} own transfers", call, usual_.outstanding);
         });
     }
 
@@ -353,6 +348,10 @@ class OneSided {
                      "get");
     }
 
+    [[nodiscard]] std::optional<std::uint64_t> payload_for(Rank rank, const Signal& signal) {
+        const bool goes = wire_.near(rank) == nullptr && wire_.signals();
+        return goes ? onesided::payload_of(signal, area_.words) : std::nullopt;
+    }
     bool put_with_immediate(Stream& of, Rank rank, const Place& to, const std::byte* from,
                             std::size_t bytes, std::uint64_t payload, Return when) {
         if (of.at(rank).fenced && !flush(of, rank)) return false;
@@ -386,6 +385,9 @@ class OneSided {
                               .width = static_cast<std::uint8_t>(bytes),
                               .offset = to.packed()};
         std::memcpy(&request.operand, from, bytes);
+        if (bytes == sizeof request.operand && !of.at(rank).fenced)
+            if (const auto payload = payload_for(rank, {to, request.operand, false}))
+                return put_with_immediate(of, rank, 0, nullptr, 0, *payload, Return::at_once);
         return send_after_writes(of, rank, request, false) != 0;
     }
 

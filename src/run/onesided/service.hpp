@@ -60,7 +60,7 @@ class Service {
 
     /// A write has landed, and its immediate had this payload.
     void on_immediate(std::uint64_t payload) noexcept {
-        const Signal signal = onesided::signal_of(payload);
+        const Signal signal = onesided::signal_of(payload, area_.words);
         const std::uint64_t offset = signal.place.offset;
         if (!in_segment(offset, sizeof signal.value) || offset % sizeof signal.value)
             return wire_.distrust(-1, "a signal for a word outside the segment");

@@ -7,6 +7,7 @@
 // Next     onesided.hpp for when they may, service.hpp for the target.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,27 +29,40 @@ namespace onesided {
 /// over loopback TCP takes half as long with it (156 to 197 us, 392 without; 0.5 MiB: 71 and 70).
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-constexpr unsigned kPayloadOffsetBits = 26;  ///< of the word's number in the segment
-constexpr unsigned kPayloadValueBits = 16;
-constexpr unsigned kPayloadBits = kPayloadOffsetBits + kPayloadValueBits + 1;
+/// How a payload is divided: the number of the word, counted from where they begin, and the value.
+/// Words of a small array take long counts, and words far away short ones.
+constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
+constexpr unsigned kPayloadSharedBits = 40;  ///< of word and value
+constexpr unsigned kPayloadFormatBits = 2;
+constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
 
-/// A signal as the payload of an immediate, which is never 0; nothing if it does not fit.
-[[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal) noexcept {
-    const std::uint64_t word = signal.place.packed() / sizeof(std::uint64_t);
-    if (word >> kPayloadOffsetBits != 0 || signal.value >> kPayloadValueBits != 0)
-        return std::nullopt;
-    const std::uint64_t adds = signal.adds ? 1 : 0;
-    const std::uint64_t payload = adds << (kPayloadOffsetBits + kPayloadValueBits) |
-                                  signal.value << kPayloadOffsetBits | word;
-    if (payload == 0) return std::nullopt;
-    return payload;
+/// A signal as the payload of an immediate, which is never 0; nothing if it does not fit. Words
+/// that immediates can name begin at that offset.
+[[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal,
+                                                                std::uint64_t begin) noexcept {
+    if (signal.place.memory != nullptr || signal.place.offset < begin) return std::nullopt;
+    const std::uint64_t word = (signal.place.offset - begin) / sizeof(std::uint64_t);
+    for (std::uint64_t format = 0; format < kPayloadWordBits.size(); ++format) {
+        const unsigned word_bits = kPayloadWordBits[format];
+        if (word >> word_bits != 0) return std::nullopt;
+        if (signal.value >> (kPayloadSharedBits - word_bits) != 0) continue;
+        const std::uint64_t kind = std::uint64_t{signal.adds} << kPayloadFormatBits | format;
+        const std::uint64_t payload = kind << kPayloadSharedBits | signal.value << word_bits | word;
+        return payload == 0 ? std::nullopt : std::optional(payload);
+    }
+    return std::nullopt;
 }
 
-[[nodiscard]] constexpr Signal signal_of(std::uint64_t payload) noexcept {
-    constexpr std::uint64_t kOne = 1;
-    return {.place = (payload & ((kOne << kPayloadOffsetBits) - 1)) * sizeof(std::uint64_t),
-            .value = payload >> kPayloadOffsetBits & ((kOne << kPayloadValueBits) - 1),
-            .adds = (payload >> (kPayloadOffsetBits + kPayloadValueBits) & 1) != 0};
+[[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, std::uint64_t begin) noexcept {
+    const auto low = [](std::uint64_t from, unsigned bits) {
+        return from & ((std::uint64_t{1} << bits) - 1);
+    };
+    const std::uint64_t kind = payload >> kPayloadSharedBits;
+    const unsigned word_bits = kPayloadWordBits[low(kind, kPayloadFormatBits)];
+    const std::uint64_t shared = low(payload, kPayloadSharedBits);
+    return {.place = begin + low(shared, word_bits) * sizeof(std::uint64_t),
+            .value = shared >> word_bits,
+            .adds = low(kind >> kPayloadFormatBits, 1) != 0};
 }
 
 }  // namespace onesided
