@@ -60,6 +60,22 @@ TEST(SigtermReportDeathTest, AStageIsSaidByTheHandler) {
                 "^weft: rank 0: start-up: waiting for the others\n$");
 }
 
+TEST(SigtermReportDeathTest, TheLastDetailOfAStageIsSaid) {
+    const auto die = [](const std::vector<std::string>& details) {
+        SigtermReport report;
+        report.set_rank(0);
+        report.set_stage("start-up");
+        for (const std::string& detail : details) report.set_detail(detail);
+        ::raise(SIGTERM);
+        ::_exit(1);
+    };
+    EXPECT_EXIT(die({"one", "two", "three"}), testing::KilledBySignal(SIGTERM),
+                "^weft: rank 0: start-up; three\n$");
+    EXPECT_EXIT(die({"one", ""}), testing::KilledBySignal(SIGTERM), "^weft: rank 0: start-up\n$");
+    EXPECT_EXIT(die({std::string(1000, 'x')}), testing::KilledBySignal(SIGTERM),
+                "^weft: rank 0: start-up; x+\n$");
+}
+
 TEST(SigtermReportDeathTest, ACallAnswersAndThenTheProcessDies) {
     const auto die = [] {
         SigtermReport report;

@@ -23,11 +23,14 @@
 namespace weft::run {
 
 struct SigtermReport::Place {
+    static constexpr std::size_t kDetailMax = 256;
     std::atomic<bool> taken{false};   ///< by a runtime
     std::atomic<bool> speaks{false};  ///< the handler answers for it
     std::atomic<Rank> rank{-1};
     std::atomic<int> file{-1};  ///< of its own; -1: none
     std::atomic<const char*> stage{nullptr};
+    std::atomic<const char*> detail{nullptr};  ///< one of the two texts, or none
+    std::array<std::array<char, kDetailMax>, 2> details;
     StatusRequest status_request;
 };
 
@@ -82,7 +85,7 @@ class Line {
     }
 
   private:
-    char text_[256];
+    char text_[512];
     std::size_t size_ = 0;
 };
 
@@ -118,7 +121,12 @@ void handle(int) {
             file = place.file;
             const char* const stage = place.stage;
             if (stage != nullptr) {
-                (Line() << "weft: rank " << rank << ": " << stage).write(file);
+                Line line;
+                line << "weft: rank " << rank << ": " << stage;
+                // Acquire: pairs with the release in set_detail().
+                const char* const detail = place.detail.load(std::memory_order_acquire);
+                if (detail != nullptr) line << "; " << detail;
+                line.write(file);
                 somebody_waits = true;
             } else if (place.status_request.inside) {
                 ++all.unanswered;
@@ -166,6 +174,7 @@ SigtermReport::SigtermReport(bool speaks) {
         place.taken = true;
         place.rank = -1;
         place.stage = nullptr;
+        place.detail = nullptr;
         place.status_request.inside = 0;
         place.status_request.pending = false;
         place_ = &place;
@@ -204,6 +213,15 @@ void SigtermReport::set_file(int file) noexcept {
 
 void SigtermReport::set_stage(const char* stage) noexcept {
     if (place_ != nullptr) place_->stage = stage;
+}
+
+/// Written where the handler does not look now.
+void SigtermReport::set_detail(std::string_view detail) noexcept {
+    if (place_ == nullptr) return;
+    auto& text = place_->details[place_->detail == place_->details[0].data() ? 1 : 0];
+    text[detail.copy(text.data(), text.size() - 1)] = '\0';
+    // Release: pairs with the acquire in the handler.
+    place_->detail.store(detail.empty() ? nullptr : text.data(), std::memory_order_release);
 }
 
 void SigtermReport::answer(std::string_view line) {

@@ -36,6 +36,8 @@ class SigtermReport {
     void set_file(int file) noexcept;
     /// The runtime waits outside of its engine, for this; the text is a literal. Null: no longer.
     void set_stage(const char* stage) noexcept;
+    /// What else is known of the wait in this stage; empty: nothing.
+    void set_detail(std::string_view detail) noexcept;
     /// Prints the engine's answer. Returns only if another runtime of this process has still to
     /// answer.
     void answer(std::string_view line);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/bootstrap/rank_processes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace weft::link {
+
+namespace {
+
+constexpr std::string_view kRankEntry = "PMIX_RANK=";
+constexpr std::size_t kNamedMax = 8;  ///< ranks in one text
+
+std::optional<Rank> number_in(std::string_view text) {
+    Rank number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+    return number;
+}
+
+std::string_view variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+RankProcesses::RankProcesses(std::string_view job, std::vector<Rank> ranks, Rank me,
+                             std::string folder)
+    : job_(fmt::format("PMIX_NAMESPACE={}", job)),
+      ranks_known_(!ranks.empty()),
+      ranks_(std::move(ranks)),
+      me_(me),
+      folder_(std::move(folder)) {}
+
+std::string RankProcesses::missing() {
+    if (all_are_there() || rank_of("self") != me_) return "";
+    look_around();
+    const bool knows_all = process_.size() > 1 || sees_launcher();
+    std::string text;
+    std::size_t count = 0;
+    for (const Rank rank : ranks_) {
+        const auto seen = process_.find(rank);
+        if (seen != process_.end() ? rank_of(seen->second) == rank : !knows_all) continue;
+        if (++count > kNamedMax) continue;
+        text += fmt::format("{}rank {} ", count > 1 ? ", " : "", rank);
+        text += seen != process_.end() ? fmt::format("(process {}) is gone", seen->second)
+                                       : "has no process";
+    }
+    if (count > kNamedMax) text += fmt::format(", and {} more", count - kNamedMax);
+    return text;
+}
+
+/// The rank whose process that is; -1: no rank of this job, or it cannot be seen.
+Rank RankProcesses::rank_of(std::string_view process) const {
+    std::ifstream file(fmt::format("{}/{}/environ", folder_, process), std::ios::binary);
+    bool in_job = false;
+    Rank rank = -1;
+    for (std::string entry; std::getline(file, entry, '\0');) {
+        if (entry == job_) in_job = true;
+        if (entry.starts_with(kRankEntry))
+            rank = number_in(std::string_view(entry).substr(kRankEntry.size())).value_or(-1);
+    }
+    return in_job ? rank : -1;
+}
+
+bool RankProcesses::all_are_there() const {
+    return ranks_known_ && process_.size() >= ranks_.size() &&
+           std::ranges::all_of(
+               process_, [&](const auto& seen) { return rank_of(seen.second) == seen.first; });
+}
+
+/// Of several processes of a rank the one counts that was seen first, or the oldest, as numbers
+/// ascend: the launcher's own child. What else a rank has started may outlive it.
+void RankProcesses::look_around() {
+    std::vector<Rank> processes;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(folder_, error), end; !error && at != end;
+         at.increment(error))
+        if (const auto process = number_in(at->path().filename().native()))
+            processes.push_back(*process);
+    std::ranges::sort(processes);
+    for (const Rank process : processes) {
+        const std::string name = std::to_string(process);
+        add(rank_of(name), name);
+    }
+}
+
+void RankProcesses::add(Rank rank, std::string process) {
+    if (rank < 0 || process_.contains(rank)) return;
+    const auto place = std::ranges::lower_bound(ranks_, rank);
+    if (place == ranks_.end() || *place != rank) {
+        if (ranks_known_) return;
+        ranks_.insert(place, rank);
+    }
+    process_.emplace(rank, std::move(process));
+}
+
+/// The parent of this rank's first process, which is not of the job; 0: outside of the namespace.
+bool RankProcesses::sees_launcher() const {
+    std::string process = "self";
+    while (rank_of(process) == me_) {
+        std::ifstream file(fmt::format("{}/{}/stat", folder_, process));
+        std::string text;
+        std::getline(file, text);
+        const std::size_t name_end = text.rfind(')');
+        if (name_end == std::string::npos) return false;
+        std::istringstream after(text.substr(name_end + 1));
+        std::string state;
+        if (!(after >> state >> process)) return false;
+    }
+    return process != "0";
+}
+
+/// Open MPI gives no list, but it is not needed if all ranks are here. Another launcher in a batch
+/// job of Slurm may leave the list of the batch step there: mostly such a list lacks this rank.
+std::vector<Rank> node_ranks_by_environment(Rank me) {
+    std::vector<Rank> ranks;
+    if (const auto size = number_in(variable("OMPI_COMM_WORLD_SIZE"))) {
+        if (size == number_in(variable("OMPI_COMM_WORLD_LOCAL_SIZE")))
+            for (Rank rank = 0; rank < *size; ++rank) ranks.push_back(rank);
+    } else {
+        std::string_view list = variable("SLURM_GTIDS");
+        while (!list.empty()) {
+            const std::string_view entry = list.substr(0, list.find(','));
+            if (const auto rank = number_in(entry)) ranks.push_back(*rank);
+            list.remove_prefix(std::min(list.size(), entry.size() + 1));
+        }
+    }
+    std::ranges::sort(ranks);
+    if (!std::ranges::binary_search(ranks, me)) ranks.clear();
+    return ranks;
+}
+
+RankProcesses processes_of_this_node(Rank me) {
+    return {variable("PMIX_NAMESPACE"), node_ranks_by_environment(me), me};
+}
+
+}  // namespace weft::link
