@@ -60,12 +60,38 @@ def name_of(pid):
         return ""
 
 
+def state_of(pid):
+    """Whether it sleeps, stands, is a zombie, where in the kernel, and which signals it has yet to take."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+        place = pathlib.Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return "gone meanwhile"
+    return ", ".join(re.findall(r"^(?:State|PPid|ShdPnd|SigBlk):\s.*", text, re.M) + [place])
+
+
 def processes():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def shared_files():
     return set(os.listdir("/dev/shm"))
+
+
+class Watch:
+    """Seconds since it was made, but not those in which the storm itself stood still, as all do in a frozen group."""
+
+    STILL_S = 0.5
+
+    def __init__(self):
+        self.last = time.monotonic()
+        self.sum = 0.0
+
+    def seconds(self):
+        now = time.monotonic()
+        self.sum += min(now - self.last, self.STILL_S)
+        self.last = now
+        return self.sum
 
 
 class Job:
@@ -99,8 +125,8 @@ class Job:
         return None
 
     def wait_for_rank(self, number, seconds=30):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
+        watch = Watch()
+        while watch.seconds() < seconds and self.process.poll() is None:
             if (pid := self.rank(number)) is not None:
                 return pid
             time.sleep(0.002)
@@ -108,8 +134,8 @@ class Job:
 
     def wait_for_calls(self, ranks, seconds=30):
         """Until all ranks have joined and make calls."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None and self.output.count(b"running") < ranks:
+        watch = Watch()
+        while watch.seconds() < seconds and self.process.poll() is None and self.output.count(b"running") < ranks:
             time.sleep(0.002)
 
     def text(self):
@@ -120,14 +146,15 @@ class Job:
         """Waits for the launcher and everything that came of it; the seconds that took. Nothing if a foreign launcher alone
         is left, which is not for us to judge.
         """
-        begun = time.monotonic()
-        while time.monotonic() < begun + seconds:
+        watch = Watch()
+        while watch.seconds() < seconds:
             if self.process.poll() is not None and not self.marked():
-                return time.monotonic() - begun
+                return watch.seconds()
             time.sleep(0.01)
-        if launcher != "weft" and all(name_of(pid) == launcher for pid in self.marked()):
+        left = {pid: name for pid in self.marked() if (name := name_of(pid))}
+        if launcher != "weft" and all(name == launcher for name in left.values()):
             return None
-        states = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.marked()]
+        states = {pid: (name, state_of(pid)) for pid, name in left.items()}
         raise Trouble(f"not over after {seconds} s, left: {states}, status {self.process.poll()}")
 
     def leftovers(self, launcher="weft"):
