@@ -76,6 +76,32 @@ class Explain(unittest.TestCase):
             self.assertTrue(found["chosen"].startswith("multi-object-bruck"), found["chosen"])
             self.assertLess(3 * multi, single, size)
 
+    def test_a_payload_that_leaves_its_cell_costs_the_same_everywhere(self):
+        near = {"48": 0.08384, "56": 0.08448 + 0.015}  # us: 10 + 0.08 a byte, 50, 20, and the slot
+        far = {"48": 1.1448, "56": 1.1456 + 0.12}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write("near_latency_ns 50\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 0.08\n"
+                           "near_slot_ns 15\nfar_latency_ns 1000\nfar_issue_ns 100\nfar_receive_ns 40\n"
+                           "far_ns_per_byte 0.1\nfar_slot_ns 120\nreduce_ns_per_byte 0\n")
+            for layout, expected in (("2", near), ("1,1", far)):
+                for size, us in expected.items():
+                    call = ("allreduce", "--ranks", "2", "--layout", layout, "--bytes", size, "--params", path)
+                    found = self.explain(*call, "--processors", "2", "--algorithm", "a2")
+                    times = {one["algorithm"]: one["predicted_us"] for one in found["candidates"]}
+                    self.assertAlmostEqual(times["a2"], us, delta=1e-6)
+                    simulated = answer(self, "simulate", *call, "--algorithm", "a2")
+                    self.assertAlmostEqual(simulated["makespan_ns"], us * 1000, delta=1e-3)
+                    self.assertAlmostEqual(answer(self, "cost", *call, "--algorithm", "a2")["time_us"], us, delta=1e-6)
+            with open(path, "a") as file:
+                file.write("cell_bytes 56\n")
+            call = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--bytes", "56", "--params", path)
+            self.assertAlmostEqual(answer(self, "simulate", *call)["makespan_ns"], 84.48, delta=1e-3)
+            with open(path, "a") as file:
+                file.write("far_cell_ns 1\n")
+            check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
+
     def test_measured_choices_come_first(self):
         choice = {"collective": "allreduce", "layout": "4,4", "provider": "net", "same_bits": True, "from_bytes": 5,
                   "to_bytes": 64, "algorithm": "ring", "median_us": 12.5}

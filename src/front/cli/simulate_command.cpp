@@ -137,8 +137,8 @@ base::Result<void> check_range(const plan::MessageModel& model, const plan::Vect
                                double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
     const double bytes_fs = bytes * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
-    const double each = static_cast<double>(model.busy_base + model.latency + model.receive +
-                                            model.gap + model.reduce) +
+    const double each = static_cast<double>(model.busy_base + model.slot + model.latency +
+                                            model.receive + model.gap + model.reduce) +
                         bytes_fs * 1e-3;
     if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return base::Done{};
     return base::fail(Status::argument,

@@ -38,9 +38,8 @@ struct CostParameters {
 
 /// Lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns, gap_ns,
 /// ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w, descriptor_bytes; and
-/// of a machine with two ways near_ and far_ before latency_ns, issue_ns, receive_ns, ns_per_byte,
-/// turn_ns, and mapped_ns, mapped_ns_per_byte, card_message_ns, card_ns_per_byte. A failure names
-/// the line.
+/// of a machine with two ways those that plan/select/measured_costs.cpp reads. A failure names the
+/// line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 

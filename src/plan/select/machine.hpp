@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/region.hpp"
 #include "plan/simulate/image.hpp"
 #include "weft/types.hpp"
 
@@ -22,6 +23,7 @@ struct PutCost {
     Time issue = 0;            ///< sender, for each put
     Time receive = 0;          ///< receiver, for each put
     std::int64_t byte_fs = 0;  ///< for each byte, at the sender
+    Time slot = 0;             ///< more of the sender, for each payload that fits no cell
     Time turn = 0;  ///< from one rank's turn to the next rank's, where they share a processor
 };
 
@@ -39,6 +41,7 @@ inline constexpr std::int64_t kSlotByteFs = 120'000;
 struct Machine {
     PutCost near;
     PutCost far;
+    std::uint64_t cell_bytes = base::kCellPayload;  ///< that a put carries along with its flag
     Card card;        ///< of each node, if its ranks can use more than it gives
     Time reduce = 0;  ///< for each operand that is combined into another, and
     std::int64_t reduce_byte_fs = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/select/measured_costs.hpp"
 
+#include "base/units.hpp"
 #include "plan/simulate/duration.hpp"
 
 namespace weft::plan {
@@ -22,6 +23,7 @@ base::Result<bool> set_put(std::optional<PutCost>& way, std::string_view key,
     if (key == "issue_ns") done = keep(parse_nanoseconds(value), put.issue);
     if (key == "receive_ns") done = keep(parse_nanoseconds(value), put.receive);
     if (key == "ns_per_byte") done = keep(parse_nanoseconds_per_byte(value), put.byte_fs);
+    if (key == "slot_ns") done = keep(parse_nanoseconds(value), put.slot);
     if (key == "turn_ns") done = keep(parse_nanoseconds(value), put.turn);
     if (done && *done) way = put;
     return done;
@@ -55,6 +57,8 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
     if (key.starts_with(kNear)) return set_put(near_, key.substr(kNear.size()), value);
     if (key.starts_with(kFar)) return set_put(far_, key.substr(kFar.size()), value);
     if (key.starts_with(kCard)) return set_card(card_, key.substr(kCard.size()), value);
+    if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
+    if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
     if (key == "mapped_ns") return keep(parse_nanoseconds(value), mapped_);
     if (key == "mapped_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), mapped_byte_fs_);
@@ -71,6 +75,8 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
 Machine MeasuredCosts::over(Machine machine) const {
     machine.near = near_.value_or(machine.near);
     machine.far = far_.value_or(machine.far);
+    machine.cell_bytes = cell_bytes_.value_or(machine.cell_bytes);
+    machine.slot_byte_fs = slot_byte_fs_.value_or(machine.slot_byte_fs);
     machine.card = card_.value_or(machine.card);
     machine.reduce = reduce_.value_or(machine.reduce);
     machine.reduce_byte_fs = reduce_byte_fs_.value_or(machine.reduce_byte_fs);

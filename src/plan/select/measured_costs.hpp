@@ -43,6 +43,8 @@ class MeasuredCosts {
     bool any_ = false;
     std::optional<PutCost> near_;
     std::optional<PutCost> far_;
+    std::optional<std::uint64_t> cell_bytes_;
+    std::optional<std::int64_t> slot_byte_fs_;
     std::optional<Card> card_;
     std::optional<Time> reduce_;
     std::optional<std::int64_t> reduce_byte_fs_;

@@ -33,10 +33,14 @@ struct Work {
     std::uint64_t far_messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t far_bytes = 0;
+    std::uint64_t slots = 0;  ///< messages that fit no cell
+    std::uint64_t far_slots = 0;
     Time combining = 0;  ///< and copying in place
 
     void multiply(std::uint64_t times) {
-        for (std::uint64_t* part : {&messages, &far_messages, &bytes, &far_bytes}) *part *= times;
+        for (std::uint64_t* part :
+             {&messages, &far_messages, &bytes, &far_bytes, &slots, &far_slots})
+            *part *= times;
         combining *= static_cast<Time>(times);
     }
 };
@@ -77,6 +81,8 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     if (!computes) return model;
     model.busy_base = cost.issue;
     model.byte_fs = cost.byte_fs;
+    model.slot = cost.slot;
+    model.cell_bytes = machine.cell_bytes;
     model.receive = cost.receive;
     model.reduce = machine.reduce;
     model.reduce_byte_fs = machine.reduce_byte_fs;
@@ -136,6 +142,8 @@ class Prediction {
         const PutCost& far = apart_ ? machine_.far : near;
         const Wide sum = Wide{work.messages - work.far_messages} * (near.issue + near.receive) +
                          Wide{work.far_messages} * (far.issue + far.receive) +
+                         Wide{work.slots - work.far_slots} * near.slot +
+                         Wide{work.far_slots} * far.slot +
                          (Wide{work.bytes - work.far_bytes} * near.byte_fs +
                           Wide{work.far_bytes} * 2 * far.byte_fs) /
                              1000;
@@ -227,9 +235,11 @@ class Prediction {
             work.combining += static_cast<Time>(taken) * (combines ? combine : unpacking(bytes));
         }
         work.bytes = work.messages * bytes;
+        if (fits_no_cell(bytes)) work.slots = work.messages;
         if (apart_) {
             work.far_messages = work.messages;
             work.far_bytes = work.bytes;
+            work.far_slots = work.slots;
         }
         return work;
     }
@@ -341,9 +351,12 @@ class Prediction {
             work.bytes += bytes;
             work.far_messages += far ? 1 : 0;
             work.far_bytes += far ? bytes : 0;
+            const bool slot = fits_no_cell(bytes);
+            work.slots += slot ? 1 : 0;
+            work.far_slots += slot && far ? 1 : 0;
             const PutCost& cost = far ? machine_.far : machine_.near;
             const Time moving = to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
-            load += cost.issue + moving;
+            load += cost.issue + moving + (slot ? cost.slot : 0);
             if (peer != kNoRank)
                 loads[at(meant(program, rank, peer)) % loads.size()] +=
                     cost.receive + (far ? moving : 0);
@@ -365,6 +378,9 @@ class Prediction {
     [[nodiscard]] Time unpacking(std::uint64_t bytes) const {
         if (!unpacks()) return 0;
         return to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
+    }
+    [[nodiscard]] bool fits_no_cell(std::uint64_t bytes) const {
+        return bytes > machine_.cell_bytes;
     }
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace weft::plan {
@@ -39,6 +40,8 @@ inline constexpr double kFemtosecondsMax = 9e18;
 struct MessageModel {
     Time busy_base = 0;  ///< without the bytes
     std::int64_t byte_fs = 0;
+    Time slot = 0;  ///< more, for each message of more bytes than fit a cell
+    std::uint64_t cell_bytes = std::numeric_limits<std::uint64_t>::max();
     Time latency = 0;
     bool blocking = false;  ///< the sender is busy until the message has arrived
     Time receive = 0;
@@ -50,7 +53,8 @@ struct MessageModel {
     std::int64_t mapped_byte_fs = 0;  ///< for each byte that it copies from there or writes there
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
-        return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs);
+        return busy_base + to_time(static_cast<std::int64_t>(bytes) * byte_fs) +
+               (bytes > cell_bytes ? slot : 0);
     }
     [[nodiscard]] Time combine(std::uint64_t bytes, std::uint32_t operands) const {
         if (operands < 2) return 0;

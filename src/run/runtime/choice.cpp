@@ -130,14 +130,15 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);
     const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
+    const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
     const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
     return {.size = size,
             .ranks_per_node = each,
             .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
-                      .message = put.issue + put.receive + machine.reduce +
+                      .message = issue + put.receive + machine.reduce +
                                  plan::to_time(static_cast<std::int64_t>(bytes) *
                                                (put.byte_fs + machine.reduce_byte_fs))},
-            .round = put.latency + (machine.crowded() ? crowd : 0) + put.issue + put.receive +
+            .round = put.latency + (machine.crowded() ? crowd : 0) + issue + put.receive +
                      machine.reduce,
             .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
                                     (put.byte_fs + machine.reduce_byte_fs)),

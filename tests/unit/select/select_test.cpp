@@ -145,6 +145,40 @@ TEST(Predict, NearPutsOfSeveralNodesAreCheaper) {
     EXPECT_LT(of(mixed, "a4,a2"), of(mixed, "a2,a4"));  // the node first
 }
 
+/// Costs that a person can add up: 100 ns on the way, 10 to send, 20 to receive, 1 a byte, 7 for a
+/// slot, and 1000 from turn to turn.
+Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
+    Machine machine = machine_of(ranks, nodes, processors);
+    machine.reduce = machine.reduce_byte_fs = 0;
+    machine.near = {.latency = 100'000,
+                    .issue = 10'000,
+                    .receive = 20'000,
+                    .byte_fs = 1'000'000,
+                    .slot = 7'000,
+                    .turn = 1'000'000};
+    machine.far = machine.near;
+    return machine;
+}
+
+TEST(Predict, APayloadThatFitsNoCellCostsASlotMore) {
+    for (const Rank nodes : {1, 2}) {
+        for (const bool staged : {false, true}) {
+            const auto of = [&](std::int64_t processors, std::uint64_t elements) {
+                const VectorSize vector{elements, 8};
+                return predicted(plain_machine(2, nodes, processors), 2,
+                                 candidate("allreduce", "a2", vector, staged), vector);
+            };
+            EXPECT_EQ(of(2, 6), 100'000 + 10'000 + 48'000 + 20'000);
+            EXPECT_EQ(of(2, 7), 100'000 + 10'000 + 56'000 + 7'000 + 20'000);
+            // Both ranks on one processor: two turns, and what both compute. The bytes of a far
+            // message are taken by its receiver, too.
+            const Time bytes = nodes == 1 ? 2 : 4;
+            EXPECT_EQ(of(1, 6), 2'100'000 + 2 * 30'000 + bytes * 48'000);
+            EXPECT_EQ(of(1, 7), 2'100'000 + 2 * 37'000 + bytes * 56'000);
+        }
+    }
+}
+
 TEST(Select, CallsGetWhatTheyNeed) {
     const VectorSize vector{1, 8};
     const Machine machine = machine_of(8, 8, 64);

@@ -152,6 +152,22 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
     EXPECT_FALSE(run::parse_costs("{}").ok());
 }
 
+TEST(MeasuredCosts, SayWhatLeavesACell) {
+    const auto costs = run::parse_costs(
+        "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n");
+    ASSERT_TRUE(costs.ok()) << costs.failure().text;
+    EXPECT_TRUE(costs->any());
+    const Machine usual = run::machine_over("");
+    EXPECT_EQ(usual.cell_bytes, 48U);
+    EXPECT_EQ(usual.near.slot, 0);
+    EXPECT_EQ(usual.far.slot, 0);
+    const Machine measured = costs->over(usual);
+    EXPECT_EQ(measured.near.slot, 15'500);
+    EXPECT_EQ(measured.far.slot, 120'000);
+    EXPECT_EQ(measured.cell_bytes, 40U);
+    EXPECT_EQ(measured.slot_byte_fs, 250'000);
+}
+
 TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
     const link::AdoptionPrices usual;
     const auto prices = [](const char* text) { return run::prices_by(*run::parse_costs(text)); };

@@ -33,6 +33,8 @@ Surroundings some_surroundings(Random& random, Rank size) {
                                      .byte_fs = some_time(random, 900'000),
                                      .reduce_byte_fs = some_time(random, 90'000)};
     around.model = message_model(parameters);
+    around.model.slot = some_time(random, 300'000);
+    around.model.cell_bytes = 48;
     if (random.chance(1, 4)) {
         const char* const specs[] = {"two-level:ranks=3,near=20", "fat-tree:radix=4,hop=30",
                                      "dragonfly:routers=3,nodes=2,hop=10,global=70",

@@ -75,6 +75,31 @@ TEST(Models, LogPKeepsTheGapAtBothEnds) {
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
+TEST(Models, APayloadThatFitsNoCellCostsASlotMore) {
+    Surroundings around;
+    around.model = {.busy_base = 10'000,
+                    .byte_fs = 80'000,
+                    .slot = 15'000,
+                    .cell_bytes = 48,
+                    .latency = 50'000,
+                    .receive = 20'000};
+    const auto time = [&](const char* spec, Rank size, std::uint64_t elements) {
+        const Question question{
+            .spec = spec, .request = {.size = size, .elements = elements, .element_bytes = 8}};
+        const Outcome outcome = generic(question, around);
+        expect_equal(events(question, around), outcome, spec);
+        expect_equal(*simulate_structured(stages_of(question), size_of(question), around), outcome,
+                     spec);
+        expect_equal(*simulate_folded(stages_of(question), size_of(question), around), outcome,
+                     spec);
+        return outcome.makespan;
+    };
+    EXPECT_EQ(time("a2", 2, 6), 10'000 + 3'840 + 50'000 + 20'000);
+    EXPECT_EQ(time("a2", 2, 7), 10'000 + 4'480 + 15'000 + 50'000 + 20'000);
+    // The third of three messages leaves at 3 x 29.48; the two before it are received by then.
+    EXPECT_EQ(time("a4", 4, 7), 3 * (10'000 + 4'480 + 15'000) + 50'000 + 20'000);
+}
+
 TEST(Models, ALateRankDelaysExactlyThoseThatDependOnIt) {
     // a2,a2: ranks 0 and 1 meet first, then 0 with 2 and 1 with 3; every rank depends on every
     // other.
