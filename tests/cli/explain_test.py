@@ -27,7 +27,8 @@ class Explain(unittest.TestCase):
                     self.assertIn(field, found)
                 self.assertGreater(len(found["candidates"]), 1)
                 for candidate in found["candidates"]:
-                    self.assertEqual(list(candidate), ["algorithm", "predicted_us", "bit_identical", "ordered"])
+                    self.assertEqual(list(candidate), ["algorithm", "predicted_us", "alone_us", "bit_identical", "ordered"])
+                    self.assertGreaterEqual(candidate["alone_us"], candidate["predicted_us"])
                 times = [candidate["predicted_us"] for candidate in found["candidates"]]
                 self.assertEqual(times, sorted(times))
                 first = next(candidate for candidate in found["candidates"] if candidate["bit_identical"])
@@ -101,6 +102,32 @@ class Explain(unittest.TestCase):
             with open(path, "a") as file:
                 file.write("far_cell_ns 1\n")
             check_refusals(self, ((call, "far_cell_ns: unknown key"),), "simulate")
+
+    def test_simulate_and_cost_say_what_is_predicted(self):
+        """With the same file and the same words, where ranks share processors, too."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:  # what it does not mention costs what it does without a file
+                file.write("near_latency_ns 50\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 0.08\n"
+                           "near_slot_ns 15\nnear_turn_ns 900\nprocessors 2\n")
+            compared = 0
+            for words in (("--ranks", "6"), ("--ranks", "8", "--layout", "4,4"), ("--ranks", "8", "--layout", "3,1,4"),
+                          ("--ranks", "8", "--layout", "4,4", "--hosts", "1"),
+                          ("--ranks", "4", "--layout", "1,1,1,1", "--processors", "1", "--hosts", "2")):
+                for collective, size in (("barrier", "0"), ("allreduce", "8"), ("allreduce", "4K"), ("broadcast", "64"),
+                                         ("scan", "64K"), ("alltoall", "64")):
+                    of_call = (collective, *words, "--params", path, *(() if size == "0" else ("--bytes", size)))
+                    for candidate in self.explain(*of_call)["candidates"]:
+                        call = (*of_call, "--algorithm", candidate["algorithm"])
+                        found = answer(self, "simulate", *call)
+                        for field, value in (("makespan_ns", "alone_us"), ("in_stream_ns", "predicted_us")):
+                            if field in found:
+                                expected = candidate[value] * 1000
+                                self.assertAlmostEqual(found[field], expected, delta=0.05 * expected, msg=call)
+                        compared += "in_stream_ns" in found
+                    cost = answer(self, "cost", *call)
+                    self.assertAlmostEqual(cost["time_us"], found["makespan_ns"] / 1000, delta=1e-6)
+            self.assertGreater(compared, 200)
 
     def test_measured_choices_come_first(self):
         choice = {"collective": "allreduce", "layout": "4,4", "provider": "net", "same_bits": True, "from_bytes": 5,

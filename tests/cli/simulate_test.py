@@ -99,6 +99,46 @@ class Simulate(unittest.TestCase):
         tree = ("broadcast", "--algorithm", "binomial", "--ranks", "8", *MODEL)
         self.assertEqual(self.outcome(*tree)["engine"], "generic")
 
+    def test_ranks_that_share_processors_take_turns(self):
+        """Two ranks of each of two nodes on one processor: what a person adds up (docs/simulator.md)."""
+        call = ("allreduce", "--algorithm", "hierarchical:node=(a2),net=(a2)", "--ranks", "4", "--layout", "2,2")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.txt")
+            with open(path, "w") as file:
+                file.write("near_latency_ns 100\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 1\n"
+                           "near_turn_ns 1000\nfar_latency_ns 500\nfar_issue_ns 40\nfar_receive_ns 60\n"
+                           "far_ns_per_byte 2\nfar_turn_ns 3000\nreduce_ns_per_byte 0\n")
+            call += ("--params", path)
+            waits, work = 2100 + 6500 + 2100, (6 * 38 + 2 * 132) / 2
+            for more, time in ((("--processors", "1"), waits + work),
+                               (("--processors", "1", "--hosts", "2"), waits + work),
+                               (("--processors", "2", "--hosts", "1"), waits + work),
+                               (("--processors", "1", "--hosts", "1"), 4100 + 12500 + 4100 + 2 * work)):
+                found = answer(self, "simulate", *call, *more)
+                self.assertEqual(list(found), [*FIELDS.split(), "in_stream_ns"])
+                self.assertEqual((found["makespan_ns"], found["in_stream_ns"]), (time, time), more)
+                self.assertEqual((found["engine"], found["messages"], found["skew_ns"]), ("turns", 8, None))
+                cost = answer(self, "cost", *call, *more)
+                self.assertAlmostEqual(cost["time_us"], time / 1000, delta=1e-9)
+                self.assertEqual(cost["messages"], 8)
+            alone = self.outcome(*call)  # each rank has a processor: the same waits without turns
+            self.assertEqual(alone["makespan_ns"], 138 + 616 + 138)
+            for enough in (("--processors", "2"), ("--processors", "4", "--hosts", "1")):
+                found = self.outcome(*call, *enough)
+                self.assertEqual({**found, "generate_s": 0, "simulate_s": 0}, {**alone, "generate_s": 0, "simulate_s": 0})
+            check_refusals(self, (
+                ((*call, "--processors", "0"), "--processors: 0 is less than 1"),
+                ((*call, "--processors", "1", "--hosts", "3"), "--hosts: 3 is not in 1..2"),
+                ((*call, "--hosts", "1"), "give --processors, too"),
+                ((*call, "--processors", "1", "--noise", "uniform:5"), "do not go with ranks that share processors"),
+                ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
+                ((*call[:-2], *MODEL, "--processors", "1"), "need --params with a file of near and far puts")), "simulate")
+            with open(path, "a") as file:
+                file.write("processors 1\n")
+            self.assertEqual(answer(self, "simulate", *call)["makespan_ns"], waits + work)
+            self.assertEqual(answer(self, "simulate", *call, "--processors", "2")["makespan_ns"], alone["makespan_ns"])
+            check_refusals(self, ((("--params", path, "--processors", "x"), "'x' is not a number"),), "simulate", *call[:-2])
+
     def test_noise_follows_the_seed_alone(self):
         question = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")
         spans = {self.outcome(*question, "--seed", seed, "--engine", engine)["makespan_ns"]

@@ -20,6 +20,7 @@
 #include "front/cli/cost_formulas.hpp"
 #include "front/cli/cost_offload.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/machine_options.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "lab/cost/cost.hpp"
@@ -35,6 +36,7 @@ struct CostArguments {
     std::optional<std::string> descriptor_bytes_max;
     std::optional<double> energy_uj_max;
     bool pareto = false;
+    MachineArguments machine;
     OffloadArguments offload;
     bool json = false;
 };
@@ -162,7 +164,8 @@ class Question {
         if (question_->request.size > kRanksMax)
             return base::fail(Status::argument, "--ranks: {} are more than {}",
                               question_->request.size, kRanksMax);
-        return base::Done{};
+        return complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
+                                question_->request.size);
     }
 
     static std::string first_algorithm(std::string_view collective) {
@@ -286,6 +289,7 @@ void add_cost_command(CLI::App& app, int& exit_status) {
                "consider only algorithms that take at most this much in total");
     add_flag(*command, "--pareto", arguments->pareto,
              "print the Pareto front over time, energy and memory");
+    add_machine_arguments(*command, arguments->machine);
     add_offload_arguments(*command, arguments->offload);
     add_json_flag(*command, arguments->json);
 }

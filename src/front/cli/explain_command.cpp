@@ -21,6 +21,7 @@
 #include "collectives/v_collective.hpp"
 #include "front/cli/answer.hpp"
 #include "front/cli/commands.hpp"
+#include "front/cli/machine_options.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/other_program.hpp"
 #include "front/cli/program_options.hpp"
@@ -41,8 +42,8 @@ struct ExplainArguments {
     std::string op = "sum";
     std::optional<Rank> nodes;
     std::string layout;
-    Rank hosts = 1;
-    int processors = 0;
+    std::optional<Rank> hosts;
+    std::optional<int> processors;
     std::string provider;
     std::string params;
     std::string tuning;
@@ -81,9 +82,6 @@ base::Result<void> check(const ExplainArguments& arguments) {
     if (nodes < 1 || nodes > arguments.ranks)
         return base::fail(Status::argument, "--nodes: {} is not in 1..{} (the ranks)", nodes,
                           arguments.ranks);
-    if (arguments.processors < 0)
-        return base::fail(Status::argument, "--processors: {} is less than 1",
-                          arguments.processors);
     return {};
 }
 
@@ -101,7 +99,13 @@ std::string given_or(const std::string& option, const char* variable) {
     return !option.empty() || set == nullptr ? option : set;
 }
 
-base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
+/// What puts cost, and the processors of each node, if a file says so.
+struct Costs {
+    plan::Machine machine;
+    std::optional<int> processors;
+};
+
+base::Result<Costs> costs_of(const ExplainArguments& arguments) {
     const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
     const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
     if (params.empty()) {
@@ -114,7 +118,7 @@ base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
                               "--params FILE){}",
                               arguments.provider.empty() ? "WEFT_PROVIDER" : "--provider", provider,
                               fmt::join(known, ", "), base::did_you_mean(provider, known));
-        return run::machine_over(provider);
+        return Costs{run::machine_over(provider), {}};
     }
     const auto parameters = read_parameters(params);
     if (!parameters) return parameters.failure();
@@ -123,25 +127,26 @@ base::Result<plan::Machine> costs_of(const ExplainArguments& arguments) {
                           "--params {}: says nothing of near and far puts (near_latency_ns, "
                           "far_latency_ns, ...)",
                           params);
-    return parameters->measured.over(run::machine_over(provider));
+    return Costs{parameters->measured.over(run::machine_over(provider)),
+                 parameters->measured.processors()};
 }
 
 base::Result<plan::Machine> machine_of(const ExplainArguments& arguments) {
     auto costs = costs_of(arguments);
-    if (!costs) return costs;
-    plan::Machine& machine = *costs;
+    if (!costs) return costs.failure();
+    plan::Machine& machine = costs->machine;
     auto node_of = nodes_of(arguments);
     if (!node_of) return node_of.failure();
     machine.node_of = *std::move(node_of);
-    const Rank nodes = machine.node_of.back() + 1;
-    if (arguments.hosts < 1 || arguments.hosts > nodes)
-        return base::fail(Status::argument, "--hosts: {} is not in 1..{} (the nodes)",
-                          arguments.hosts, nodes);
     machine.direct = !arguments.stage;
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
-    machine.host_ranks = (arguments.ranks - 1) / arguments.hosts + 1;
-    machine.host_processors = arguments.processors > 0 ? arguments.processors : processors_here();
-    return costs;
+    const Rank each_node = costs->processors ? machine.node_of.back() + 1 : 1;
+    const int processors = costs->processors.value_or(processors_here());
+    const auto shared =
+        share_processors(machine, arguments.ranks, arguments.hosts.value_or(each_node),
+                         arguments.processors.value_or(processors));
+    if (!shared) return shared.failure();
+    return std::move(costs->machine);
 }
 
 base::Result<run::CallClass> call_of(const ExplainArguments& arguments, Collective even,
@@ -195,7 +200,7 @@ struct MeasuredTimes {
 
 /// The job that is described, as far as one of this machine can be it.
 base::Result<std::vector<std::string>> words_of_job(const ExplainArguments& arguments) {
-    if (arguments.hosts != 1)
+    if (arguments.hosts.value_or(1) != 1)
         return base::fail(Status::argument, "--measure: jobs run on this machine alone: --hosts 1");
     const auto self = own_program();
     if (!self) return self.failure();
@@ -299,6 +304,7 @@ void print_object(const plan::Choice& choice, const ExplainArguments& arguments,
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
                               {"predicted_us", plan::nanoseconds(candidate.in_stream) * 1e-3},
+                              {"alone_us", plan::nanoseconds(candidate.predicted) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
         if (measured == nullptr) continue;
@@ -371,11 +377,12 @@ void add_explain_command(CLI::App& app, int& exit_status) {
     add_option(*command, "--nodes", arguments->nodes, "number of nodes; default: 1");
     add_option(*command, "--layout", arguments->layout,
                "ranks of each node, as in 3,1,4 or 18x128");
-    add_option(*command, "--hosts", arguments->hosts,
-               "number of machines that the nodes share; 1 for `weft run --nodes`")
-        .shows_default();
+    add_option(
+        *command, "--hosts", arguments->hosts,
+        "number of machines that the nodes share; default: 1, as for `weft run --nodes`, or as "
+        "many as nodes if --params says `processors`");
     add_option(*command, "--processors", arguments->processors,
-               "processors of each host; default: those usable here");
+               "processors of each host; default: those of --params, else those usable here");
     add_option(*command, "--provider", arguments->provider,
                "libfabric provider between nodes; default: WEFT_PROVIDER, else TCP");
     add_option(*command, "--params", arguments->params,

@@ -52,13 +52,6 @@ base::Result<lab::CostParameters> read_parameters(const std::string& name) {
     return parameters;
 }
 
-base::Result<std::optional<plan::Machine>> read_machine(const ModelArguments& arguments) {
-    if (arguments.params.empty()) return std::optional<plan::Machine>();
-    auto set = read_parameters(arguments.params);
-    if (!set) return set.failure();
-    return std::move(set->machine);
-}
-
 base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments) {
     if (!arguments.params.empty()) {
         auto set = read_parameters(arguments.params);

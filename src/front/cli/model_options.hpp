@@ -3,7 +3,6 @@
 // set or file.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -28,10 +27,6 @@ struct ModelArguments {
 /// Adds --params, --model, --latency-ns and so on to a command.
 void add_model_arguments(CLI::App& command, ModelArguments& arguments);
 [[nodiscard]] base::Result<lab::ModelParameters> read_model(const ModelArguments& arguments);
-
-/// The machine of --params, if it is a file that says what near and far puts cost.
-[[nodiscard]] base::Result<std::optional<plan::Machine>> read_machine(
-    const ModelArguments& arguments);
 
 /// The set of that name, or else the file. A failure begins with --params.
 [[nodiscard]] base::Result<lab::CostParameters> read_parameters(const std::string& name);

@@ -19,8 +19,10 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "front/cli/answer.hpp"
+#include "front/cli/clock_range.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/exit_status.hpp"
+#include "front/cli/machine_options.hpp"
 #include "front/cli/model_options.hpp"
 #include "front/cli/program_options.hpp"
 #include "lab/simulate/events.hpp"
@@ -39,6 +41,7 @@ namespace {
 struct SimulateArguments {
     ProgramArguments programs;
     ModelArguments model;
+    MachineArguments machine;
     std::string noise;
     std::uint64_t seed = 1;
     std::string skew;
@@ -119,44 +122,29 @@ base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
     queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
                           : arguments.contention == "links" ? lab::Contention::links
                                                             : lab::Contention::none;
-    auto two_ways = read_machine(arguments.model);
-    if (!two_ways) return two_ways.failure();
-    machine = *std::move(two_ways);
+    lab::CostParameters set;
+    if (!arguments.model.params.empty()) {
+        auto read = read_parameters(arguments.model.params);
+        if (!read) return read.failure();
+        set = *std::move(read);
+    }
+    const auto completed = complete_machine(set, arguments.machine, nodes_of(request), size);
+    if (!completed) return completed.failure();
+    machine = std::move(set.machine);
     if (!machine) return conditions;
     if (around.network != nullptr || queueing.contention != lab::Contention::none ||
         !arguments.goal.empty())
         return base::fail(Status::unsupported,
                           "--topology, --contention and --goal do not go with parameters of near "
                           "and far puts");
-    machine->node_of = nodes_of(request);
+    const bool single = !arguments.noise.empty() || !arguments.skew.empty() ||
+                        !arguments.timeline.empty() || !arguments.trace.empty() ||
+                        arguments.engine != "auto";
+    if (machine->crowded() && single)
+        return base::fail(Status::unsupported,
+                          "--noise, --skew, --timeline, --trace and --engine do not go with ranks "
+                          "that share processors");
     return conditions;
-}
-
-/// Whether `chain` messages one after the other still are a 64-bit number of picoseconds.
-base::Result<void> check_range(const plan::MessageModel& model, const plan::VectorSize& size,
-                               double chain) {
-    const double bytes = static_cast<double>(size.elements) * size.element_bytes;
-    const double bytes_fs = bytes * static_cast<double>(model.byte_fs + model.reduce_byte_fs);
-    const double each = static_cast<double>(model.busy_base + model.slot + model.latency +
-                                            model.receive + model.gap + model.reduce) +
-                        bytes_fs * 1e-3;
-    if (each * chain < 4e18 && bytes_fs < plan::kFemtosecondsMax) return base::Done{};
-    return base::fail(Status::argument,
-                      "{:.3g} messages of up to {:.3g} ns in sequence exceed the range of the "
-                      "simulator's clock (100 days)",
-                      chain, each * 1e-3);
-}
-
-/// At least as many messages as any rank handles, plus as many as it waits for others to handle.
-double chain_of(const plan::Stages& stages) {
-    double chain = 0;
-    for (const plan::Stage& stage : stages.stages) {
-        if (const auto* exchange = std::get_if<plan::ExchangeStage>(&stage))
-            chain += 2.0 * (exchange->base + stages.remainders_of(*exchange).most());
-        else
-            chain += 2.0 * static_cast<double>(std::get<plan::ShiftStage>(stage).radix);
-    }
-    return chain * stages.header.segments;
 }
 
 struct Run {
@@ -164,6 +152,7 @@ struct Run {
     plan::Outcome outcome;
     double generate_s = 0;
     double simulate_s = 0;
+    std::optional<plan::Time> in_stream = std::nullopt;  ///< where ranks share processors
 };
 
 class Simulation {
@@ -185,6 +174,7 @@ class Simulation {
     }
 
     base::Result<Run> run() {
+        if (machine_ && machine_->crowded()) return run_shared();
         const std::uint64_t begin = base::monotonic_ns();
         auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)
@@ -231,6 +221,17 @@ class Simulation {
         return static_cast<double>(base::monotonic_ns() - begin) * 1e-9;
     }
 
+    /// No message costs more, near or far.
+    [[nodiscard]] plan::MessageModel dearest() const {
+        plan::MessageModel model = around_.model;
+        if (!far_) return model;
+        model.busy_base = std::max(model.busy_base, far_->model.busy_base);
+        model.byte_fs = std::max(model.byte_fs, far_->model.byte_fs);
+        model.slot = std::max(model.slot, far_->model.slot);
+        model.latency = std::max(model.latency, far_->model.latency);
+        return model;
+    }
+
     template <class Engine>
     base::Result<Run> timed(const char* name, Engine engine) {
         const std::uint64_t begin = base::monotonic_ns();
@@ -242,6 +243,24 @@ class Simulation {
         return Run{name, *outcome, generate_s_, simulate_s};
     }
 
+    /// The model's latency has the turns of a rank that waits.
+    base::Result<Run> run_shared() {
+        const std::uint64_t begin = base::monotonic_ns();
+        double raises = 0;
+        for (Rank rank = 0; rank < question_.request.size; ++rank) {
+            const auto program = generate_one(question_, rank);
+            if (!program) return in_spec(program.failure());
+            plan::for_each_message(*program, size_, [&](Rank, std::uint64_t) { ++raises; });
+        }
+        if (auto fits = check_range(dearest(), size_, raises); !fits) return fits.failure();
+        const auto predicted = shared_time(question_, *machine_);
+        if (!predicted) return predicted.failure();
+        return Run{.engine = "turns",
+                   .outcome = {.makespan = predicted->time, .messages = predicted->messages},
+                   .simulate_s = seconds_since(begin),
+                   .in_stream = predicted->in_stream};
+    }
+
     base::Result<Run> run_programs(bool by_time, std::uint64_t begin) {
         const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
         if (traced && question_.request.size > kTimelineRanksMax)
@@ -249,12 +268,12 @@ class Simulation {
                               arguments_.timeline.empty() ? "--trace" : "--timeline",
                               question_.request.size, kTimelineRanksMax);
         // One message must fit before it is counted in; how many there are is known afterwards.
-        if (auto fits = check_range(around_.model, size_, 1); !fits) return fits.failure();
+        if (auto fits = check_range(dearest(), size_, 1); !fits) return fits.failure();
         auto parts = generate_parts();
         if (!parts) return parts.failure();
         double raises = 0;
         for (const plan::ImagePart& part : *parts) raises += static_cast<double>(part.raises());
-        const auto fits = check_range(around_.model, size_, stages_ ? chain_of(*stages_) : raises);
+        const auto fits = check_range(dearest(), size_, stages_ ? chain_of(*stages_) : raises);
         if (!fits) return fits.failure();
         generate_s_ = seconds_since(begin);
         plan::Trace trace;
@@ -322,18 +341,24 @@ class Simulation {
 
 Json to_json(lab::WireModel model, const ProgramQuestion& question, const Run& run) {
     const plan::Outcome& outcome = run.outcome;
-    return {{"algorithm", collectives::print(question.spec)},
-            {"ranks", question.request.size},
-            {"bytes", question.request.elements * question.request.element_bytes},
-            {"model", lab::name_of(model)},
-            {"engine", run.engine},
-            {"makespan_ns", plan::nanoseconds(outcome.makespan)},
-            {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
-            {"skew_ns", plan::nanoseconds(outcome.makespan - outcome.earliest_finish)},
-            {"messages", outcome.messages},
-            {"events", outcome.events},
-            {"generate_s", run.generate_s},
-            {"simulate_s", run.simulate_s}};
+    Json object{{"algorithm", collectives::print(question.spec)},
+                {"ranks", question.request.size},
+                {"bytes", question.request.elements * question.request.element_bytes},
+                {"model", lab::name_of(model)},
+                {"engine", run.engine},
+                {"makespan_ns", plan::nanoseconds(outcome.makespan)},
+                {"earliest_finish_ns", plan::nanoseconds(outcome.earliest_finish)},
+                {"skew_ns", plan::nanoseconds(outcome.makespan - outcome.earliest_finish)},
+                {"messages", outcome.messages},
+                {"events", outcome.events},
+                {"generate_s", run.generate_s},
+                {"simulate_s", run.simulate_s}};
+    if (!run.in_stream) return object;
+    // Only the time of the whole call is known.
+    for (const char* unknown : {"earliest_finish_ns", "skew_ns", "events"})
+        object[unknown] = nullptr;
+    object["in_stream_ns"] = plan::nanoseconds(*run.in_stream);
+    return object;
 }
 
 /// As people write it.
@@ -430,6 +455,7 @@ void add_simulate_command(CLI::App& app, int& exit_status) {
         &simulate);
     add_program_arguments(*command, arguments->programs);
     add_model_arguments(*command, arguments->model);
+    add_machine_arguments(*command, arguments->machine);
     const auto add = [&](const char* name, std::string& value, const char* help) {
         add_option(*command, name, value, help).shows_default();
     };

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "plan/schedule/stage_steps.hpp"
-#include "plan/select/predict.hpp"
 
 namespace weft::lab {
 
@@ -112,7 +111,12 @@ base::Result<Cost> count_under(const Programs& programs, const VectorSize& size,
         machine.node_of = programs.node_of;
         const plan::PutModels models = plan::put_models(machine, true, true);
         around.model = models.model;
-        return count(programs, size, around, models.far);
+        auto cost = count(programs, size, around, models.far);
+        if (!cost || !machine.crowded()) return cost;
+        const auto shared = shared_time(programs, size, machine);
+        if (!shared) return shared.failure();
+        cost->time = shared->time;
+        return cost;
     }
     around.model = message_model(parameters.wire);
     if (programs.stages != nullptr) return count(*programs.stages, size, around);
@@ -132,6 +136,17 @@ base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
     cost.total_uj = cost.dynamic_uj + parameters.static_w * cost.time_us();
     cost.descriptor_bytes = cost.descriptors * parameters.descriptor_bytes;
     return counted;
+}
+
+base::Result<plan::Predicted> shared_time(const Programs& programs, const VectorSize& size,
+                                          const plan::Machine& machine) {
+    plan::Candidate candidate;
+    candidate.stages = [&programs](Rank) -> base::Result<Stages> {
+        if (programs.stages != nullptr) return *programs.stages;
+        return base::fail(Status::unsupported, "no stages");
+    };
+    candidate.program = [&programs](Rank, Rank rank) { return programs.program_of(rank); };
+    return plan::predict(machine, programs.size, candidate, size, {.exact = true});
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lab/cost/parameters.hpp"
+#include "plan/select/predict.hpp"
 #include "plan/simulate/simulate.hpp"
 
 namespace weft::lab {
@@ -47,6 +48,11 @@ struct Cost {
 
 [[nodiscard]] base::Result<Cost> cost_of(const Programs& programs, const VectorSize& size,
                                          const CostParameters& parameters);
+
+/// What a call takes on a machine whose ranks share processors, by the programs of all of them.
+[[nodiscard]] base::Result<plan::Predicted> shared_time(const Programs& programs,
+                                                        const VectorSize& size,
+                                                        const plan::Machine& machine);
 
 enum class Objective : std::uint8_t { time, energy, memory, edp };
 [[nodiscard]] base::Result<Objective> parse_objective(std::string_view text);

@@ -8,6 +8,8 @@ namespace weft::plan {
 
 namespace {
 
+constexpr std::uint64_t kProcessorsMax = 1'000'000;
+
 template <class Value, class Field>
 base::Result<bool> keep(const base::Result<Value>& parsed, Field& field) {
     if (!parsed) return parsed.failure();
@@ -45,6 +47,12 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
     if (key == "reduce_ns") return keep(parse_nanoseconds(value), reduce_);
     if (key == "reduce_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), reduce_byte_fs_);
+    if (key == "processors") {
+        const auto count = base::parse_count(value, {.min = 1, .max = kProcessorsMax});
+        if (!count) return count.failure();
+        processors_ = static_cast<int>(*count);
+        return true;
+    }
     const base::Result<bool> done = set_field(key, value);
     if (done && *done) any_ = true;
     return done;

@@ -35,6 +35,8 @@ class MeasuredCosts {
     [[nodiscard]] Machine over(Machine machine) const;
     /// Whether the file says what it costs to have the kernel copy.
     [[nodiscard]] bool has_kernel_copies() const { return kernel_copy_ || kernel_copy_byte_fs_; }
+    /// Of each node, if the file says so. A job counts its own.
+    [[nodiscard]] std::optional<int> processors() const { return processors_; }
     [[nodiscard]] const AdoptionCosts& adoption() const { return adoption_; }
 
   private:
@@ -46,6 +48,7 @@ class MeasuredCosts {
     std::optional<std::uint64_t> cell_bytes_;
     std::optional<std::int64_t> slot_byte_fs_;
     std::optional<Card> card_;
+    std::optional<int> processors_;
     std::optional<Time> reduce_;
     std::optional<std::int64_t> reduce_byte_fs_;
     std::optional<Time> mapped_;

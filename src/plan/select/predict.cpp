@@ -95,7 +95,11 @@ class Prediction {
   public:
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const VectorSize& vector, Interest interest = {})
-        : machine_(machine), size_(size), candidate_(candidate), vector_(vector) {
+        : machine_(machine),
+          size_(size),
+          candidate_(candidate),
+          vector_(vector),
+          exact_(interest.exact) {
         if (!machine.crowded()) give_up_ = interest.most;
         const Ways ways = ways_of(machine);
         apart_ = ways != Ways::near;
@@ -109,6 +113,10 @@ class Prediction {
     }
 
     [[nodiscard]] base::Result<Predicted> run() const {
+        if (exact_ && size_ > kPredictedRanks)
+            return base::fail(Status::unsupported,
+                              "{} ranks that share processors are more than {}", size_,
+                              kPredictedRanks);
         if (!mixed_) {
             const auto stages = candidate_.stages(size_);
             if (stages) return of_stages(*stages);
@@ -413,6 +421,7 @@ class Prediction {
 
     /// How many ranks stand for all, if ranks that do the same take the same time.
     [[nodiscard]] Rank period() const {
+        if (exact_) return 0;
         if (!mixed_) return 1;
         const std::vector<Rank>& node_of = machine_.node_of;
         const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of[0]; });
@@ -427,6 +436,7 @@ class Prediction {
     Rank size_;
     const Candidate& candidate_;
     const VectorSize& vector_;
+    bool exact_ = false;
     bool apart_ = false;      ///< there are several nodes,
     bool mixed_ = false;      ///< and some rank shares its own
     bool passes_on_ = false;  ///< ranks share processors, and no call waits for all of them,

@@ -85,6 +85,7 @@ struct LeastTime {
 /// not below.
 struct Interest {
     Time most = std::numeric_limits<Time>::max();
+    bool exact = false;  ///< by the programs of all ranks: none stands for others
 };
 [[nodiscard]] base::Result<Predicted> predict(const Machine& machine, Rank size,
                                               const Candidate& candidate, const VectorSize& vector,

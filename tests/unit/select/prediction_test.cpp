@@ -112,6 +112,43 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
     }
 }
 
+/// Where ranks share processors: what is predicted by few ranks' programs is what all say.
+TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
+    for (const Team& team : {Team{"97 on a node", {97}}, Team{"66 on 66", even(66, 1)},
+                             Team{"130 on 13", even(13, 10)}, Team{"40 on uneven", {9, 1, 30}}}) {
+        plan::Machine machine = machine_of(team);
+        const auto ranks = static_cast<Rank>(machine.node_of.size());
+        machine.host_ranks = team.nodes.size() == 13 ? 10 : ranks;
+        machine.host_processors = 4;
+        int compared = 0;
+        for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
+            if (traits.has_counts()) continue;
+            const CallClass call{.collective = traits.name,
+                                 .elements = traits.has_data() ? std::uint64_t{100} : 0,
+                                 .element_bytes = 8};
+            const auto vector = vector_of(ranks, call);
+            const auto candidates = candidates_for(machine, ranks, call, plan::Scope::all);
+            ASSERT_TRUE(candidates.ok()) << traits.name;
+            for (const plan::Candidate& candidate : *candidates) {
+                const auto quick = plan::predict(machine, ranks, candidate, vector);
+                const auto exact =
+                    plan::predict(machine, ranks, candidate, vector, {.exact = true});
+                if (!quick) continue;
+                ASSERT_TRUE(exact.ok()) << exact.failure().text;
+                const auto near = [&](plan::Time a, plan::Time b) {
+                    EXPECT_NEAR(static_cast<double>(a), static_cast<double>(b),
+                                0.05 * static_cast<double>(b))
+                        << team.name << ": " << traits.name << ' ' << candidate.algorithm;
+                };
+                near(quick->time, exact->time);
+                near(quick->in_stream, exact->in_stream);
+                ++compared;
+            }
+        }
+        EXPECT_GT(compared, 70) << team.name;
+    }
+}
+
 TEST(Prediction, SeesTheNodesOfThousandsOfRanks) {
     const Team even_nodes{"2304 on 128", even(128, 18)};
     const Team uneven{"1000 on 7", {143, 150, 1, 200, 199, 150, 157}};

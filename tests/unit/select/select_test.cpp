@@ -179,6 +179,43 @@ TEST(Predict, APayloadThatFitsNoCellCostsASlotMore) {
     }
 }
 
+TEST(Predict, RanksThatShareAProcessorTakeTurns) {
+    const VectorSize vector{1, 8};
+    Machine machine = plain_machine(4, 2, 1);  // two ranks on each node, which is a host
+    machine.host_ranks = 2;
+    machine.far = {.latency = 500'000,
+                   .issue = 40'000,
+                   .receive = 60'000,
+                   .byte_fs = 2'000'000,
+                   .turn = 3'000'000};
+    // On the nodes, between them and on the nodes again: a way and two turns each. On top of it
+    // what all compute, 6 near and 2 far messages, whose bytes count twice, by 2 processors.
+    const Time waits = 2'100'000 + 6'500'000 + 2'100'000;
+    const Time work = (6 * (10'000 + 8'000 + 20'000) + 2 * (40'000 + 2 * 16'000 + 60'000)) / 2;
+    const char* const spec = "hierarchical:node=(a2),net=(a2)";
+    Candidate mixed = candidate("allreduce", spec, vector, false);
+    mixed.program = [&](Rank size, Rank rank) {
+        collectives::GenerateRequest request{.size = size, .elements = 1, .element_bytes = 8};
+        request.rank = rank;
+        request.layout = Layout::of(machine.node_of);
+        return collectives::generate("allreduce", *collectives::parse_spec(spec), request);
+    };
+    const auto found = predict(machine, 4, mixed, vector, {.exact = true});
+    ASSERT_TRUE(found.ok()) << found.failure().text;
+    EXPECT_EQ(found->time, waits + work);
+    EXPECT_EQ(found->in_stream, found->time) << "calls that synchronize do not overlap";
+    EXPECT_EQ(found->messages, 8U);
+
+    // A message from rank to rank, alone and in a stream: rank 0 runs ahead, so no call waits.
+    const Candidate flat = candidate("broadcast", "flat", vector, false);
+    const auto passed = predict(plain_machine(2, 1, 1), 2, flat, vector, {.exact = true});
+    ASSERT_TRUE(passed.ok());
+    EXPECT_EQ(passed->time, 2'100'000 + 38'000);
+    EXPECT_EQ(passed->in_stream, 38'000);
+    EXPECT_EQ(predicted(plain_machine(2, 1, 2), 2, flat, vector), 100'000 + 38'000);
+    EXPECT_FALSE(predict(plain_machine(5000, 1, 1), 5000, flat, vector, {.exact = true}).ok());
+}
+
 TEST(Select, CallsGetWhatTheyNeed) {
     const VectorSize vector{1, 8};
     const Machine machine = machine_of(8, 8, 64);
