@@ -107,7 +107,7 @@ class Simulate(unittest.TestCase):
             with open(path, "w") as file:
                 file.write("near_latency_ns 100\nnear_issue_ns 10\nnear_receive_ns 20\nnear_ns_per_byte 1\n"
                            "near_turn_ns 1000\nfar_latency_ns 500\nfar_issue_ns 40\nfar_receive_ns 60\n"
-                           "far_ns_per_byte 2\nfar_turn_ns 3000\nreduce_ns_per_byte 0\n")
+                           "far_ns_per_byte 2\nfar_turn_ns 3000\nreduce_ns_per_byte 0\ncall_ns 0\n")
             call += ("--params", path)
             waits, work = 2100 + 6500 + 2100, (6 * 38 + 2 * 132) / 2
             for more, time in ((("--processors", "1"), waits + work),
@@ -133,9 +133,11 @@ class Simulate(unittest.TestCase):
                 ((*call, "--processors", "1", "--noise", "uniform:5"), "do not go with ranks that share processors"),
                 ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
                 ((*call[:-2], *MODEL, "--processors", "1"), "need --params with a file of near and far puts")), "simulate")
-            with open(path, "a") as file:
-                file.write("processors 1\n")
-            self.assertEqual(answer(self, "simulate", *call)["makespan_ns"], waits + work)
+            with open(path) as file:
+                text = file.read()
+            with open(path, "w") as file:
+                file.write(text.replace("call_ns 0", "call_ns 45\nprocessors 1"))
+            self.assertEqual(answer(self, "simulate", *call)["makespan_ns"], waits + work + 2 * 45)
             self.assertEqual(answer(self, "simulate", *call, "--processors", "2")["makespan_ns"], alone["makespan_ns"])
             check_refusals(self, ((("--params", path, "--processors", "x"), "'x' is not a number"),), "simulate", *call[:-2])
 

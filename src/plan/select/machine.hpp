@@ -45,6 +45,7 @@ struct Machine {
     Card card;        ///< of each node, if its ranks can use more than it gives
     Time reduce = 0;  ///< for each operand that is combined into another, and
     std::int64_t reduce_byte_fs = 0;
+    Time call = 0;  ///< of each rank, to enter and leave a call, where ranks share processors
     std::vector<Rank> node_of;  ///< by rank of the team; empty: all on one node
     /// Of the host where most ranks share a processor; as many of each: no rank waits for a
     /// processor.
@@ -62,11 +63,16 @@ struct Machine {
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
     [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
+    /// Until all ranks of a processor have been in a call.
+    [[nodiscard]] Time calls() const { return call * host_ranks / host_processors; }
 };
 
 /// Put through memory that two processors share: measured on a machine with two of them.
 inline constexpr PutCost kSharedMemory{
     .latency = 50'000, .issue = 10'000, .receive = 20'000, .byte_fs = 80'000, .turn = 900'000};
+/// Streams of short calls of eight ranks on two processors, measured likewise: what they take
+/// beyond their messages.
+inline constexpr Time kCall = 45'000;
 /// Additions of doubles that lie in a cache, measured likewise.
 inline constexpr std::int64_t kReduceByteFs = 60'000;
 

@@ -65,6 +65,7 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
     if (key.starts_with(kNear)) return set_put(near_, key.substr(kNear.size()), value);
     if (key.starts_with(kFar)) return set_put(far_, key.substr(kFar.size()), value);
     if (key.starts_with(kCard)) return set_card(card_, key.substr(kCard.size()), value);
+    if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
     if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
     if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
     if (key == "mapped_ns") return keep(parse_nanoseconds(value), mapped_);
@@ -83,6 +84,7 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
 Machine MeasuredCosts::over(Machine machine) const {
     machine.near = near_.value_or(machine.near);
     machine.far = far_.value_or(machine.far);
+    machine.call = call_.value_or(machine.call);
     machine.cell_bytes = cell_bytes_.value_or(machine.cell_bytes);
     machine.slot_byte_fs = slot_byte_fs_.value_or(machine.slot_byte_fs);
     machine.card = card_.value_or(machine.card);

@@ -49,6 +49,7 @@ class MeasuredCosts {
     std::optional<std::int64_t> slot_byte_fs_;
     std::optional<Card> card_;
     std::optional<int> processors_;
+    std::optional<Time> call_;
     std::optional<Time> reduce_;
     std::optional<std::int64_t> reduce_byte_fs_;
     std::optional<Time> mapped_;

@@ -135,7 +135,8 @@ class Prediction {
         const PutModels work = put_models(machine_, false, true);
         const auto computing = chain_time(candidate_, size_, vector_, work, end);
         if (!computing) return computing;
-        return LeastTime{waiting->time + computing->time, waiting->whole && computing->whole};
+        return LeastTime{waiting->time + computing->time + machine_.calls(),
+                         waiting->whole && computing->whole};
     }
 
     [[nodiscard]] bool is_quick() const {
@@ -178,12 +179,12 @@ class Prediction {
         if (!computing) return computing.failure();
         const Time work = shared_out(all, size);
         const Time shared = apart_ && passes_on_ ? std::max(busiest(loads), work) : work;
-        const Time alone = *first + std::max(*computing, shared);
+        const Time alone = *first + std::max(*computing, shared) + machine_.calls();
         Predicted predicted{.time = alone, .messages = all.messages, .in_stream = alone};
         if (!streams_) return predicted;
         const base::Result<Time> each = again();
         if (!each) return each.failure();
-        predicted.in_stream = in_stream(*first, *each, shared);
+        predicted.in_stream = in_stream(*first, *each, shared) + machine_.calls();
         return predicted;
     }
 

@@ -296,6 +296,7 @@ plan::Machine machine_over(std::string_view provider) {
                     .byte_fs = cost.byte_fs,
                     .turn = picoseconds(cost.turn_ns)},
             .reduce_byte_fs = plan::kReduceByteFs,
+            .call = plan::kCall,
             .bank_bytes = base::Settings{}.bank_bytes,
             .mapped = plan::kMapped,
             .mapped_byte_fs = plan::kMappedByteFs};

@@ -149,7 +149,7 @@ TEST(Predict, NearPutsOfSeveralNodesAreCheaper) {
 /// slot, and 1000 from turn to turn.
 Machine plain_machine(Rank ranks, Rank nodes, std::int64_t processors) {
     Machine machine = machine_of(ranks, nodes, processors);
-    machine.reduce = machine.reduce_byte_fs = 0;
+    machine.reduce = machine.reduce_byte_fs = machine.call = 0;
     machine.near = {.latency = 100'000,
                     .issue = 10'000,
                     .receive = 20'000,
@@ -212,6 +212,14 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     ASSERT_TRUE(passed.ok());
     EXPECT_EQ(passed->time, 2'100'000 + 38'000);
     EXPECT_EQ(passed->in_stream, 38'000);
+    // What it takes each of them to be in a call; where each has a processor others' waits hide it.
+    Machine entered = plain_machine(2, 1, 1);
+    entered.call = 45'000;
+    const auto called = predict(entered, 2, flat, vector);
+    EXPECT_EQ(called->time, passed->time + 2 * 45'000);
+    EXPECT_EQ(called->in_stream, 38'000 + 2 * 45'000);
+    entered.host_processors = 2;
+    EXPECT_EQ(predicted(entered, 2, flat, vector), 100'000 + 38'000);
     EXPECT_EQ(predicted(plain_machine(2, 1, 2), 2, flat, vector), 100'000 + 38'000);
     EXPECT_FALSE(predict(plain_machine(5000, 1, 1), 5000, flat, vector, {.exact = true}).ok());
 }

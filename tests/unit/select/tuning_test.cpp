@@ -152,9 +152,10 @@ TEST(MeasuredCosts, ReplaceWhatTheFileSaysAndNothingElse) {
     EXPECT_FALSE(run::parse_costs("{}").ok());
 }
 
-TEST(MeasuredCosts, SayWhatLeavesACell) {
+TEST(MeasuredCosts, SayWhatLeavesACellAndWhatACallTakes) {
     const auto costs = run::parse_costs(
-        "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n");
+        "near_slot_ns 15.5\nfar_slot_ns 120\ncell_bytes 40\nunpack_ns_per_byte 0.25\n"
+        "call_ns 30\nprocessors 18\n");
     ASSERT_TRUE(costs.ok()) << costs.failure().text;
     EXPECT_TRUE(costs->any());
     const Machine usual = run::machine_over("");
@@ -166,6 +167,10 @@ TEST(MeasuredCosts, SayWhatLeavesACell) {
     EXPECT_EQ(measured.far.slot, 120'000);
     EXPECT_EQ(measured.cell_bytes, 40U);
     EXPECT_EQ(measured.slot_byte_fs, 250'000);
+    EXPECT_EQ(measured.call, 30'000);
+    EXPECT_EQ(costs->processors(), 18);
+    EXPECT_EQ(measured.host_processors, 1) << "a job counts its own";
+    EXPECT_FALSE(run::parse_costs("processors 0").ok());
 }
 
 TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
