@@ -121,6 +121,9 @@ class Simulate(unittest.TestCase):
                 cost = answer(self, "cost", *call, *more)
                 self.assertAlmostEqual(cost["time_us"], time / 1000, delta=1e-9)
                 self.assertEqual(cost["messages"], 8)
+            uneven = ("barrier", "--algorithm", "central", "--ranks", "4", "--layout", "3,1", "--params", path)
+            self.assertEqual(answer(self, "simulate", *uneven, "--processors", "3")["engine"], "generic")
+            self.assertEqual(answer(self, "simulate", *uneven, "--processors", "2")["engine"], "turns")
             alone = self.outcome(*call)  # each rank has a processor: the same waits without turns
             self.assertEqual(alone["makespan_ns"], 138 + 616 + 138)
             for enough in (("--processors", "2"), ("--processors", "4", "--hosts", "1")):

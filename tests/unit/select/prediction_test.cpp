@@ -112,7 +112,8 @@ TEST(Prediction, IsTheGenericEnginesFigureForEveryCandidate) {
     }
 }
 
-/// Where ranks share processors: what is predicted by few ranks' programs is what all say.
+/// Where ranks share processors: what is predicted by few ranks' programs is what all say; and
+/// what all say is the generic engine's figure where each rank has a processor.
 TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
     for (const Team& team : {Team{"97 on a node", {97}}, Team{"66 on 66", even(66, 1)},
                              Team{"130 on 13", even(13, 10)}, Team{"40 on uneven", {9, 1, 30}}}) {
@@ -120,6 +121,8 @@ TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
         const auto ranks = static_cast<Rank>(machine.node_of.size());
         machine.host_ranks = team.nodes.size() == 13 ? 10 : ranks;
         machine.host_processors = 4;
+        plan::Machine roomy = machine;
+        roomy.host_processors = ranks;
         int compared = 0;
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             if (traits.has_counts()) continue;
@@ -142,6 +145,9 @@ TEST(Prediction, OfRanksThatShareProcessorsIsThatOfAllPrograms) {
                 };
                 near(quick->time, exact->time);
                 near(quick->in_stream, exact->in_stream);
+                const auto alone = plan::predict(roomy, ranks, candidate, vector, {.exact = true});
+                EXPECT_EQ(alone->time, simulated(roomy, call, candidate.algorithm))
+                    << team.name << ": " << traits.name << ' ' << candidate.algorithm;
                 ++compared;
             }
         }
