@@ -135,7 +135,9 @@ class Simulate(unittest.TestCase):
                 ((*call, "--hosts", "1"), "give --processors, too"),
                 ((*call, "--processors", "1", "--noise", "uniform:5"), "do not go with ranks that share processors"),
                 ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
-                ((*call[:-2], *MODEL, "--processors", "1"), "need --params with a file of near and far puts")), "simulate")
+                ((*call, "--processors", "1", "--turn-ns", "5"), "--params has near_turn_ns and far_turn_ns"),
+                ((*call[:-2], *MODEL, "--processors", "1", "--copy"), "needs --params with a file of near and far puts"),
+                ((*call[:-2], *MODEL, "--turn-ns", "5"), "--turn-ns: who shares processors is asked for")), "simulate")
             with open(path) as file:
                 text = file.read()
             with open(path, "w") as file:
@@ -143,6 +145,26 @@ class Simulate(unittest.TestCase):
             self.assertEqual(answer(self, "simulate", *call)["makespan_ns"], waits + work + 2 * 45)
             self.assertEqual(answer(self, "simulate", *call, "--processors", "2")["makespan_ns"], alone["makespan_ns"])
             check_refusals(self, ((("--params", path, "--processors", "x"), "'x' is not a number"),), "simulate", *call[:-2])
+
+    def test_ranks_share_processors_under_any_model_with_messages_under_way(self):
+        two = ("allreduce", "--algorithm", "a2", "--ranks", "2", "--processors", "1")
+        time = 500 + 2 * 1000 + 2 * (100 + 3.2 + 10)  # two turns, then what both compute
+        found = answer(self, "simulate", *two, *MODEL, "--turn-ns", "1000")
+        self.assertEqual((found["makespan_ns"], found["in_stream_ns"], found["engine"]), (time, time, "turns"))
+        four = ("allreduce", "--algorithm", "a4", "--ranks", "4", "--processors", "1", "--turn-ns", "1000", *MODEL)
+        each = 3 * 103.2 + 30
+        self.assertEqual(answer(self, "simulate", *four, "--layout", "2,2")["makespan_ns"], 2500 + 2 * each)
+        self.assertEqual(answer(self, "simulate", *four)["makespan_ns"], 4500 + 4 * each)
+        alone = self.outcome(*four[:5], *MODEL, "--processors", "4", "--turn-ns", "1000")
+        self.assertEqual(alone["makespan_ns"], 500 + each)
+        work = 2 * (4700 + 5.84 + 4700)  # infiniband-2007: LogGP, no turn
+        self.assertEqual(answer(self, "simulate", *two, "--params", "infiniband-2007")["makespan_ns"], 6000 + work)
+        self.assertAlmostEqual(answer(self, "cost", *two)["time_us"], (6000 + work) / 1000, delta=1e-9)
+        self.assertAlmostEqual(answer(self, "cost", *two, "--turn-ns", "0.5")["time_us"], (6001 + work) / 1000, delta=1e-9)
+        postal = ("--model", "postal", "--latency-ns", "500")
+        gap = ("--model", "logp", "--overhead-ns", "500", "--gap-ns", "5")
+        check_refusals(self, (((*two, *postal), "take pipelined-postal"), ((*two, *gap), "without a gap"),
+                              ((*two, *MODEL, "--turn-ns", "x"), "--turn-ns: 'x' is not a number")), "simulate")
 
     def test_noise_follows_the_seed_alone(self):
         question = ("allreduce", "--algorithm", "a3,a3", "--ranks", "9", *MODEL, "--noise", "exponential:80")

@@ -56,7 +56,8 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
                                 const lab::CostParameters& parameters) {
     const auto stages = stages_of(question);
     if (!stages && stages.failure().status != Status::unsupported) return in_spec(stages.failure());
-    lab::Programs programs{.size = question.request.size, .node_of = nodes_of(question.request)};
+    lab::Programs programs{.size = question.request.size};
+    if (parameters.machine) programs.node_of = parameters.machine->node_of;
     if (stages) programs.stages = &*stages;
     programs.program_of = [&](Rank rank) -> base::Result<plan::Program> {
         if (stages) return plan::program_of(*stages, rank);

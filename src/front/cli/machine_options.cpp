@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "front/cli/answer.hpp"
+#include "plan/simulate/duration.hpp"
 #include "run/runtime/choice.hpp"
 
 namespace weft::front {
@@ -13,6 +14,24 @@ namespace {
 
 Rank nodes_on(const plan::Machine& machine) {
     return machine.node_of.empty() ? 1 : std::ranges::max(machine.node_of) + 1;
+}
+
+/// What messages cost that are the same near and far.
+base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
+    const plan::MessageModel model = lab::message_model(wire);
+    if (model.blocking || model.gap > 0)
+        return base::fail(Status::unsupported,
+                          "--processors: who sends a postal message, or waits for a gap, has the "
+                          "processor meanwhile: take pipelined-postal, or logp and loggp without "
+                          "a gap");
+    machine.near = {.latency = model.latency,
+                    .issue = model.busy_base,
+                    .receive = model.receive,
+                    .byte_fs = model.byte_fs,
+                    .turn = wire.turn};
+    machine.reduce = model.reduce;
+    machine.reduce_byte_fs = model.reduce_byte_fs;
+    return base::Done{};
 }
 
 }  // namespace
@@ -37,25 +56,41 @@ base::Result<void> share_processors(plan::Machine& machine, Rank ranks, Rank hos
 base::Result<void> complete_machine(lab::CostParameters& parameters,
                                     const MachineArguments& arguments, std::vector<Rank> node_of,
                                     Rank ranks) {
-    const std::optional<int> given = parameters.measured.processors();
-    if (!parameters.machine) {
-        if (!given && !arguments.processors && !arguments.hosts && !arguments.copy)
-            return base::Done{};
+    const bool two_ways = parameters.machine.has_value();
+    if (arguments.copy && !two_ways)
         return base::fail(Status::argument,
-                          "--processors, --hosts and --copy need --params with a file of near and "
-                          "far puts (near_latency_ns, far_latency_ns, ...), as weft fit writes it");
+                          "--copy needs --params with a file of near and far puts "
+                          "(near_latency_ns, far_latency_ns, ...), as weft fit writes it");
+    if (arguments.turn && two_ways)
+        return base::fail(Status::argument, "--turn-ns: --params has near_turn_ns and far_turn_ns");
+    if (arguments.turn) {
+        const auto turn = plan::parse_nanoseconds(*arguments.turn);
+        if (!turn) return turn.failure().within("--turn-ns");
+        parameters.wire.turn = *turn;
     }
-    plan::Machine& machine = *parameters.machine;
-    machine = parameters.measured.over(run::machine_over(""));
+    plan::Machine machine;
+    if (two_ways) machine = parameters.measured.over(run::machine_over(""));
     machine.node_of = std::move(node_of);
     if (arguments.copy) machine = plan::with_kernel_copies(std::move(machine));
+    const std::optional<int> given = parameters.measured.processors();
     const std::optional<int> processors = arguments.processors ? arguments.processors : given;
-    if (processors)
-        return share_processors(machine, ranks, arguments.hosts.value_or(nodes_on(machine)),
-                                *processors);
-    if (!arguments.hosts) return base::Done{};
-    return base::fail(Status::argument,
-                      "--hosts: who shares processors is asked for: give --processors, too");
+    if (!processors && (arguments.hosts || arguments.turn))
+        return base::fail(Status::argument,
+                          "{}: who shares processors is asked for: give "
+                          "--processors, too",
+                          arguments.hosts ? "--hosts" : "--turn-ns");
+    if (processors) {
+        const auto shared = share_processors(
+            machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
+        if (!shared) return shared;
+    }
+    if (!two_ways) {
+        if (!machine.crowded()) return base::Done{};
+        machine.node_of.clear();
+        if (auto put = set_puts(machine, parameters.wire); !put) return put;
+    }
+    parameters.machine = std::move(machine);
+    return base::Done{};
 }
 
 base::Result<plan::Predicted> shared_time(const ProgramQuestion& question,
@@ -76,6 +111,10 @@ void add_machine_arguments(CLI::App& command, MachineArguments& arguments) {
         "else one for each rank");
     add_option(command, "--hosts", arguments.hosts,
                "number of machines that the nodes share; default: as many as nodes");
+    add_option(
+        command, "--turn-ns", arguments.turn,
+        "from one rank's turn on a processor to the next rank's, where messages cost the same "
+        "near and far");
     add_flag(command, "--copy", arguments.copy,
              "the kernel copies between buffers of node-mates, as with WEFT_DIRECT=copy");
 }

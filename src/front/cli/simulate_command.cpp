@@ -122,7 +122,7 @@ base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
     queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
                           : arguments.contention == "links" ? lab::Contention::links
                                                             : lab::Contention::none;
-    lab::CostParameters set;
+    lab::CostParameters set{.wire = model};
     if (!arguments.model.params.empty()) {
         auto read = read_parameters(arguments.model.params);
         if (!read) return read.failure();
@@ -136,7 +136,7 @@ base::Result<Conditions> read_conditions(const SimulateArguments& arguments,
         !arguments.goal.empty())
         return base::fail(Status::unsupported,
                           "--topology, --contention and --goal do not go with parameters of near "
-                          "and far puts");
+                          "and far puts, nor with ranks that share processors");
     const bool single = !arguments.noise.empty() || !arguments.skew.empty() ||
                         !arguments.timeline.empty() || !arguments.trace.empty() ||
                         arguments.engine != "auto";

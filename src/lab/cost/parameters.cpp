@@ -57,6 +57,7 @@ base::Result<void> set(CostParameters& parameters, std::string_view key, std::st
     if (key == "issue_ns") return keep(plan::parse_nanoseconds(value), wire.issue);
     if (key == "overhead_ns") return keep(plan::parse_nanoseconds(value), wire.overhead);
     if (key == "gap_ns") return keep(plan::parse_nanoseconds(value), wire.gap);
+    if (key == "turn_ns") return keep(plan::parse_nanoseconds(value), wire.turn);
     if (key == "reduce_ns") return keep(plan::parse_nanoseconds(value), wire.reduce);
     if (key == "ns_per_byte") return keep(plan::parse_nanoseconds_per_byte(value), wire.byte_fs);
     if (key == "reduce_ns_per_byte")

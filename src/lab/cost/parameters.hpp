@@ -37,9 +37,9 @@ struct CostParameters {
 [[nodiscard]] std::span<const CostParameters> named_parameters();
 
 /// Lines `key value`; # starts a comment. Keys: model, latency_ns, issue_ns, overhead_ns, gap_ns,
-/// ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w, descriptor_bytes; and
-/// of a machine with two ways those that plan/select/measured_costs.cpp reads. A failure names the
-/// line.
+/// turn_ns, ns_per_byte, reduce_ns, reduce_ns_per_byte, message_pj, byte_pj, static_w,
+/// descriptor_bytes; and of a machine with two ways those of plan/select/measured_costs.cpp. A
+/// failure names the line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 

@@ -20,6 +20,7 @@ struct ModelParameters {
     plan::Time issue = 0;     ///< pipelined postal: per message, at the sender
     plan::Time overhead = 0;  ///< LogP, LogGP: per message, at both ends
     plan::Time gap = 0;     ///< LogP, LogGP: between the starts of two sends, or of two receptions
+    plan::Time turn = 0;    ///< from rank to rank, where they share a processor
     plan::Time reduce = 0;  ///< for each operand that is combined into another
     std::int64_t byte_fs = 0;         ///< per byte of a message, at the sender
     std::int64_t reduce_byte_fs = 0;  ///< per byte of each operand combined into another

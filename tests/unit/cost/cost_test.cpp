@@ -184,16 +184,18 @@ TEST(Cost, FrontKeepsWhatNothingDominates) {
 }
 
 TEST(Parameters, AreReadFromLines) {
-    const auto read = parse_parameters("mine",
-                                       "# a machine\nmodel loggp\n latency_ns 6000 \n\n"
-                                       "overhead_ns 4700 # both ends\nns_per_byte 0.73\n"
-                                       "message_pj 16.5\r\nbyte_pj 8.1e3\nstatic_w .5\n"
-                                       "descriptor_bytes 32");
+    const auto read =
+        parse_parameters("mine",
+                         "# a machine\nmodel loggp\n latency_ns 6000 \n\n"
+                         "overhead_ns 4700 # both ends\nns_per_byte 0.73\n"
+                         "message_pj 16.5\r\nbyte_pj 8.1e3\nstatic_w .5\nturn_ns 900\n"
+                         "descriptor_bytes 32");
     ASSERT_TRUE(read.ok()) << read.failure().text;
     const CostParameters named = infiniband();
     EXPECT_EQ(read->wire.latency, named.wire.latency);
     EXPECT_EQ(read->wire.overhead, named.wire.overhead);
     EXPECT_EQ(read->wire.byte_fs, named.wire.byte_fs);
+    EXPECT_EQ(read->wire.turn, 900'000);
     EXPECT_EQ(read->message_pj, named.message_pj);
     EXPECT_EQ(read->byte_pj, named.byte_pj);
     EXPECT_EQ(read->static_w, named.static_w);
