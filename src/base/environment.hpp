@@ -94,6 +94,8 @@ struct Settings {
 
 /// The variable in which a launcher gives a rank the index of its virtual node.
 inline constexpr const char* kNodeIdVariable = "WEFT_NODE_ID";
+/// How the names of jobs begin that `weft run` starts (PMIX_NAMESPACE).
+inline constexpr std::string_view kOwnJobPrefix = "weft-";
 
 /// One line of the table.
 struct Variable {

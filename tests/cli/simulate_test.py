@@ -132,7 +132,7 @@ class Simulate(unittest.TestCase):
             check_refusals(self, (
                 ((*call, "--processors", "0"), "--processors: 0 is less than 1"),
                 ((*call, "--processors", "1", "--hosts", "3"), "--hosts: 3 is not in 1..2"),
-                ((*call, "--hosts", "1"), "give --processors, too"),
+                ((*call, "--hosts", "1"), "needs --processors"),
                 ((*call, "--processors", "1", "--noise", "uniform:5"), "do not go with ranks that share processors"),
                 ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
                 ((*call, "--processors", "1", "--turn-ns", "5"), "--params has near_turn_ns and far_turn_ns"),
@@ -163,7 +163,7 @@ class Simulate(unittest.TestCase):
         self.assertAlmostEqual(answer(self, "cost", *two, "--turn-ns", "0.5")["time_us"], (6001 + work) / 1000, delta=1e-9)
         postal = ("--model", "postal", "--latency-ns", "500")
         gap = ("--model", "logp", "--overhead-ns", "500", "--gap-ns", "5")
-        check_refusals(self, (((*two, *postal), "take pipelined-postal"), ((*two, *gap), "without a gap"),
+        check_refusals(self, (((*two, *postal), "only under pipelined-postal"), ((*two, *gap), "without a gap"),
                               ((*two, *MODEL, "--turn-ns", "x"), "--turn-ns: 'x' is not a number")), "simulate")
 
     def test_noise_follows_the_seed_alone(self):

@@ -178,6 +178,8 @@ int main(void) {
     REFUSED(weft_am_request(world, 0, -1, NULL, 0), "handler");
     REFUSED(weft_am_request(world, 0, kPing, NULL, 2049), "bytes");
     REFUSED(weft_am_request(world, 0, kPing, NULL, 8), "data");
+    for (size_t bytes = SIZE_MAX; bytes > SIZE_MAX - 9; --bytes)
+        REFUSED(weft_am_request(world, 0, kPing, &world, bytes), "bytes");
     DONE(weft_barrier(world));
     DONE(weft_finalize(runtime));
     return verdict("all messages are right");

@@ -174,28 +174,37 @@ TEST(OneSided, SignalsComeAfterTheirData) {
 
 TEST(OneSided, SignalsThatFitArriveAsTheyAre) {
     constexpr std::uint64_t kBegin = std::uint64_t{5} << 30;  // later than any word could be named
+    constexpr run::SignalWords kFromHeap{.heap = kBegin};
+    constexpr run::SignalWords kAndFew{.few = 4096, .few_count = 64, .heap = kBegin};
     using run::onesided::kPayloadSharedBits;
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
         const std::uint64_t last = kBegin + (std::uint64_t{8} << bits) - 8;
         const std::uint64_t most = (std::uint64_t{1} << (kPayloadSharedBits - bits)) - 1;
         for (const bool adds : {false, true}) signals.push_back({last, most, adds});
-        EXPECT_FALSE(run::onesided::payload_of({last, most + 1, false}, kBegin)) << bits;
+        EXPECT_FALSE(run::onesided::payload_of({last, most + 1, false}, kFromHeap)) << bits;
     }
     for (const run::Signal& signal : signals) {
-        const auto payload = run::onesided::payload_of(signal, kBegin);
+        const auto payload = run::onesided::payload_of(signal, kFromHeap);
         ASSERT_TRUE(payload && *payload != 0 && *payload >> run::onesided::kPayloadBits == 0)
             << signal.value;
-        const run::Signal received = run::onesided::signal_of(*payload, kBegin);
+        const run::Signal received = run::onesided::signal_of(*payload, kFromHeap);
         EXPECT_EQ(received.place.offset, signal.place.offset);
         EXPECT_EQ(received.value, signal.value);
         EXPECT_EQ(received.adds, signal.adds);
     }
-    EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kBegin))
+    EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kFromHeap))
         << "0 says that there is no payload";
-    EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kBegin));
+    EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kFromHeap));
     const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
-    EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kBegin));
+    EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap));
+    for (const std::uint64_t offset : {std::uint64_t{4096}, std::uint64_t{4096 + 63 * 8}, kBegin}) {
+        const auto payload = run::onesided::payload_of({offset, 1, true}, kAndFew);
+        ASSERT_TRUE(payload) << offset;
+        EXPECT_EQ(run::onesided::signal_of(*payload, kAndFew).place.offset, offset);
+    }
+    for (const std::uint64_t offset : {std::uint64_t{4088}, std::uint64_t{4096 + 64 * 8}})
+        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kAndFew)) << offset;
 }
 
 TEST(OneSidedControls, WithoutAFenceCountedWritesOvertake) {

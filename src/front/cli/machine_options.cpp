@@ -20,10 +20,10 @@ Rank nodes_on(const plan::Machine& machine) {
 base::Result<void> set_puts(plan::Machine& machine, const lab::ModelParameters& wire) {
     const plan::MessageModel model = lab::message_model(wire);
     if (model.blocking || model.gap > 0)
-        return base::fail(Status::unsupported,
-                          "--processors: who sends a postal message, or waits for a gap, has the "
-                          "processor meanwhile: take pipelined-postal, or logp and loggp without "
-                          "a gap");
+        return base::fail(
+            Status::unsupported,
+            "ranks share processors only under pipelined-postal, or logp and loggp with "
+            "--gap-ns 0: elsewhere a sender holds its processor while it waits");
     machine.near = {.latency = model.latency,
                     .issue = model.busy_base,
                     .receive = model.receive,
@@ -75,19 +75,24 @@ base::Result<void> complete_machine(lab::CostParameters& parameters,
     const std::optional<int> given = parameters.measured.processors();
     const std::optional<int> processors = arguments.processors ? arguments.processors : given;
     if (!processors && (arguments.hosts || arguments.turn))
-        return base::fail(Status::argument,
-                          "{}: who shares processors is asked for: give "
-                          "--processors, too",
-                          arguments.hosts ? "--hosts" : "--turn-ns");
+        return base::fail(
+            Status::argument,
+            "{} needs --processors (or a line `processors N` in the file of --params)",
+            arguments.hosts ? "--hosts" : "--turn-ns");
     if (processors) {
         const auto shared = share_processors(
             machine, ranks, arguments.hosts.value_or(nodes_on(machine)), *processors);
         if (!shared) return shared;
     }
+    if (machine.crowded() && ranks > plan::kPredictedRanks)
+        return base::fail(Status::unsupported,
+                          "{} ranks: where ranks share processors at most {} are predicted", ranks,
+                          plan::kPredictedRanks);
     if (!two_ways) {
         if (!machine.crowded()) return base::Done{};
         machine.node_of.clear();
         if (auto put = set_puts(machine, parameters.wire); !put) return put;
+        machine.call = parameters.measured.over(machine).call;
     }
     parameters.machine = std::move(machine);
     return base::Done{};

@@ -410,7 +410,7 @@ base::Result<void> write_goal(const std::string& path, const ProgramQuestion& qu
 base::Result<void> check_costs(const SimulateArguments& arguments,
                                const lab::ModelParameters& model) {
     const bool costs = (model.latency | model.issue | model.byte_fs | model.reduce |
-                        model.reduce_byte_fs | model.overhead | model.gap) != 0;
+                        model.reduce_byte_fs | model.overhead | model.gap | model.turn) != 0;
     if (costs || !arguments.model.params.empty() || !arguments.noise.empty() ||
         !arguments.skew.empty() || !arguments.topology.empty() || !arguments.goal.empty())
         return {};

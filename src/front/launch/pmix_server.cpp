@@ -21,6 +21,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/fence_witness.hpp"
 #include "base/random.hpp"
 #include "front/launch/connection_gate.hpp"
@@ -112,7 +113,7 @@ base::Result<std::string> random_job_name() {
     if (!high) return high.failure();
     const auto low = base::system_entropy();
     if (!low) return low.failure();
-    return fmt::format("weft-{:016x}{:016x}", *high, *low);
+    return fmt::format("{}{:016x}{:016x}", base::kOwnJobPrefix, *high, *low);
 }
 
 struct PmixServer::Callbacks {

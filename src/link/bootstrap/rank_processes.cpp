@@ -12,6 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/environment.hpp"
+
 namespace weft::link {
 
 namespace {
@@ -138,6 +140,10 @@ std::vector<Rank> node_ranks_by_environment(Rank me) {
     std::ranges::sort(ranks);
     if (!std::ranges::binary_search(ranks, me)) ranks.clear();
     return ranks;
+}
+
+bool started_by_own_launcher() {
+    return variable("PMIX_NAMESPACE").starts_with(base::kOwnJobPrefix);
 }
 
 RankProcesses processes_of_this_node(Rank me) {

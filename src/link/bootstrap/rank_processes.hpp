@@ -52,6 +52,9 @@ class RankProcesses {
 /// empty: not known.
 [[nodiscard]] std::vector<Rank> node_ranks_by_environment(Rank me);
 
+/// Whether `weft run` has started this process, by the name of its job.
+[[nodiscard]] bool started_by_own_launcher();
+
 /// Of the job that has started this process; me: its rank.
 [[nodiscard]] RankProcesses processes_of_this_node(Rank me);
 

@@ -53,6 +53,10 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
         processors_ = static_cast<int>(*count);
         return true;
     }
+    // These say nothing of near and far puts, so by themselves they make no machine of them.
+    if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
+    if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
+    if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
     const base::Result<bool> done = set_field(key, value);
     if (done && *done) any_ = true;
     return done;
@@ -65,9 +69,6 @@ base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_vi
     if (key.starts_with(kNear)) return set_put(near_, key.substr(kNear.size()), value);
     if (key.starts_with(kFar)) return set_put(far_, key.substr(kFar.size()), value);
     if (key.starts_with(kCard)) return set_card(card_, key.substr(kCard.size()), value);
-    if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
-    if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
-    if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
     if (key == "mapped_ns") return keep(parse_nanoseconds(value), mapped_);
     if (key == "mapped_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), mapped_byte_fs_);

@@ -11,11 +11,30 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/region.hpp"
 #include "weft/types.hpp"
 
 namespace weft::run {
+
+/// The words that immediates can name for a signal, by numbers: a few, then all from `heap` on.
+struct SignalWords {
+    std::uint64_t few = 0;  ///< where they are
+    std::uint64_t few_count = 0;
+    std::uint64_t heap = 0;
+
+    /// Nothing: it has no number.
+    [[nodiscard]] constexpr std::optional<std::uint64_t> number_of(std::uint64_t offset) const {
+        if (offset >= heap) return few_count + (offset - heap) / sizeof(std::uint64_t);
+        const std::uint64_t number = (offset - few) / sizeof(std::uint64_t);
+        return offset >= few && number < few_count ? std::optional(number) : std::nullopt;
+    }
+    [[nodiscard]] constexpr std::uint64_t offset_of(std::uint64_t number) const {
+        return number < few_count ? few + number * sizeof(std::uint64_t)
+                                  : heap + (number - few_count) * sizeof(std::uint64_t);
+    }
+};
 
 struct OneSidedArea {
     static constexpr std::uint64_t kSlotsMax = 32;
@@ -24,7 +43,7 @@ struct OneSidedArea {
 
     std::uint64_t offset = 0;  ///< in every segment; a multiple of the cell stride's alignment
     Rank ranks = 0;            ///< of the job
-    std::uint64_t words = 0;   ///< from there on immediates can name a word for a signal
+    SignalWords words;
 
     /// Requests of one rank to another at a time.
     [[nodiscard]] constexpr std::uint64_t slots() const {

@@ -79,7 +79,7 @@ class Messages {
                       std::size_t bytes) noexcept {
         Peer& to = peer(rank);
         if (to.queued != 0 || to.there == nullptr ||
-            sizeof(MessageHead) + bytes > base::kCellPayload)
+            bytes > base::kCellPayload - sizeof(MessageHead))
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }

@@ -60,7 +60,6 @@ class OneSided {
     void let_sleep() { wakes_ = false; }
 
     // Calls belong to a stream, whose fence and quiet are about them alone; nullptr: the usual one.
-
     [[nodiscard]] Stream* open_stream() {
         return streams_.emplace_back(std::make_unique<Stream>(area_.ranks)).get();
     }
@@ -385,7 +384,8 @@ class OneSided {
                               .width = static_cast<std::uint8_t>(bytes),
                               .offset = to.packed()};
         std::memcpy(&request.operand, from, bytes);
-        if (bytes == sizeof request.operand && !of.at(rank).fenced)
+        // A request to the same word would be done after it.
+        if (bytes == sizeof request.operand && !of.at(rank).fenced && !requests_.outstanding(rank))
             if (const auto payload = payload_for(rank, {to, request.operand, false}))
                 return put_with_immediate(of, rank, 0, nullptr, 0, *payload, Return::at_once);
         return send_after_writes(of, rank, request, false) != 0;

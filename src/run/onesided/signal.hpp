@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "run/onesided/area.hpp"
 #include "run/onesided/place.hpp"
 
 namespace weft::run {
@@ -29,19 +30,19 @@ namespace onesided {
 /// over loopback TCP takes half as long with it (156 to 197 us, 392 without; 0.5 MiB: 71 and 70).
 constexpr std::size_t kImmediateBytesMax = std::size_t{512} << 10;
 
-/// How a payload is divided: the number of the word, counted from where they begin, and the value.
+/// How a payload is divided: the number of the word, and the value.
 /// Words of a small array take long counts, and words far away short ones.
 constexpr std::array<unsigned, 4> kPayloadWordBits{26, 20, 14, 10};
 constexpr unsigned kPayloadSharedBits = 40;  ///< of word and value
 constexpr unsigned kPayloadFormatBits = 2;
 constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
 
-/// A signal as the payload of an immediate, which is never 0; nothing if it does not fit. Words
-/// that immediates can name begin at that offset.
+/// A signal as the payload of an immediate, which is never 0; nothing if it does not fit.
 [[nodiscard]] constexpr std::optional<std::uint64_t> payload_of(const Signal& signal,
-                                                                std::uint64_t begin) noexcept {
-    if (signal.place.memory != nullptr || signal.place.offset < begin) return std::nullopt;
-    const std::uint64_t word = (signal.place.offset - begin) / sizeof(std::uint64_t);
+                                                                const SignalWords& words) noexcept {
+    const auto numbered = words.number_of(signal.place.offset);
+    if (signal.place.memory != nullptr || !numbered) return std::nullopt;
+    const std::uint64_t word = *numbered;
     for (std::uint64_t format = 0; format < kPayloadWordBits.size(); ++format) {
         const unsigned word_bits = kPayloadWordBits[format];
         if (word >> word_bits != 0) return std::nullopt;
@@ -53,14 +54,14 @@ constexpr unsigned kPayloadBits = kPayloadSharedBits + kPayloadFormatBits + 1;
     return std::nullopt;
 }
 
-[[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, std::uint64_t begin) noexcept {
+[[nodiscard]] constexpr Signal signal_of(std::uint64_t payload, const SignalWords& words) noexcept {
     const auto low = [](std::uint64_t from, unsigned bits) {
         return from & ((std::uint64_t{1} << bits) - 1);
     };
     const std::uint64_t kind = payload >> kPayloadSharedBits;
     const unsigned word_bits = kPayloadWordBits[low(kind, kPayloadFormatBits)];
     const std::uint64_t shared = low(payload, kPayloadSharedBits);
-    return {.place = begin + low(shared, word_bits) * sizeof(std::uint64_t),
+    return {.place = words.offset_of(low(shared, word_bits)),
             .value = shared >> word_bits,
             .adds = low(kind >> kPayloadFormatBits, 1) != 0};
 }

@@ -90,8 +90,9 @@ class Joiner {
         job_.sigterm_report = std::make_unique<SigtermReport>(!guest);
         job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
         job_.sigterm_report->set_stage("start-up: joining the job");
-        std::optional<StartWatch> watch;  // Our own launcher names the rank that has gone.
-        if (job_.bootstrap == nullptr && link::rank_by_environment() && !settings_.node_id)
+        std::optional<StartWatch> watch;
+        if (job_.bootstrap == nullptr && link::rank_by_environment() &&
+            !link::started_by_own_launcher())  // which names the rank that has gone
             watch.emplace(*job_.sigterm_report, *link::rank_by_environment());
         std::uint64_t begun_ns = base::monotonic_ns();
         if (job_.bootstrap == nullptr) {

@@ -78,7 +78,7 @@ struct SegmentLayout {
         regions = round_up(messages.offset + messages.bytes(), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
-        onesided.words = heap;
+        onesided.words = {left, kTeams, heap};
         bytes = heap + round_up(settings.heap_bytes, kAlignment);
     }
 

@@ -92,7 +92,7 @@ base::Result<void> Runtime::send_message(Rank job_rank, int handler, const void*
 
 bool Runtime::send_at_once(Rank job_rank, int handler, const void* data,
                            std::size_t bytes) noexcept {
-    if (messages_ == nullptr || engine_->shares_turn() || finalized_ || handler < 0 ||
+    if (engine_->shares_turn() || messages_ == nullptr || finalized_ || handler < 0 ||
         handler >= kHandlers || data == nullptr) [[unlikely]]
         return false;
     return messages_->post_at_once(job_rank, static_cast<std::uint32_t>(handler), data, bytes);

@@ -3,7 +3,12 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <system_error>
+
+#include "base/clock.hpp"
 
 namespace weft::run {
 
@@ -11,6 +16,7 @@ namespace {
 
 constexpr auto kFirstLook = std::chrono::milliseconds(50);
 constexpr auto kLook = std::chrono::milliseconds(200);
+constexpr int kRest = 50;  ///< times as long as a look
 
 }  // namespace
 
@@ -19,22 +25,33 @@ StartWatch::StartWatch(SigtermReport& report, Rank me)
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    try {
+        thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    } catch (const std::system_error&) {  // there may be no more threads: then nothing is seen
+    }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StartWatch::~StartWatch() {
+    if (!thread_.joinable()) return;
     thread_.request_stop();
     thread_.join();
     report_.set_detail("");
 }
 
-void StartWatch::watch(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    for (auto pause = kFirstLook; !sleep_.wait_for(lock, stop, pause, [] { return false; });
-         pause = kLook) {
-        if (stop.stop_requested()) return;
-        report_.set_detail(node_.missing());
+/// Looks of many ranks at many processes take long: so each rank rests for a multiple of that.
+void StartWatch::watch(const std::stop_token& stop) noexcept {
+    try {
+        std::unique_lock lock(mutex_);
+        std::chrono::nanoseconds pause = kFirstLook;
+        while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
+            if (stop.stop_requested()) return;
+            const std::uint64_t begun_ns = base::monotonic_ns();
+            report_.set_detail(node_.missing());
+            const std::chrono::nanoseconds took(base::monotonic_ns() - begun_ns);
+            pause = std::max<std::chrono::nanoseconds>(kLook, kRest * took);
+        }
+    } catch (const std::exception&) {  // no memory: nothing more is seen
     }
 }
 

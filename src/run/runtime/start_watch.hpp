@@ -29,7 +29,7 @@ class StartWatch {
     StartWatch& operator=(const StartWatch&) = delete;
 
   private:
-    void watch(const std::stop_token& stop);
+    void watch(const std::stop_token& stop) noexcept;
 
     SigtermReport& report_;
     link::RankProcesses node_;
