@@ -137,7 +137,7 @@ class Simulate(unittest.TestCase):
                 ((*call, "--processors", "1", "--engine", "generic"), "do not go with ranks that share processors"),
                 ((*call, "--processors", "1", "--turn-ns", "5"), "--params has near_turn_ns and far_turn_ns"),
                 ((*call[:-2], *MODEL, "--processors", "1", "--copy"), "needs --params with a file of near and far puts"),
-                ((*call[:-2], *MODEL, "--turn-ns", "5"), "--turn-ns: who shares processors is asked for")), "simulate")
+                ((*call[:-2], *MODEL, "--turn-ns", "5"), "--turn-ns needs --processors")), "simulate")
             with open(path) as file:
                 text = file.read()
             with open(path, "w") as file:
@@ -163,7 +163,7 @@ class Simulate(unittest.TestCase):
         self.assertAlmostEqual(answer(self, "cost", *two, "--turn-ns", "0.5")["time_us"], (6001 + work) / 1000, delta=1e-9)
         postal = ("--model", "postal", "--latency-ns", "500")
         gap = ("--model", "logp", "--overhead-ns", "500", "--gap-ns", "5")
-        check_refusals(self, (((*two, *postal), "only under pipelined-postal"), ((*two, *gap), "without a gap"),
+        check_refusals(self, (((*two, *postal), "only under pipelined-postal"), ((*two, *gap), "--gap-ns 0"),
                               ((*two, *MODEL, "--turn-ns", "x"), "--turn-ns: 'x' is not a number")), "simulate")
 
     def test_noise_follows_the_seed_alone(self):
