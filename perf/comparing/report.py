@@ -185,6 +185,8 @@ def each_collective(rows, again):
 
 def between_nodes(rows):
     """Why MPICH has no times between nodes, where it has none."""
+    if all(row["mpich_us"] is None and not row["failures"] for row in rows):
+        return ["MPICH was not run.", ""]
     rows = [row for row in rows if row["nodes"] > 1]
     if not rows or any(row["mpich_us"] is not None for row in rows):
         return []
