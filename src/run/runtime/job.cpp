@@ -114,6 +114,8 @@ class Joiner {
             job_.sigterm_report->set_stage(stage);
             if (auto done = (this->*step)(); !done) {
                 auto why = done.failure().within(fmt::format("rank {}: start-up", me_));
+                if (const std::string who = watch ? watch->missing() : ""; !who.empty())
+                    why.text += "; " + who;
                 job_.bootstrap->give_up(why.text);
                 return why;
             }

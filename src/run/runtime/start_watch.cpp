@@ -14,9 +14,9 @@ namespace weft::run {
 
 namespace {
 
-constexpr auto kFirstLook = std::chrono::milliseconds(50);
-constexpr auto kLook = std::chrono::milliseconds(200);
-constexpr int kRest = 50;  ///< times as long as a look
+constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
+constexpr int kPausePerLook = 20;  ///< times as long as a look
 
 }  // namespace
 
@@ -43,16 +43,22 @@ StartWatch::~StartWatch() {
 void StartWatch::watch(const std::stop_token& stop) noexcept {
     try {
         std::unique_lock lock(mutex_);
-        std::chrono::nanoseconds pause = kFirstLook;
+        std::chrono::nanoseconds pause = kPauseMin;
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
             const std::uint64_t begun_ns = base::monotonic_ns();
-            report_.set_detail(node_.missing());
+            missing_ = node_.missing();
+            report_.set_detail(missing_);
             const std::chrono::nanoseconds took(base::monotonic_ns() - begun_ns);
-            pause = std::max<std::chrono::nanoseconds>(kLook, kRest * took);
+            pause = std::clamp(kPausePerLook * took, kPauseMin, kPauseMax);
         }
     } catch (const std::exception&) {  // no memory: nothing more is seen
     }
+}
+
+std::string StartWatch::missing() {
+    const std::lock_guard held(mutex_);
+    return missing_;
 }
 
 }  // namespace weft::run

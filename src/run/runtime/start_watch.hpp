@@ -5,6 +5,7 @@
 //          MPI often does if a rank ends before all have joined. It sends SIGTERM a second later,
 //          and kills two milliseconds after that: too late to look then, also because other ranks
 //          are ended at the same time. So a thread looks before.
+//          Where PMIx ends the wait instead, as under Slurm, it does not say who is the cause.
 // Holds    A start that is over soon is not looked at. The thread takes no signals.
 // Next     link/bootstrap/rank_processes.hpp for what is looked at, sigterm_report.hpp for who
 //          prints it.
@@ -13,6 +14,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "link/bootstrap/rank_processes.hpp"
@@ -28,12 +30,16 @@ class StartWatch {
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;
 
+    /// What was seen last of ranks that have gone; empty: nothing.
+    [[nodiscard]] std::string missing();
+
   private:
     void watch(const std::stop_token& stop) noexcept;
 
     SigtermReport& report_;
     link::RankProcesses node_;
-    std::mutex mutex_;  ///< of the thread's sleep alone
+    std::mutex mutex_;  ///< of what follows, and of the thread's sleep
+    std::string missing_;
     std::condition_variable_any sleep_;
     std::jthread thread_;
 };

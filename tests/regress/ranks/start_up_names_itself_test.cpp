@@ -3,11 +3,14 @@
 // message, without the rank, and what the others said at SIGTERM was that they wait for the cards
 // of all ranks. Method: a rank that drops the launcher's variables, which mpirun takes for a rank
 // that runs and its mates for one that has gone; a mate is asked to end. On the code before, its
-// line names no rank but its own.
+// line names no rank but its own. Under srun PMIx may end the wait instead: "PARTIAL SUCCESS
+// (another rank, or the launcher, has gone)" was all. What is added to that is asked of the watch.
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <regex>
 
+#include "run/runtime/start_watch.hpp"
 #include "tests/regress/ranks/play.hpp"
 
 namespace weft::test {
@@ -41,6 +44,28 @@ TEST(StartUp, NamesARankThatWasNeverSeen) {
 
 TEST(StartUp, NamesARankThatHasGone) {
     expect_said(1, "rank 1 \\(process [0-9]+\\) is gone");
+}
+
+int wait_for_mates(const Words&) {
+    run::SigtermReport report;
+    run::StartWatch watch(report, 0);
+    std::string missing;
+    for (int look = 0; look < 200 && missing.empty(); ++look) {
+        ::poll(nullptr, 0, 50);
+        missing = watch.missing();
+    }
+    fmt::print("{}\n", missing);
+    return 0;
+}
+const Part kWaitForMates("wait_for_mates", wait_for_mates);
+
+TEST(StartUp, KnowsWhoHasGoneWhenItFails) {
+    const Outcome outcome =
+        run_command({RANK_PROGRAMS "/weft_regress_ranks_test", "--rank", "wait_for_mates"},
+                    {"PMIX_NAMESPACE=a job of two", "PMIX_RANK=0", "OMPI_COMM_WORLD_SIZE=2",
+                     "OMPI_COMM_WORLD_LOCAL_SIZE=2"});
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, "rank 1 has no process\n");
 }
 
 }  // namespace
