@@ -41,16 +41,23 @@ lab::Json cost_of(const Words& more) {
     return lab::read_json(outcome.output)["descriptors"];
 }
 
+/// A round proves nothing if the rank that was to sleep got no processor before the others began,
+/// or these not enough before it woke up. On a machine with much else to do that may be so of every
+/// round: then some more are tried, with longer sleep.
 TEST(OffloadTest, OthersGetThroughARankThatSleeps) {
     for (const std::string collective : {"barrier", "broadcast", "allreduce"}) {
         SCOPED_TRACE(collective);
-        const lab::Json row = result_of(
-            bench({collective, "--bytes", "64", "--iterations", "6", "--away-ms", "160"}));
-        ASSERT_TRUE(row.is_object());
-        EXPECT_TRUE(row["checked"].get<bool>());
-        EXPECT_EQ(row["entries_away"], 0);
+        lab::Json row;
+        for (const std::string away_ms : {"160", "320", "640", "1280"}) {
+            row = result_of(
+                bench({collective, "--bytes", "64", "--iterations", "6", "--away-ms", away_ms}));
+            ASSERT_TRUE(row.is_object());
+            EXPECT_TRUE(row["checked"].get<bool>());
+            EXPECT_EQ(row["entries_away"], 0);
+            EXPECT_EQ(row["started_early"], 0) << "the control waits for it";
+            if (row["offloaded_early"] > 0) break;
+        }
         EXPECT_GE(row["offloaded_early"], 1) << row["offloaded_away_us"];
-        EXPECT_EQ(row["started_early"], 0) << "the control waits for it";
         Words asked{collective};
         if (collective != "barrier") asked.insert(asked.end(), {"--bytes", "64"});
         EXPECT_EQ(row["descriptors"], cost_of(asked));
