@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <string>
 
 #include "tests/support/run_program.hpp"
@@ -69,9 +70,17 @@ TEST_F(ForeignHost, SameClientExchangesCards) {
     }
 }
 
+/// Open MPI 5.0.7 on Debian 13: rarely, prterun itself dies of a segmentation fault in PMIx 5.0.7
+/// once it has said that a rank aborts. That says nothing of us.
+bool launcher_died(const Outcome& outcome) {
+    return outcome.status == 128 + SIGSEGV &&
+           outcome.errors.find("calling\n\"abort\"") != std::string::npos;
+}
 TEST_F(ForeignHost, AbortEndsTheJobWithItsStatus) {
-    RunningProgram running = mpirun(3, {"abort", "1", "42"});
-    const Outcome outcome = running.wait();
+    constexpr int kTries = 3;
+    Outcome outcome;
+    for (int tries = 0; tries == 0 || (tries < kTries && launcher_died(outcome)); ++tries)
+        outcome = mpirun(3, {"abort", "1", "42"}).wait();
     EXPECT_EQ(outcome.status, 42) << outcome.errors;
 }
 
