@@ -2,13 +2,12 @@
 #include "run/runtime/start_watch.hpp"
 
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <system_error>
-
-#include "base/clock.hpp"
 
 namespace weft::run {
 
@@ -17,6 +16,13 @@ namespace {
 constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
 constexpr int kPausePerLook = 20;  ///< times as long as a look
+
+/// Of this thread. On a busy machine a look takes longer, but costs no more.
+std::chrono::nanoseconds processor_time() {
+    timespec used = {};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 }  // namespace
 
@@ -46,11 +52,10 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
         std::chrono::nanoseconds pause = kPauseMin;
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
-            const std::uint64_t begun_ns = base::monotonic_ns();
+            const std::chrono::nanoseconds begun = processor_time();
             missing_ = node_.missing();
             report_.set_detail(missing_);
-            const std::chrono::nanoseconds took(base::monotonic_ns() - begun_ns);
-            pause = std::clamp(kPausePerLook * took, kPauseMin, kPauseMax);
+            pause = std::clamp(kPausePerLook * (processor_time() - begun), kPauseMin, kPauseMax);
         }
     } catch (const std::exception&) {  // no memory: nothing more is seen
     }
