@@ -129,13 +129,10 @@ bool AdoptedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& 
     const AdoptionPrices& prices = limits_.prices;
     const std::uint64_t mates = std::min(limits_.mates, copies.count);
     const std::uint64_t mates_pages = std::min(copies.bytes / kPageBytes, mates * pages.count());
-    std::uint64_t price_ns = prices.of_adoption(pages.count(), mates, mates_pages);
-    if (buffer.large_pages) price_ns += pages.count() * prices.large_page_ns;
-    if (!buffer.owes(use_ns, price_ns)) return false;
-    if (buffer.large_pages) return true;
-    // Its debt pays for the question: large pages make adoption dearer.
-    buffer.large_pages = AdoptedRange::has_large_pages(pages);
-    return !buffer.large_pages;
+    const std::uint64_t in_large_pages =
+        large_.expected() ? AdoptedRange::small_in_large_pages(pages) : 0;
+    return buffer.owes(use_ns,
+                       prices.of_adoption(pages.count(), mates, mates_pages, in_large_pages));
 }
 
 /// The slot of a range that shows the buffer and that new exposures may use.
@@ -174,8 +171,7 @@ AdoptedMemory::Slot* AdoptedMemory::adopt(SeenBuffer& buffer, Pages pages) noexc
         if (slot == nullptr) refused = Refusal::limit;
     }
     if (!refused) {
-        slot->range = AdoptedRange::create(pages, next_generation(),
-                                           AdoptedRange::has_large_pages(pages), query_);
+        slot->range = AdoptedRange::create(pages, next_generation(), large_, query_);
         if (!slot->range) refused = Refusal::system;
     }
     if (refused) {

@@ -117,6 +117,7 @@ class AdoptedMemory : public ProcessEvents {
     AdoptionLimits limits_;
     AddressQuery query_;
     StatusFile status_;
+    LargePages large_;
     bool pinned_ = false;  ///< some memory was when that was last known
     std::string_view off_;
     bool enlisted_;  ///< for forks and advice; not where nothing is ever adopted

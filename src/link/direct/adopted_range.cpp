@@ -2,14 +2,15 @@
 #include "link/direct/adopted_range.hpp"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 
 #include "link/direct/map_aligned.hpp"
 #include "link/direct/object_name.hpp"
@@ -18,32 +19,9 @@
 namespace weft::link {
 namespace {
 
-/// struct page_region and struct pm_scan_arg of linux/fs.h, which headers of older systems lack.
-struct PageRegion {
-    std::uint64_t start;
-    std::uint64_t end;
-    std::uint64_t categories;
-};
-struct PagemapScan {
-    std::uint64_t size;
-    std::uint64_t flags;
-    std::uint64_t start;
-    std::uint64_t end;
-    std::uint64_t walk_end;
-    std::uint64_t vec;
-    std::uint64_t vec_len;
-    std::uint64_t max_pages;
-    std::uint64_t category_inverted;
-    std::uint64_t category_mask;
-    std::uint64_t category_anyof_mask;
-    std::uint64_t return_mask;
-};
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, PagemapScan);
-constexpr std::uint64_t kPageIsHuge = std::uint64_t{1} << 6;
-
 constexpr int kCollapse = 25;  ///< MADV_COLLAPSE, since Linux 6.1
 
-/// Pages are replaced in pieces, so that little memory is taken twice meanwhile.
+/// Pages are given back in pieces, so that little memory is taken twice meanwhile.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 
 std::byte* pointer(std::uint64_t address) noexcept {
@@ -62,6 +40,13 @@ bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
     return rc == 0;
 }
 
+/// Of this thread: what other ranks do meanwhile on the same processor does not count.
+std::chrono::nanoseconds processor_time() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flags, int file,
             std::uint64_t offset) noexcept {
     return ::mmap(pointer(address), bytes, protection, flags | MAP_FIXED, file,
@@ -70,39 +55,31 @@ bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flag
 
 }  // namespace
 
-AdoptedRange::AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept
+AdoptedRange::AdoptedRange(Pages pages, std::uint32_t generation) noexcept
     : pages_(pages),
       generation_(generation),
-      first_(kPageBytes + (large_pages ? (pages.begin - kPageBytes) % kLargePageBytes : 0)) {}
+      first_(kPageBytes +
+             (small_in_large_pages(pages) > 0 ? (pages.begin - kPageBytes) % kLargePageBytes : 0)) {
+}
 
-bool AdoptedRange::has_large_pages(Pages pages) noexcept {
-    if (pages.bytes() < kLargePageBytes) return false;
-    const Descriptor file(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    PageRegion found{};
-    PagemapScan scan{};
-    scan.size = sizeof scan;
-    scan.start = pages.begin;
-    scan.end = pages.end;
-    scan.vec = reinterpret_cast<std::uintptr_t>(&found);
-    scan.vec_len = 1;
-    scan.max_pages = 1;
-    scan.category_mask = kPageIsHuge;
-    scan.return_mask = kPageIsHuge;
-    return file.open() && ::ioctl(file.number(), kPagemapScan, &scan) > 0;
+std::uint64_t AdoptedRange::small_in_large_pages(Pages pages) noexcept {
+    const std::uint64_t first = (pages.begin + kLargePageBytes - 1) / kLargePageBytes;
+    const std::uint64_t large = std::max(first, pages.end / kLargePageBytes) - first;
+    return large * (kLargePageBytes / kPageBytes);
 }
 
 std::optional<AdoptedRange> AdoptedRange::create(Pages pages, std::uint32_t generation,
-                                                 bool large_pages, AddressQuery& query) noexcept {
-    AdoptedRange range(pages, generation, large_pages);
+                                                 LargePages& large, AddressQuery& query) noexcept {
+    AdoptedRange range(pages, generation);
     if (!range.open_object()) return std::nullopt;
+    // In pieces of a large page each, so that little memory is taken twice meanwhile.
     for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
-        piece.end = std::min(pages.end, piece.begin + kPieceBytes);
+        piece.end = std::min(pages.end, (piece.begin / kLargePageBytes + 1) * kLargePageBytes);
+        if (piece.bytes() == kLargePageBytes && large.worth_trying()) range.enlarge(piece, large);
         if (range.fill(piece) && range.replace(piece, query)) continue;
         range.give_back(query);
         return std::nullopt;
     }
-    // Where the kernel cannot, the pages stay small.
-    if (large_pages) advise(pages.begin, pages.bytes(), kCollapse);
     // Not the hole before the first edge. Read faults map many shared pages at once, and writable.
     advise(address_of(range.window_.start()) + range.first_ - kPageBytes,
            pages.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
@@ -120,6 +97,16 @@ bool AdoptedRange::open_object() noexcept {
     if (window_.start() == nullptr) return false;
     advise(address_of(window_.start()), bytes, MADV_DONTDUMP);  // the range itself is dumped
     return true;
+}
+
+/// Has the kernel make one large page of the object for these; it needs a page that is there. Where
+/// it cannot, they stay small.
+void AdoptedRange::enlarge(Pages pages, LargePages& large) noexcept {
+    const auto begin = processor_time();
+    const bool made =
+        fill({pages.end - kPageBytes, pages.end}) &&
+        advise(address_of(window_.start()) + offset_of(pages.begin), pages.bytes(), kCollapse);
+    large.tried(made, processor_time() - begin);
 }
 
 /// Copies pages to the object. Through the descriptor: the kernel need not clear what is

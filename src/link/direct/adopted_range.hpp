@@ -18,8 +18,9 @@
 //          write copies them. When every page has been copied, the object's own are freed, and what
 //          is left behaves as private memory does, to the zeros after MADV_DONTNEED.
 //          Large pages need the same offset within 2 MiB in memory and in the object, so a range
-//          that is to have them begins later in the object, after a hole; the window and mates keep
-//          the offset, too.
+//          in which one fits begins later in the object, after a hole; the window and mates keep
+//          the offset, too. The kernel makes, copies and maps one of them in less time than the
+//          512 small pages that would take its place (large_pages.hpp).
 // Next     adopted_memory.hpp for when a range is made, used and given back.
 #pragma once
 
@@ -30,6 +31,7 @@
 #include "base/reach.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/kept_file.hpp"
+#include "link/direct/large_pages.hpp"
 #include "link/shared/os_handles.hpp"
 
 namespace weft::link {
@@ -44,12 +46,12 @@ class AdoptedRange {
         [[nodiscard]] std::uint64_t count() const { return bytes() / kPageBytes; }
     };
 
-    /// Does the kernel keep some of these pages as large ones? One question.
-    [[nodiscard]] static bool has_large_pages(Pages pages) noexcept;
+    /// How many of these lie where a large page fits.
+    [[nodiscard]] static std::uint64_t small_in_large_pages(Pages pages) noexcept;
     /// Replaces the pages, which must be readable and writable private memory that is not written
     /// meanwhile. None if the system has no memory or descriptor for it: nothing has changed then.
     [[nodiscard]] static std::optional<AdoptedRange> create(Pages pages, std::uint32_t generation,
-                                                            bool large_pages,
+                                                            LargePages& large,
                                                             AddressQuery& query) noexcept;
 
     [[nodiscard]] const Pages& pages() const noexcept { return pages_; }
@@ -84,9 +86,10 @@ class AdoptedRange {
     void forget() noexcept { private_ = true; }
 
   private:
-    AdoptedRange(Pages pages, std::uint32_t generation, bool large_pages) noexcept;
+    AdoptedRange(Pages pages, std::uint32_t generation) noexcept;
 
     [[nodiscard]] bool open_object() noexcept;
+    void enlarge(Pages pages, LargePages& large) noexcept;
     [[nodiscard]] bool fill(Pages pages) noexcept;
     [[nodiscard]] bool replace(Pages pages, AddressQuery& query) noexcept;
     [[nodiscard]] bool unshare(std::uint64_t at, std::uint64_t bytes, int protection) noexcept;

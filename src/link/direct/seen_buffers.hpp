@@ -27,8 +27,9 @@ namespace weft::link {
 struct AdoptionPrices {
     std::uint64_t adopt_ns = 39'000;  ///< to adopt a buffer, and
     std::uint64_t adopt_page_ns = 1'800;
-    std::uint64_t large_page_ns = 3'200;  ///< beyond that, for each small page of a large one
-    std::uint64_t window_ns = 11'000;     ///< to map an object of a mate, and for each of its pages
+    std::uint64_t large_page_ns =
+        800;                           ///< in place of that, for a small page's part of a large one
+    std::uint64_t window_ns = 11'000;  ///< to map an object of a mate, and for each of its pages
     std::uint64_t window_page_ns = 200;
     std::uint64_t copy_ns = 4'000;  ///< one copy of the kernel beyond direct access, in calls,
     std::uint64_t copied_byte_fs = 100'000;  ///< and each byte
@@ -48,10 +49,14 @@ struct AdoptionPrices {
     [[nodiscard]] constexpr std::uint64_t of_window(std::uint64_t pages) const noexcept {
         return window_ns + pages * window_page_ns;
     }
-    /// Of a buffer that so many mates map, each the pages of it that it needs.
+    /// Of a buffer that so many mates map, each the pages of it that it needs, and of whose pages
+    /// some lie in large ones.
     [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t mates,
-                                                      std::uint64_t mates_pages) const noexcept {
-        return adopt_ns + pages * adopt_page_ns + mates * window_ns + mates_pages * window_page_ns;
+                                                      std::uint64_t mates_pages,
+                                                      std::uint64_t in_large_pages) const noexcept {
+        const std::uint64_t in_large_ns = std::min(adopt_page_ns, large_page_ns);
+        return adopt_ns + (pages - in_large_pages) * adopt_page_ns + in_large_pages * in_large_ns +
+               mates * window_ns + mates_pages * window_page_ns;
     }
 };
 
@@ -63,7 +68,6 @@ struct SeenBuffer {
     std::uint32_t generation = 0;  ///< of the range that shows it; 0: none
     std::uint8_t slot = 0;         ///< of that range
     std::uint8_t losses = 0;       ///< adoptions whose memory went away
-    bool large_pages = false;      ///< found when it was due for the first time
 
     /// Another use without adoption, which costs so much. True when the debt has reached the price
     /// of adoption.

@@ -140,7 +140,7 @@ TEST_F(Adopted, ABufferIsAdoptedWhenCopyingHasCostAsMuch) {
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
     const AdoptionPrices prices;
-    const std::uint64_t price = prices.of_adoption(256, 1, 256);
+    const std::uint64_t price = prices.of_adoption(256, 1, 256, 0);
     const std::uint64_t use = prices.of_copies({1, 256 * kPage});
     const std::uint64_t copied = (price + use - 1) / use - 1;
     for (std::uint64_t i = 0; i <= copied; ++i) {

@@ -129,7 +129,7 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const AdoptionPrices prices;
     const std::uint64_t use = prices.of_bounce(16 * kPage, Access::read);
-    const std::uint64_t price = prices.of_adoption(16, 1, 16);
+    const std::uint64_t price = prices.of_adoption(16, 1, 16, 0);
     const std::uint64_t uses = (price + use - 1) / use;
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =

@@ -187,7 +187,7 @@ TEST(MeasuredCosts, SayWhenAdoptingABufferPays) {
     EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U) << "quicker than in place: never adopted";
     const link::AdoptionPrices adoption =
         prices("adopt_ns 1000\nadopt_ns_per_page 20\nwindow_ns 300\nwindow_ns_per_page 4");
-    EXPECT_EQ(adoption.of_adoption(10, 2, 15), 1000 + 200 + 2 * 300 + 15 * 4);
+    EXPECT_EQ(adoption.of_adoption(10, 2, 15, 0), 1000 + 200 + 2 * 300 + 15 * 4);
     EXPECT_EQ(adoption.copy_ns, usual.copy_ns);
 }
 
