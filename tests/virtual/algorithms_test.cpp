@@ -51,7 +51,9 @@ bool try_call(std::string_view collective, const std::string& spec, const Genera
     if (programs.empty()) return false;
     std::string why;
     EXPECT_TRUE(survives(programs, collectives::contract(collective),
-                         {.seeds = full_mode() ? 200U : 2U,
+                         {.seeds = full_mode() ? 200U
+                                   : kSlow     ? 1U
+                                               : 2U,
                           .first_seed = trial,
                           .elements = request.counts.empty() ? 0 : request.elements,
                           .commutes = !request.ordered,

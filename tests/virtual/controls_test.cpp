@@ -9,6 +9,7 @@
 
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/faulty_windows.hpp"
+#include "tests/support/full_mode.hpp"
 #include "tests/support/script.hpp"
 
 namespace weft::test {
@@ -99,7 +100,7 @@ void expect_caught(const Control& control, const char* name) {
 
 TEST(Controls, TheTrueRuleIsClean) {
     const Control wide{.window = [] { return std::make_unique<WideWindow>(kBanks); }};
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= (kSlow ? kSeeds / 4 : kSeeds); ++seed) {
         for (const Control& control :
              {Control{}, Control{.banks = 8}, Control{.small = true}, wide,
               Control{.one_node = true}, Control{.small = true, .one_node = true}}) {

@@ -8,6 +8,7 @@
 
 #include "plan/schedule/step.hpp"
 #include "tests/support/call.hpp"
+#include "tests/support/full_mode.hpp"
 #include "tests/support/ranks_in_threads.hpp"
 
 namespace weft::test {
@@ -168,7 +169,8 @@ class Fused : public ::testing::TestWithParam<Rank> {};
 TEST_P(Fused, LoweredProgramsGiveWhatTheirStepsGive) {
     Plans plans{.ranks = GetParam(), .calls = plans_for(GetParam()), .order = {}, .seed = 11};
     base::Random random(plans.seed);
-    for (int i = 0; i < 3000; ++i) plans.order.push_back(random.below(plans.calls.size()));
+    for (int i = 0; i < (kSlow ? 600 : 3000); ++i)
+        plans.order.push_back(random.below(plans.calls.size()));
     const Outputs stepped = run_plans(plans, Way::stepped);
     EXPECT_EQ(stepped, run_plans(plans, Way::lowered));
     EXPECT_EQ(stepped, run_plans(plans, Way::mixed));
