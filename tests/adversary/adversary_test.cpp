@@ -39,6 +39,7 @@ struct Fault {
     std::string name;
     std::string told;  ///< in the message
     std::function<void(link::Grant&)> believes = {};
+    std::function<void(link::Profile&)> assumes = {};
     std::vector<PutKind> kinds = {};  ///< in place of the promised ones
     bool assumes_delivery = false;    ///< a put that is complete here has landed there
     bool assumes_order = false;       ///< a put that landed says so of the one before
@@ -98,6 +99,7 @@ class Traffic {
             auto found = found_offer(fabric, options);
             if (!found) throw std::runtime_error(found.failure().text);
             if (fault.believes) fault.believes(found->grant);
+            if (fault.assumes) fault.assumes(found->profile);
             auto port = link::Port::open({memory_.back().data(), kMemoryBytes}, options, *found);
             if (!port) throw std::runtime_error(port.failure().text);
             ports_.push_back(std::move(port).value());
@@ -320,6 +322,13 @@ const Fault kWideImmediate{.name = "immediate_too_wide",
 const Fault kReceives{.name = "receives_not_posted",
                       .told = "found no posted receive",
                       .believes = [](link::Grant& grant) { grant.consumes_receives = false; }};
+const Fault kLargeKeys{.name = "keys_off_the_fast_path",
+                       .told = "is off the fast path",
+                       .assumes = [](link::Profile& profile) { profile.small_keys = false; }};
+const Fault kWideKeys{.name = "keys_too_wide",
+                      .told = "fi_mr_reg of ",
+                      .believes = [](link::Grant& grant) { grant.key_bytes = 8; },
+                      .assumes = [](link::Profile& profile) { profile.small_keys = false; }};
 const Fault kLong{.name = "longer_than_granted",
                   .told = "Message too long",
                   .believes = [](link::Grant& grant) { grant.message_bytes_max = 1U << 20; }};
@@ -338,7 +347,7 @@ const std::vector<Fabric>& fabrics() {
         {"cxi",
          "cxi",
          {kDelivered},
-         {completion_believed(), kSource, kUnbound,
+         {completion_believed(), kSource, kUnbound, kLargeKeys, kWideKeys,
           refused(kImmediate, "Operation not supported")}},
         {"psm2", "psm2", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
         {"psm3", "psm3", {kImmediate, kDelivered}, {kDelivery, kOrder, kSource, kInject, kFence}},
