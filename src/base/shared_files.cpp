@@ -12,9 +12,11 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -30,8 +32,9 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
-constexpr int kLockTries = 400;  ///< 5 ms apart
+constexpr int kLockTries = 2000;  ///< 1 ms apart
 constexpr int kKeeperLooks_ms = 5;
+constexpr int kKeeperRemoves_ms = 1;
 constexpr int kKeeperTries = 2000;  ///< 1 ms apart, to see it ready
 
 std::vector<std::string> names_in(int folder) {
@@ -60,11 +63,30 @@ bool is_unused(int folder, const char* name) {
 /// What a keeper knows and stands on: memory of its own, as what the library shares with node-mates
 /// is shared with a child, too.
 struct Keeper {
+    static constexpr std::size_t kWatchedMax = 256;
     std::array<std::byte, 16 << 10> stack;
     pid_t owner;
+    std::array<pid_t, kWatchedMax> watched;
+    std::size_t watched_count;
+    std::array<pollfd, kWatchedMax> ends;
     char path[128];
     std::atomic<bool> ready;  ///< no signal to its owner's group or name reaches it any more
 };
+
+/// Until the owner or another process that is watched has ended. Where one cannot be watched, it
+/// sees to the owner alone.
+void wait_for_an_end(Keeper& keeper) {
+    nfds_t count = 0;
+    bool ended = false;
+    for (std::size_t i = 0; i < keeper.watched_count; ++i) {
+        const long end = ::syscall(SYS_pidfd_open, keeper.watched[i], 0);
+        if (end >= 0) keeper.ends[count++] = {static_cast<int>(end), POLLIN, 0};
+        if (end < 0 && errno == ESRCH) ended = true;
+    }
+    keeper.ready.store(true, std::memory_order_release);
+    while (!ended && ::getppid() == keeper.owner)
+        ended = ::poll(keeper.ends.data(), count, kKeeperLooks_ms) > 0;
+}
 
 /// The life of a keeper. It makes system calls only: it has none of the other threads of its owner,
 /// and these may have held locks. Launchers signal sessions and groups, hence one of its own.
@@ -76,21 +98,27 @@ int keep(void* argument) {
     ::setsid();
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);
-    keeper.ready.store(true, std::memory_order_release);
-    while (::getppid() == keeper.owner) ::poll(nullptr, 0, kKeeperLooks_ms);
-    ::unlink(keeper.path);
+    wait_for_an_end(keeper);
+    // The owner may be about to make the file: once more when it is known to have ended.
+    bool last = false;
+    do {
+        last = ::getppid() != keeper.owner;
+        ::unlink(keeper.path);
+    } while (!last && ::poll(nullptr, 0, kKeeperRemoves_ms) == 0);
     ::_exit(0);
 }
 
 /// A child that sends no SIGCHLD, that no wait() of the application sees, and that runs no handlers
 /// of fork(). Where no process can be started any more, there is none: the next job of this user
 /// removes the file. Returns when it is ready: the file comes after that.
-pid_t start_keeper(const std::string& path) {
+pid_t start_keeper(const std::string& path, std::span<const pid_t> mates) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return -1;
     auto* const keeper = static_cast<Keeper*>(memory);
     keeper->owner = ::getpid();
+    keeper->watched_count = std::min(mates.size(), keeper->watched.size());
+    std::ranges::copy(mates.first(keeper->watched_count), keeper->watched.begin());
     path.copy(keeper->path, sizeof keeper->path - 1);
     constexpr int kNoSignal = 0;
     const pid_t pid =
@@ -105,7 +133,7 @@ pid_t start_keeper(const std::string& path) {
 
 SharedFolder::SharedFolder() : folder_(::open(kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     for (int i = 0; folder_ >= 0 && !locked_ && i < kLockTries; ++i) {
-        if (i > 0) ::poll(nullptr, 0, 5);
+        if (i > 0) ::poll(nullptr, 0, 1);
         locked_ = ::flock(folder_, LOCK_EX | LOCK_NB) == 0;
     }
 }
@@ -139,14 +167,14 @@ SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
     return *this;
 }
 
-Result<SharedFile> SharedFile::reserve() {
+Result<SharedFile> SharedFile::reserve(std::span<const pid_t> mates) {
     const auto high = system_entropy();
     if (!high) return high.failure();
     const auto low = system_entropy();
     if (!low) return low.failure();
     SharedFile file;
     file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, *high, *low);
-    file.keeper_ = start_keeper(file.path_);
+    file.keeper_ = start_keeper(file.path_, mates);
     return file;
 }
 
@@ -156,6 +184,9 @@ std::string_view SharedFile::name() const {
 
 Result<void> SharedFile::adopt() {
     file_ = ::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (file_ < 0 && errno == ENOENT)
+        return fail(Status::peer, "{}: removed, because another process of the job has ended",
+                    path_);
     struct stat status;
     if (file_ < 0 || ::fstat(file_, &status) != 0)
         return fail(Status::environment, "{}: {}", path_, std::strerror(errno));

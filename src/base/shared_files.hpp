@@ -4,11 +4,13 @@
 // Idea     Some networks between processes of one host keep each endpoint in a named file there. We
 //          choose the name, at random; every user of the file holds a lock of it (flock), and a
 //          file of ours whose lock is free belongs to a process that was killed, and is removed.
-//          While a file has its name, a small process of its own waits for the end of the one that
-//          made it, and removes the name then.
+//          While a file has its name, a small process of its own, the keeper, waits for the end of
+//          the one that made it, or of another one of the job, and removes the name then.
 // Why      A number of a process proves nothing: containers with process numbers of their own may
 //          share /dev/shm. A lock belongs to the file, wherever its holder runs. A process that is
-//          killed cleans up nothing, and not every launcher does it for its ranks.
+//          killed cleans up nothing, and not every launcher does it for its ranks. One that kills
+//          all processes of a job at once, keepers included, does so because one has ended: so the
+//          names go when the first one ends.
 // Holds    Making a file and removing unused ones exclude each other by a lock of the folder, so a
 //          file that is new and not yet locked is never taken for an unused one.
 #pragma once
@@ -16,6 +18,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,7 +46,7 @@ class SharedFolder {
 };
 
 /// A file in the folder that this process makes and keeps in use. Its name goes when the object
-/// goes or the process ends, however it ends.
+/// goes or the process ends, however it ends, or a mate does.
 class SharedFile {
   public:
     SharedFile() = default;
@@ -51,8 +54,8 @@ class SharedFile {
     SharedFile& operator=(SharedFile&& other) noexcept;
     ~SharedFile() { remove(); }
 
-    /// Draws a name that no file has yet.
-    [[nodiscard]] static Result<SharedFile> reserve();
+    /// Draws a name that no file has yet. Mates: processes without which the file is of no use.
+    [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> mates);
     /// Without the folder.
     [[nodiscard]] std::string_view name() const;
     /// Takes over the file that was just made under this name, while the folder is held. All its

@@ -13,8 +13,9 @@ Faults  kill, segv: those signals. exit0, exit5: the rank exits in the middle of
         another one killed. stop_cont: a rank is stopped, goes on, and the job must run on; then it is killed. launcher: the
         launcher gets SIGKILL. term: the launcher gets SIGTERM.
 Others  What is not for us to judge is counted: a foreign launcher that stays although all that came of it has ended (Open
-        MPI's does after a kill during the start, whatever the program), and files of endpoints (provider shm) after srun:
-        Slurm kills all processes of a step at once, those that would remove files too; the user's next job does. srun is
+        MPI's does if a rank is killed while PMIx answers its connection, whatever the program: docs/reliability.md), and
+        files of endpoints (provider shm) after srun: a step that is cancelled while they are there ends with all its
+        processes at once, those that would remove files too; the user's next job does. srun is
         not killed: Slurm lets the ranks go on. Ranks of mpirun do not exit with status 0 before they have joined: mpirun
         takes that for a good end.
         Under srun all of this takes place in an allocation: tests/slurm/run -- tests/storm/storm.py ...

@@ -175,21 +175,24 @@ base::Result<void> Port::open_endpoint(const fi_info& offer, const FabricOptions
     if (code != 0) return refused("fi_ep_bind of the address vector", code);
     code = fi_ep_bind(endpoint_.get(), &completions_->fid, FI_TRANSMIT | FI_RECV);
     if (code != 0) return refused("fi_ep_bind of the completion queue", code);
-    if (auto enabled = enable(); !enabled) return enabled;
+    if (auto enabled = enable(options); !enabled) return enabled;
     if (!grant_.consumes_receives) return {};
     const std::size_t arrivals = queue_attributes.size - options.puts_in_flight;
     return post_receives(std::min(arrivals, info.rx_attr->size));
 }
 
-base::Result<void> Port::enable() {
-    if (endpoint_file_.bytes != 0) return enable_with_file();
+base::Result<void> Port::enable(const FabricOptions& options) {
+    if (endpoint_file_.bytes != 0) return enable_with_file(options);
     const int code = fi_enable(endpoint_.get());
     if (code != 0) return refused("fi_enable", code);
     return {};
 }
 
 /// The provider would name the file after this process, and meet a full folder with a SIGBUS.
-base::Result<void> Port::enable_with_file() {
+base::Result<void> Port::enable_with_file(const FabricOptions& options) {
+    if (options.meet) {
+        if (auto met = options.meet(); !met) return met;
+    }
     const base::SharedFolder folder;
     folder.remove_unused();
     if (folder.room() < endpoint_file_.bytes) {
@@ -198,7 +201,7 @@ base::Result<void> Port::enable_with_file() {
                           "takes {}: make it larger, or set WEFT_PROVIDER to another one",
                           folder.room(), facts_.provider, endpoint_file_.bytes);
     }
-    auto file = base::SharedFile::reserve();
+    auto file = base::SharedFile::reserve(options.processes);
     if (!file) return file.failure();
     file_ = *std::move(file);
     std::string name = fmt::format("{}{}", endpoint_file_.prefix, file_.name());

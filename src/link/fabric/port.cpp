@@ -92,8 +92,10 @@ bool Port::resolve(Peer& peer, Rank rank) noexcept {
         fi_av_insert(addresses_.get(), peer.endpoint.data(), 1, &address, 0, nullptr);
     std::vector<std::byte>().swap(peer.endpoint);
     if (inserted != 1) {
-        fail(refused(fmt::format("fi_av_insert of the address of rank {}", rank),
-                     inserted < 0 ? inserted : -FI_EINVAL));
+        auto why = refused(fmt::format("fi_av_insert of the address of rank {}", rank),
+                           inserted < 0 ? inserted : -FI_EINVAL);
+        if (facts_.endpoint_file) why.status = Status::peer;  // its file has gone with some rank
+        fail(std::move(why));
         return false;
     }
     peer.address = address;

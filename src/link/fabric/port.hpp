@@ -173,8 +173,8 @@ class Port final : public FabricPort {
          NotifyPlan notify, base::RemoteCompletion completion);
     [[nodiscard]] base::Result<void> open_endpoint(const fi_info& info,
                                                    const FabricOptions& options);
-    base::Result<void> enable();
-    base::Result<void> enable_with_file();
+    base::Result<void> enable(const FabricOptions& options);
+    base::Result<void> enable_with_file(const FabricOptions& options);
     [[nodiscard]] base::Result<void> draw_keys(std::size_t count);
     [[nodiscard]] base::Result<void> register_all();
     [[nodiscard]] base::Result<void> post_receives(std::size_t count);

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -248,6 +251,23 @@ class Joiner {
         return {};
     }
 
+    /// Of the other ranks whose numbers of processes mean the same here.
+    [[nodiscard]] std::vector<std::int32_t> processes_of_mates() const {
+        const std::uint64_t here = cards_[static_cast<std::size_t>(me_)].segment.host;
+        std::vector<std::int32_t> processes;
+        for (Rank rank = 0; rank < size_; ++rank) {
+            const link::SegmentCard& card = cards_[static_cast<std::size_t>(rank)].segment;
+            if (rank != me_ && card.host == here) processes.push_back(card.pid);
+        }
+        return processes;
+    }
+
+    /// A failure that another rank's end may have led to: the launcher shall see that end first.
+    [[nodiscard]] static base::Failure after_its_cause(base::Failure failure) {
+        if (failure.status == Status::peer) std::this_thread::sleep_for(std::chrono::seconds(1));
+        return failure;
+    }
+
     /// Loaded as soon as some rank is not on this node by its card; a rank that could not be mapped
     /// shows only in the verdicts and is then reported.
     base::Result<void> open_network() {
@@ -255,6 +275,9 @@ class Joiner {
         const SegmentLayout layout(size_, settings_);
         job_.one_host = one_host_;
         job_.own_address = own_address();
+        std::function<base::Result<void>()> meet;
+        if (job_.nodes > 1)  // then no rank is without a network
+            meet = [this] { return job_.bootstrap->publish("weft.ready", {}); };
         auto port = link::load_port({.base = job_.node_map->base(me_),
                                      .bytes = segment_->bytes(),
                                      .sections = layout.sections(),
@@ -265,9 +288,11 @@ class Joiner {
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
+                                     .processes = processes_of_mates(),
+                                     .meet = std::move(meet),
                                      .one_host = one_host_,
                                      .notify = settings_.notify});
-        if (!port) return port.failure();
+        if (!port) return after_its_cause(port.failure());
         port_ = std::move(*port);
         for (const auto& [offset, bytes] : layout.usual_memory(0))
             if (auto done = port_->use_memory(offset, bytes); !done) return done;
@@ -355,7 +380,7 @@ class Joiner {
     /// left if a rank is killed.
     base::Result<void> forget_file() {
         if (!port_ || !port_->facts().endpoint_file) return {};
-        if (auto done = connect_files(); !done) return done;
+        if (auto done = connect_files(); !done) return after_its_cause(done.failure());
         if (auto done = job_.bootstrap->publish("weft.mapped", {}); !done) return done;
         port_->forget_file();
         return {};

@@ -2,9 +2,10 @@
 // Bugs: ranks over the provider shm that were killed left 16 MiB each in /dev/shm under launchers
 // other than ours; later still those that were killed while they start. Our launcher removed files
 // named after the process number of a rank, which may be those of another container. In a small
-// /dev/shm ranks died of SIGBUS.
-// Method: kills under mpirun, a file that only looks like a rank's, a small /dev/shm (as root). On
-// 296e588 all fail.
+// /dev/shm ranks died of SIGBUS. Slurm kills all processes of a job at once when it learns that a
+// rank has ended, and by then the files of the others were still there.
+// Method: kills under mpirun; a rank that is killed while nothing else of the job moves; a file
+// that only looks like a rank's, a small /dev/shm (as root). On 296e588 all fail.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -25,13 +26,19 @@ Words under_mpirun() {
 }
 const Words kOverShm{"WEFT_NODES=2", "WEFT_PROVIDER=shm"};
 
-void kill_ranks(const RunningProgram& job) {
-    for (const pid_t pid : job.processes()) {
+std::vector<pid_t> ranks_of(const RunningProgram& job) {
+    std::vector<pid_t> ranks = job.processes();
+    std::erase_if(ranks, [](pid_t pid) {
         std::ifstream comm(fmt::format("/proc/{}/comm", pid));
         std::string name;
         std::getline(comm, name);
-        if (name == "weft_storm_rank") ::kill(pid, SIGKILL);
-    }
+        return name != "weft_storm_rank";
+    });
+    return ranks;
+}
+
+void signal_ranks(const RunningProgram& job, int signal) {
+    for (const pid_t rank : ranks_of(job)) ::kill(rank, signal);
 }
 
 std::set<std::string> endpoints() {
@@ -47,7 +54,7 @@ TEST(LeftEndpoint, IsNoneWhenARankIsKilledUnderMpirun) {
     RunningProgram job(under_mpirun(), kOverShm, 60);
     ASSERT_TRUE(job.wait_for_output("running\nrunning\n"));
     EXPECT_EQ(endpoints(), std::set<std::string>{}) << "while the job runs";
-    kill_ranks(job);
+    signal_ranks(job, SIGKILL);
     EXPECT_NE(job.wait().status, 0);
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
 }
@@ -60,9 +67,43 @@ TEST(LeftEndpoint, IsNoneWhenRanksAreKilledWhileTheyStart) {
     while (endpoints().empty() && std::chrono::steady_clock::now() < deadline)
         ::poll(nullptr, 0, 1);
     EXPECT_FALSE(endpoints().empty()) << "no endpoint was seen: the test shows nothing";
-    kill_ranks(job);
+    signal_ranks(job, SIGKILL);
     EXPECT_NE(job.wait().status, 0);
     EXPECT_EQ(new_shared_files(before), std::set<std::string>{});
+}
+
+/// Ranks and their launcher stand still while there are endpoints; false if these had gone before.
+bool stop_over_endpoints(const RunningProgram& job) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (endpoints().size() < 3 && std::chrono::steady_clock::now() < deadline) continue;
+    signal_ranks(job, SIGSTOP);
+    job.send(SIGSTOP);
+    return endpoints().size() == 3;
+}
+
+TEST(LeftEndpoint, IsNoneOnceTheFirstRankHasEnded) {
+    constexpr int kTries = 10;
+    for (int i = 0; i < kTries; ++i) {
+        RunningProgram job({RANK_PROGRAMS "/weft", "run", "-n", "3", "--nodes", "3", "-x",
+                            "WEFT_PROVIDER=shm", "--", rank_program("storm_rank"), "1"},
+                           {}, 60);
+        const bool stands = stop_over_endpoints(job);
+        const std::vector<pid_t> ranks = ranks_of(job);
+        if (stands && ranks.size() == 3) {
+            ::kill(ranks[1], SIGKILL);
+            const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+            while (!endpoints().empty() && std::chrono::steady_clock::now() < deadline)
+                ::poll(nullptr, 0, 1);
+            EXPECT_EQ(endpoints(), std::set<std::string>{});
+            EXPECT_EQ(::kill(ranks[0], 0) + ::kill(ranks[2], 0), 0) << "the others have ended";
+        }
+        signal_ranks(job, SIGCONT);
+        job.send(SIGCONT);
+        job.send(SIGTERM);
+        EXPECT_NE(job.wait().status, 0);
+        if (stands && ranks.size() == 3) return;
+    }
+    FAIL() << "no endpoints were met in " << kTries << " tries: the test shows nothing";
 }
 
 TEST(LeftEndpoint, FileThatOnlyLooksLikeARanksStays) {
