@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the buffers of a call that has failed are the caller's again when it has ended: the network
-// reads them no more. (A bug before: it did, and sent what the caller wrote there next.)
-// Method: a network that reads sources as late as it may; the operation of one rank throws, or its
-// wire breaks, while puts are under way; then the input is overwritten, and must not turn up at the
-// peer.
+// Bug: when a call failed its buffers were the caller's again, but the network still read them: it
+// sent what the caller wrote there next. Method: a virtual network that reads sources as late as it
+// may; the operation of one rank throws, or its wire breaks, while puts are under way; then the
+// input is overwritten, and must not turn up at the peer. On the code before, it does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
