@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "base/check.hpp"
+#include "base/clock.hpp"
 
 namespace weft::link {
 
@@ -159,12 +160,14 @@ void Wire::relax(unsigned failures) noexcept {
         pause_briefly();
         return;
     }
-    if (!sleeps_after(failures)) {
-        sched_yield();
-    } else {
+    if (sleeps_after(failures)) {
         const timespec nap{0, kNapNs};
         nanosleep(&nap, nullptr);
+        return;
     }
+    const std::uint64_t begun_ns = options_.spin ? base::monotonic_ns() : 0;
+    sched_yield();
+    if (options_.spin) spin_limit_.yielded(base::monotonic_ns() - begun_ns);
 }
 
 }  // namespace weft::link

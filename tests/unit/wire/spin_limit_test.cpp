@@ -55,6 +55,31 @@ TEST(SpinLimit, PausesAgainOncePausingHelps) {
     EXPECT_EQ(limit.usual(), kMost);
 }
 
+/// A wait that a yield ends, to which the scheduler gave the processor to someone for so long.
+unsigned wait_with_yield(SpinLimit& limit, std::uint64_t ns) {
+    const unsigned pauses = wait_for_neighbour(limit);
+    limit.yielded(ns);
+    return pauses;
+}
+
+TEST(SpinLimit, YieldsToStrangersAreNoSignOfANeighbour) {
+    SpinLimit limit(kMost);
+    for (int wait = 0; wait < 100; ++wait) wait_with_yield(limit, SpinLimit::kTurnNs);
+    EXPECT_EQ(limit.usual(), kMost);
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
+}
+
+TEST(SpinLimit, AStrangerIsForgotten) {
+    SpinLimit limit(kMost);
+    wait_with_yield(limit, SpinLimit::kTurnNs);
+    for (unsigned wait = 0; wait < SpinLimit::kCrowdedFor + 100; ++wait)
+        wait_with_yield(limit, 1000);
+    EXPECT_EQ(limit.usual(), 1U);
+    EXPECT_EQ(wait_with_yield(limit, 1000), 0U);
+    wait_with_yield(limit, SpinLimit::kTurnNs);  // now its neighbour is a stranger
+    EXPECT_EQ(wait_with_yield(limit, 1000), SpinLimit::kCrowdedFactor * kMost - 1);
+}
+
 TEST(SpinLimit, LongWaitsTeachNothing) {
     SpinLimit limit(kMost);
     for (int wait = 0; wait < 100; ++wait) wait_for(limit, 10 * kMost);
