@@ -8,6 +8,9 @@
 // Next     prepared.hpp for what the arguments mean; fortran.cpp for Fortran.
 #include <mpi.h>
 
+#include <cstddef>
+#include <tuple>
+
 #include "front/mpi/layer.hpp"
 
 #define WEFT_MPI_ENTRY extern "C" __attribute__((visibility("default"))) int
@@ -44,15 +47,22 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 
 /// The blocking and the started entry of a collective. `parameters` and `arguments` are those
 /// before the communicator; `glance` is what a Shortcut keeps of them; `prepare` is how the
-/// PreparedCall is made.
+/// PreparedCall is made. The blocking entry is a function of a few jumps: what it does for a call
+/// that the host serves is as long as a tenth of that call (hence noinline for the rest).
 #define WEFT_MPI_PAIR(Name, Started, kind, parameters, arguments, glance, prepare)                \
-    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
-        const Shortcut shortcut{comm, WEFT_MPI_LIST glance};                                      \
-        if (is_off(Kind::kind) || is_handed_back(comm) || has_shortcut(Kind::kind, shortcut))     \
-            return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
+    static                                                                                        \
+        __attribute__((noinline)) int long_way_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {  \
         return Layer::get().blocking(                                                             \
-            Kind::kind, shortcut, [&](PreparedCall& call) -> Why { return call.prepare; },        \
+            Kind::kind, Shortcut{comm, WEFT_MPI_LIST glance},                                     \
+            [&](PreparedCall& call) -> Why { return call.prepare; },                              \
             [&] { return PMPI_##Name(WEFT_MPI_LIST arguments, comm); });                          \
+    }                                                                                             \
+    WEFT_MPI_ENTRY MPI_##Name(WEFT_MPI_LIST parameters, MPI_Comm comm) {                          \
+        constexpr std::size_t kFields = std::tuple_size_v<decltype(std::make_tuple glance)>;      \
+        if (has_shortcut<kFields>(Kind::kind, {comm, WEFT_MPI_LIST glance}) ||                    \
+            is_off(Kind::kind) || is_handed_back(comm))                                           \
+            return PMPI_##Name(WEFT_MPI_LIST arguments, comm);                                    \
+        return long_way_##Name(WEFT_MPI_LIST arguments, comm);                                    \
     }                                                                                             \
     WEFT_MPI_ENTRY MPI_##Started(WEFT_MPI_LIST parameters, MPI_Comm comm, MPI_Request* request) { \
         return Layer::get().started(                                                              \
@@ -60,8 +70,6 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
             [&] { return PMPI_##Started(WEFT_MPI_LIST arguments, comm, request); });              \
     }
 #define WEFT_MPI_LIST(...) __VA_ARGS__
-/// The glance at a reduction.
-#define WEFT_MPI_REDUCED(count, type, op) (count, type, 0, 0, MPI_DATATYPE_NULL, op)
 #if MPI_VERSION >= 4
 #define WEFT_MPI_FORMS(Name, Started, kind, parameters, arguments, glance, prepare)                \
     WEFT_MPI_PAIR(Name, Started, kind, parameters(int, int), arguments, glance, prepare)           \
@@ -103,26 +111,26 @@ BlocksOf<Count, Displacement> own_blocks(const void* memory, const Count* counts
 WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root), (count, type),
                broadcast({buffer, count, type}, root))
 WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op),
-               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root),
-               WEFT_MPI_REDUCED(count, type, op), reduce(in, {out, count, type}, op, root))
-WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op),
-               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op),
-               WEFT_MPI_REDUCED(count, type, op), all_reduce(in, {out, count, type}, op))
+               (count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root), (count, type, op),
+               reduce(in, {out, count, type}, op, root))
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op), (count, type, op),
+               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op), (count, type, op),
+               all_reduce(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
-               (in, out, count, type, op), WEFT_MPI_REDUCED(count, type, op),
+               (in, out, count, type, op), (count, type, op),
                reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
                (in, out, counts, type, op), (Shortcut::kNever),
                reduce_scatter(in, {out, 0, type}, counts, op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
-               (in_count, in_type, root, out_count, out_type),
+               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                gather({in, in_count, in_type}, {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root),
-               (in_count, in_type, root, out_count, out_type),
+               (in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                scatter({in, in_count, in_type}, {out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
                (in, in_count, in_type, out, out_count, out_type), (out_count, out_type),
@@ -148,13 +156,15 @@ WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
                alltoallv(own_blocks(in, in_counts, in_places, in_types),
                          own_blocks(out, out_counts, out_places, out_types)))
 
-WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
-    const Shortcut shortcut{comm};
-    if (is_off(Kind::barrier) || is_handed_back(comm) || has_shortcut(Kind::barrier, shortcut))
-        return PMPI_Barrier(comm);
+static __attribute__((noinline)) int long_way_Barrier(MPI_Comm comm) {
     return Layer::get().blocking(
-        Kind::barrier, shortcut, [](PreparedCall&) { return Why::served; },
+        Kind::barrier, Shortcut{comm}, [](PreparedCall&) { return Why::served; },
         [&] { return PMPI_Barrier(comm); });
+}
+WEFT_MPI_ENTRY MPI_Barrier(MPI_Comm comm) {
+    if (has_shortcut<0>(Kind::barrier, {comm}) || is_off(Kind::barrier) || is_handed_back(comm))
+        return PMPI_Barrier(comm);
+    return long_way_Barrier(comm);
 }
 WEFT_MPI_ENTRY MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return Layer::get().started(

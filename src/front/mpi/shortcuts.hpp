@@ -27,15 +27,26 @@ struct Shortcut {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Count count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
     int root = 0;
     MPI_Count other_count = 0;
     MPI_Datatype other_type = MPI_DATATYPE_NULL;
-    MPI_Op op = MPI_OP_NULL;
 
-    [[nodiscard]] bool operator==(const Shortcut& other) const {
-        return comm == other.comm && count == other.count && type == other.type &&
-               root == other.root && other_count == other.other_count &&
-               other_type == other.other_type && op == other.op;
+    /// Of the fields behind comm, the first `kFields`: those that calls of a kind differ in.
+    template <std::size_t kFields>
+    [[nodiscard]] bool equals(const Shortcut& other) const {
+        if (comm != other.comm) return false;
+        if constexpr (kFields > 0)
+            if (count != other.count) return false;
+        if constexpr (kFields > 1)
+            if (type != other.type) return false;
+        if constexpr (kFields > 2)
+            if (op != other.op) return false;
+        if constexpr (kFields > 3)
+            if (root != other.root) return false;
+        if constexpr (kFields > 4)
+            return other_count == other.other_count && other_type == other.other_type;
+        return true;
     }
 };
 
@@ -50,9 +61,11 @@ struct Remembered {
 /// By Kind, the last call that the host was found to be quicker at. One thread uses it.
 inline std::array<Remembered, kKindNames.size()> shortcuts;
 
+/// kFields: as many as all calls of the kind give.
+template <std::size_t kFields>
 [[nodiscard]] inline bool has_shortcut(Kind kind, const Shortcut& call) {
     const Remembered& known = shortcuts[static_cast<std::size_t>(kind)];
-    if (!(known.call == call) || *known.left == 0) return false;
+    if (!known.call.equals<kFields>(call) || *known.left == 0) return false;
     --*known.left;
     return true;
 }
