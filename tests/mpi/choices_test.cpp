@@ -31,7 +31,7 @@ Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
         EXPECT_FALSE(choices.decided(place));
         const double begun = now;
         now += call_us[turn.host ? 1 : 0];
-        last = choices.tried(place, begun, now);
+        last = choices.tried(place, turn, begun, now);
         now += pause_us;
         ++tried.calls;
         tried.to_host += turn.host ? 1 : 0;
@@ -107,19 +107,65 @@ TEST(Choices, WhatIsNearTheHostsTimeIsLeftToIt) {
     EXPECT_TRUE(choices.next(place).host);
 }
 
-TEST(Choices, WhatIsQuickerInTwoRoundsOfFourIsLeftToTheHost) {
-    for (const unsigned gained : {2U, 3U}) {
+/// Blocks of which so many were quicker with weft, by a tenth.
+Choices::Blocks rounds_of(unsigned gained, double hosts_us) {
+    Choices::Blocks longest{};
+    for (std::size_t round = 0; round < Choices::kRounds; ++round) {
+        longest[round] = hosts_us * (round < gained ? 0.9 : 1.1);
+        longest[Choices::kRounds + round] = hosts_us;
+    }
+    return longest;
+}
+
+TEST(Choices, BlocksFollowUntilItIsSureWhoIsQuicker) {
+    struct Row {
+        unsigned gained_first;
+        unsigned gained_then;
+        unsigned comparisons;
+        bool host;
+    };
+    for (const Row& row : {Row{4, 4, 1, false}, Row{0, 0, 1, true}, Row{3, 4, 2, false},
+                           Row{1, 0, 2, true}, Row{3, 3, 4, false}, Row{1, 1, 4, true},
+                           Row{2, 4, 3, false}, Row{2, 2, Choices::kRoundsMax / 4, true}}) {
         Choices choices;
         const auto place = Choices::place_of(Kind::alltoall, 1 << 20);
-        static_cast<void>(try_once(choices, place, {100.0, 100.0}));
-        Choices::Blocks longest{};
-        for (std::size_t round = 0; round < Choices::kRounds; ++round) {
-            longest[round] = round < gained ? 10.0 : 101.0;
-            longest[Choices::kRounds + round] = 100.0;
+        unsigned comparisons = 0;
+        for (bool decided = false; !decided; ++comparisons) {
+            const Tried tried = try_once(choices, place, {100.0, 100.0});
+            EXPECT_EQ(tried.to_host, Choices::kRounds * Choices::pace_of(place).block);
+            decided = choices.decide(
+                place, rounds_of(comparisons == 0 ? row.gained_first : row.gained_then, 100.0));
         }
-        EXPECT_TRUE(choices.decide(place, longest));
-        EXPECT_EQ(choices.next(place).host, gained == 2);
+        EXPECT_EQ(comparisons, row.comparisons) << row.gained_first << row.gained_then;
+        EXPECT_EQ(choices.next(place).host, row.host) << row.gained_first << row.gained_then;
     }
+}
+
+TEST(Choices, ShortCallsThatAreNearEachOtherAreTriedInMoreLongBlocks) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::scan, 8);
+    static_cast<void>(try_once(choices, place, {0.5, 0.5}));
+    EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
+    for (const bool decided : {false, true}) {
+        const Tried stream = try_once(choices, place, {0.5, 0.5});
+        EXPECT_EQ(stream.calls, 2 * Choices::kRounds * 500);
+        EXPECT_EQ(choices.decide(place, rounds_of(decided ? 4 : 3, 0.5)), decided);
+    }
+    EXPECT_FALSE(choices.next(place).host);
+}
+
+TEST(Choices, AProgramThatWorksBetweenCallsIsTriedCallByCall) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::scan, 8);
+    static_cast<void>(try_once(choices, place, {0.5, 0.5}));
+    EXPECT_FALSE(choices.decide(place, rounds_of(3, 0.5)));
+    static_cast<void>(try_once(choices, place, {0.5, 0.5}, 1000.0));
+    EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
+    const Tried again = try_once(choices, place, {0.5, 0.5}, 1000.0);
+    EXPECT_EQ(again.calls, 2 * Choices::kRounds * Choices::kPace.block);
+    EXPECT_NEAR(Choices::medians(choices.blocks(place))[0], 0.5, 1e-6);
+    EXPECT_TRUE(choices.decide(place, rounds_of(4, 0.5)));  // seven of eight, with those before
+    EXPECT_FALSE(choices.next(place).host);
 }
 
 TEST(Choices, CallsOfTheHostAtAGlanceCountAsIfTheyHadBeenAskedAbout) {
@@ -136,8 +182,9 @@ TEST(Choices, CallsOfTheHostAtAGlanceCountAsIfTheyHadBeenAskedAbout) {
                 *left -= taken;
                 calls += static_cast<unsigned>(taken);
             }
-            EXPECT_EQ(choices.next(place).host, calls / block % 2 == 0) << calls;
-            last = choices.tried(place, 0, 1);
+            const Choices::Turn turn = choices.next(place);
+            EXPECT_EQ(turn.host, calls / block % 2 == 0) << calls;
+            last = choices.tried(place, turn, 0, 1);
             ++calls;
         }
         EXPECT_EQ(calls, 2 * Choices::kRounds * block);
@@ -152,7 +199,10 @@ TEST(Choices, SlowCallsAtTheStartOfABlockAndASlowBlockDoNotCount) {
         const bool host = choices.next(place).host;
         const bool cold = call < pace.warm || call % pace.block < pace.skipped();
         const bool disturbed = !host && call == pace.tried() - 1;
-        static_cast<void>(choices.tried(place, 0, disturbed || cold ? 1000.0 : host ? 2.0 : 1.0));
+        static_cast<void>(choices.tried(place, choices.next(place), 0,
+                                        disturbed || cold ? 1000.0
+                                        : host            ? 2.0
+                                                          : 1.0));
     }
     EXPECT_EQ(Choices::medians(choices.blocks(place))[0], 1.0);
     EXPECT_EQ(Choices::medians(choices.blocks(place))[1], 2.0);

@@ -29,47 +29,48 @@ Choices::Pace Choices::pace_of(Place place) {
 }
 
 Choices::Turn Choices::next_tried(Place place) {
-    auto& trial = trials_[place];
-    if (trial == nullptr) {
-        trial = std::make_unique<Trial>(Trial{.pace = pace_of(place)});
+    auto& held = trials_[place];
+    if (held == nullptr) {
+        const Pace pace = pace_of(place);
+        held = std::make_unique<Trial>(Trial{.pace = pace, .warm_left = pace.warm});
         ways_[place] = Way::trying;
     }
-    trial->calls += static_cast<unsigned>(trial->glances_given - trial->glances_left);
-    trial->glances_given = trial->glances_left = 0;
+    Trial& trial = *held;
     Turn turn{.tried = true};
-    if (trial->calls < trial->pace.warm) return turn;
-    const unsigned later = trial->calls - trial->pace.warm;
-    const unsigned in_block = later % trial->pace.block;
-    turn.host = later / trial->pace.block % 2 == 0;
+    if (trial.warm_left != 0) return turn;
+    trial.in_block += static_cast<unsigned>(trial.glances_given - trial.glances_left);
+    trial.glances_given = trial.glances_left = 0;
+    const Pace& pace = trial.pace;
+    turn.host = trial.block % 2 == 0;
     turn.begins =
-        trial->as_stream ? in_block == trial->pace.skipped() : in_block >= trial->pace.skipped();
-    turn.ends = trial->as_stream ? in_block + 1 == trial->pace.block : turn.begins;
+        trial.as_stream ? trial.in_block == pace.skipped() : trial.in_block >= pace.skipped();
+    turn.ends = trial.as_stream ? trial.in_block + 1 == pace.block : turn.begins;
     return turn;
 }
 
-bool Choices::tried(Place place, double begun_us, double ended_us) {
-    const Turn turn = next(place);
+bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended_us) {
     Trial& trial = *trials_[place];
-    const unsigned call = trial.calls++;
+    if (trial.warm_left != 0) {
+        --trial.warm_left;
+        return false;
+    }
     if (turn.begins) trial.begun_us = begun_us;
     if (turn.ends)
-        trial.us[(turn.host ? kRounds : 0) + (call - trial.pace.warm) / (2 * trial.pace.block)] +=
-            ended_us - trial.begun_us;
-    return trial.calls == trial.pace.tried();
+        trial.us[(turn.host ? kRounds : 0) + trial.block / 2] += ended_us - trial.begun_us;
+    if (++trial.in_block < trial.pace.block) return false;
+    trial.in_block = 0;
+    return ++trial.block == 2 * kRounds;
 }
 
 /// To look for a call's communicator and its arguments takes a fifth of the quickest calls of a
 /// host, which those will not pay that go to the host for good.
 Glances* Choices::glances(Place place) {
     Trial* const trial = trials_[place].get();
-    if (trial == nullptr || !trial->as_stream) return nullptr;
+    if (trial == nullptr || !trial->as_stream || trial->block % 2 != 0) return nullptr;
     const Pace& pace = trial->pace;
-    const unsigned in_block = trial->calls % pace.block;  // no call goes before in a stream
-    const bool host = trial->calls / pace.block % 2 == 0;
-    if (!host) return nullptr;
-    const unsigned until = in_block <= pace.skipped() ? pace.skipped() : pace.block - 1;
-    if (until == in_block) return nullptr;
-    trial->glances_given = trial->glances_left = until - in_block;
+    const unsigned until = trial->in_block <= pace.skipped() ? pace.skipped() : pace.block - 1;
+    if (until == trial->in_block) return nullptr;
+    trial->glances_given = trial->glances_left = until - trial->in_block;
     return &trial->glances_left;
 }
 
@@ -92,28 +93,47 @@ Choices::Times Choices::medians(const Blocks& blocks) {
     return found;
 }
 
-bool Choices::ours_is_quicker(const Trial& trial, const Blocks& longest) {
+void Choices::count(Trial& trial, const Blocks& longest) {
+    for (std::size_t round = 0; round < kRounds; ++round)
+        if (longest[round] <= kGain * longest[kRounds + round]) ++trial.gained;
+    trial.rounds += kRounds;
+}
+
+/// How many calls a long block has; 0: it would not be longer than those that were.
+unsigned Choices::calls_of_stream(const Trial& trial, const Blocks& longest) {
+    const Times times = medians(longest);
+    const double call_us = std::max({times[0], times[1], kStreamUs / kStreamMax});
+    const auto fitting = static_cast<unsigned>(kStreamUs / call_us);
+    return fitting < 2 * trial.pace.block ? 0 : fitting;
+}
+
+bool Choices::is_stream(const Trial& trial, const Blocks& longest) {
     const Times alone = medians(trial.calls_us);
     const Times now = medians(longest);
-    const bool stream = std::min(now[0], now[1]) < kStreamGaps * std::max(alone[0], alone[1]);
-    const Blocks& counted = trial.as_stream && !stream ? trial.calls_us : longest;
-    unsigned gained = 0;
-    for (std::size_t round = 0; round < kRounds; ++round)
-        if (counted[round] < counted[kRounds + round]) ++gained;
-    const Times times = medians(counted);
-    return gained >= kRoundsGained && times[0] <= kGain * times[1];
+    return std::min(now[0], now[1]) < kStreamGaps * std::max(alone[0], alone[1]);
 }
 
 bool Choices::decide(Place place, const Blocks& longest) {
     Trial& trial = *trials_[place];
-    const Times times = medians(longest);
-    const double call_us = std::max({times[0], times[1], kStreamUs / kStreamMax});
-    const auto fitting = static_cast<unsigned>(kStreamUs / call_us);
-    if (!trial.as_stream && fitting >= 2 * trial.pace.block) {
-        trial = {.pace = {0, fitting}, .as_stream = true, .calls_us = longest};
+    trial.us = {};
+    trial.block = 0;
+    const unsigned calls = trial.streams_known ? 0 : calls_of_stream(trial, longest);
+    if (!trial.as_stream && calls != 0) {
+        trial.pace = {0, calls};
+        trial.as_stream = true;
+        trial.calls_us = longest;
         return false;
     }
-    ways_[place] = ours_is_quicker(trial, longest) ? Way::ours : Way::hosts;
+    if (trial.as_stream && !trial.streams_known && !is_stream(trial, longest)) {
+        trial.pace = {0, kPace.block};
+        trial.as_stream = false;
+        count(trial, trial.calls_us);
+    } else {
+        count(trial, longest);
+    }
+    trial.streams_known = true;
+    if (!sure(trial.gained, trial.rounds) && trial.rounds < kRoundsMax) return false;
+    ways_[place] = 2 * trial.gained > trial.rounds ? Way::ours : Way::hosts;
     trials_[place].reset();
     return true;
 }

@@ -4,8 +4,9 @@
 // Idea     Calls of one collective and of similar size (within a factor of two) on a communicator
 //          are one place. Its first calls go to weft; then blocks of calls go to the host and to
 //          weft in turn, and their times are kept; then the members compare, block by block, the
-//          times of the slowest of them. Short calls are tried once more in long blocks, which are
-//          timed as a whole. Then the rest goes one way.
+//          times of the slowest of them. Short calls are tried in long blocks, which are timed as a
+//          whole. More blocks follow as long as it is not sure who is quicker, which costs nearly
+//          nothing, since both take about as long then. The rest goes one way.
 // Why      Both libraries' times depend on what else shares the machine, and on the program; a
 //          model of the host would have to know its settings. Weft's first calls touch memory that
 //          none has touched before, bank after bank, make plans, and find out which buffers come
@@ -37,7 +38,8 @@ class Choices {
     using Ways = std::array<Way, kKindNames.size() * kSizes>;
     /// Microseconds with weft and with the host.
     using Times = std::array<double, 2>;
-    static constexpr unsigned kRounds = 4;  ///< blocks of each library
+    static constexpr unsigned kRounds = 4;      ///< blocks of each library between comparisons
+    static constexpr unsigned kRoundsMax = 32;  ///< in all: what is not sure then is near enough
     /// Microseconds of a call in each block: weft's, then the host's.
     using Blocks = std::array<double, 2 * std::size_t{kRounds}>;
 
@@ -48,6 +50,7 @@ class Choices {
         /// The first calls of a block may wait for ranks that come from the other library.
         [[nodiscard]] constexpr unsigned skipped() const { return block / 4; }
         [[nodiscard]] constexpr unsigned timed() const { return block - skipped(); }
+        /// Until the first comparison.
         [[nodiscard]] constexpr unsigned tried() const { return warm + kRounds * 2 * block; }
     };
     static constexpr Pace kPace{128, 16};
@@ -58,8 +61,6 @@ class Choices {
     static constexpr unsigned kStreamMax = 4096;
     /// Weft must be so much quicker: what is near the host's time is as well left to it.
     static constexpr double kGain = 0.97;
-    /// And quicker in so many of the rounds: what is so in a round or two may be chance.
-    static constexpr unsigned kRoundsGained = 3;
 
     /// What the next call of a place is.
     struct Turn {
@@ -84,28 +85,42 @@ class Choices {
         return next_tried(place);
     }
     /// The next call is over; times where next() asked for them. True: decide() is due.
-    [[nodiscard]] bool tried(Place place, double begun_us, double ended_us);
+    [[nodiscard]] bool tried(Place place, const Turn& turn, double begun_us, double ended_us);
     /// How many of the next calls go to the host without being asked about: who makes them lowers
     /// this. nullptr: none.
     [[nodiscard]] Glances* glances(Place place);
     /// The times of this rank.
     [[nodiscard]] Blocks blocks(Place place) const;
-    /// Block by block, the longest times of all members. False: another trial follows.
+    /// Block by block, the longest times of all members. False: more blocks follow.
     bool decide(Place place, const Blocks& longest);
     [[nodiscard]] static Times medians(const Blocks& blocks);
+    /// Whether so many of the rounds, or so few, are no chance: two standard deviations of a coin.
+    [[nodiscard]] static constexpr bool sure(unsigned gained, unsigned rounds) {
+        const unsigned lost = rounds - gained;
+        const unsigned more = gained > lost ? gained - lost : lost - gained;
+        return more * more >= 4 * rounds;
+    }
 
   private:
+    /// Counted down and on, call by call: a division takes as long as a tenth of a short call.
     struct Trial {
         Pace pace;
+        unsigned warm_left = 0;
+        unsigned block = 0;      ///< the host's, weft's, the host's...
+        unsigned in_block = 0;   ///< calls of it that are over
         bool as_stream = false;  ///< blocks are timed as a whole
-        unsigned calls = 0;
+        bool streams_known = false;
         Glances glances_given = 0;  ///< of these, glances_left are not used yet
         Glances glances_left = 0;
         double begun_us = 0;
         Blocks calls_us{};  ///< of calls that were timed one by one
         Blocks us{};        ///< sums over the calls of a block
+        unsigned rounds = 0;
+        unsigned gained = 0;  ///< of these, those in which weft was quicker
     };
-    [[nodiscard]] static bool ours_is_quicker(const Trial& trial, const Blocks& longest);
+    static void count(Trial& trial, const Blocks& longest);
+    [[nodiscard]] static unsigned calls_of_stream(const Trial& trial, const Blocks& longest);
+    [[nodiscard]] static bool is_stream(const Trial& trial, const Blocks& longest);
     [[nodiscard]] Turn next_tried(Place place);
 
     Ways ways_{};

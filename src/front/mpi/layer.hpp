@@ -203,7 +203,7 @@ class Layer {
         const Choices::Turn turn = choices.next(place);
         const double begun_us = turn.begins ? now_us() : 0;
         const int result = turn.host ? host() : serve(at, call);
-        if (turn.tried && choices.tried(place, begun_us, turn.ends ? now_us() : 0))
+        if (turn.tried && choices.tried(place, turn, begun_us, turn.ends ? now_us() : 0))
             compare(at, place);
         if (turn.host && !turn.tried) remember_host(call.kind(), shortcut, &no_end);
         if (turn.tried) remember_host(call.kind(), shortcut, choices.glances(place));
