@@ -134,8 +134,11 @@ class MpiTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"weft: allreduce +202 +200 .* 2 type\n")
 
     def test_a_rank_in_finalize_answers_messages(self):
-        status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
-        self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
+        for _ in range(ROUNDS if LONG else 2):
+            status, out, err = run(3, ["entangled", "finalize", 1], SENDER_NEEDED)
+            self.assertEqual((status, out), (0, "finalize: all rounds are over\n"), err)
+        apart = run(3, ["entangled", "finalize", 1], {**SENDER_NEEDED, "WEFT_MPI_PROGRESS": "off"}, HANGS_S)
+        self.assertIsNone(apart[0], f"it ends without the mechanism: {apart}")
 
     def check_end(self, what):
         """A job that ends badly ends as a whole, and leaves nothing."""
