@@ -40,15 +40,32 @@ Tried try_once(Choices& choices, Choices::Place place, Choices::Times call_us,
     return tried;
 }
 
+/// The same for long calls: their glimpse goes before.
+Tried try_long(Choices& choices, Choices::Place place, Choices::Times call_us) {
+    const Tried glimpse = try_once(choices, place, call_us);
+    EXPECT_EQ(glimpse.to_host, Choices::pace_of(place).block);
+    EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
+    Tried tried = try_once(choices, place, call_us);
+    tried.calls += glimpse.calls;
+    tried.to_host += glimpse.to_host;
+    return tried;
+}
+
 TEST(Choices, CallsGoWhereTheyTookLessTime) {
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{256} << 10, std::size_t{1} << 20}) {
         for (const double hosts : {100.0, 300.0}) {
             Choices choices;
             const auto place = Choices::place_of(Kind::allreduce, bytes);
             const Choices::Pace pace = Choices::pace_of(place);
-            const Tried tried = try_once(choices, place, {200.0, hosts});
-            EXPECT_EQ(tried.calls, pace.tried());
-            EXPECT_EQ(tried.to_host, Choices::kRounds * pace.block);
+            const bool is_long = bytes > 8;
+            const Choices::Times call_us{200.0, hosts};
+            const Tried tried =
+                is_long ? try_long(choices, place, call_us) : try_once(choices, place, call_us);
+            const unsigned warm_with_host =
+                is_long && hosts < 200.0 ? Choices::kHostsBetween * (pace.warm - pace.block) : 0;
+            const unsigned to_host = Choices::kRounds * pace.block + (is_long ? pace.block : 0);
+            EXPECT_EQ(tried.to_host, to_host + warm_with_host);
+            EXPECT_EQ(tried.calls - tried.to_host, pace.warm + Choices::kRounds * pace.block);
             const Choices::Times found = Choices::medians(choices.blocks(place));
             EXPECT_DOUBLE_EQ(found[0], 200.0);
             EXPECT_DOUBLE_EQ(found[1], hosts);
@@ -62,7 +79,8 @@ TEST(Choices, CallsGoWhereTheyTookLessTime) {
 
 TEST(Choices, LongerCallsAreTriedLessOften) {
     const auto tried = [](std::size_t bytes) {
-        return Choices::pace_of(Choices::place_of(Kind::broadcast, bytes)).tried();
+        const Choices::Pace pace = Choices::pace_of(Choices::place_of(Kind::broadcast, bytes));
+        return pace.warm + 2 * Choices::kRounds * pace.block;
     };
     EXPECT_GT(tried((256 << 10) - 1), tried(256 << 10));
     EXPECT_GT(tried((1 << 20) - 1), tried(1 << 20));
@@ -102,7 +120,7 @@ TEST(Choices, LongBlocksWithOtherWorkBetweenCallsDoNotCount) {
 TEST(Choices, WhatIsNearTheHostsTimeIsLeftToIt) {
     Choices choices;
     const auto place = Choices::place_of(Kind::alltoall, 1 << 20);
-    static_cast<void>(try_once(choices, place, {99.0, 100.0}));
+    static_cast<void>(try_long(choices, place, {99.0, 100.0}));
     EXPECT_TRUE(choices.decide(place, choices.blocks(place)));
     EXPECT_TRUE(choices.next(place).host);
 }
@@ -129,15 +147,30 @@ TEST(Choices, BlocksFollowUntilItIsSureWhoIsQuicker) {
                            Row{2, 4, 3, false}, Row{2, 2, Choices::kRoundsMax / 4, true}}) {
         Choices choices;
         const auto place = Choices::place_of(Kind::alltoall, 1 << 20);
+        static_cast<void>(try_once(choices, place, {100.0, 100.0}));
+        EXPECT_FALSE(choices.decide(place, rounds_of(4, 100.0)));  // the glimpse
         unsigned comparisons = 0;
         for (bool decided = false; !decided; ++comparisons) {
             const Tried tried = try_once(choices, place, {100.0, 100.0});
-            EXPECT_EQ(tried.to_host, Choices::kRounds * Choices::pace_of(place).block);
+            const unsigned growth = std::min(1U << comparisons, Choices::kGrowthMax);
+            EXPECT_EQ(tried.to_host, Choices::kRounds * growth * Choices::pace_of(place).block);
             decided = choices.decide(
                 place, rounds_of(comparisons == 0 ? row.gained_first : row.gained_then, 100.0));
         }
         EXPECT_EQ(comparisons, row.comparisons) << row.gained_first << row.gained_then;
         EXPECT_EQ(choices.next(place).host, row.host) << row.gained_first << row.gained_then;
+    }
+}
+
+TEST(Choices, FewLongCallsWarmUpWhereTheHostIsQuickerAtFirst) {
+    Choices choices;
+    const auto place = Choices::place_of(Kind::alltoall, 4 << 20);
+    static_cast<void>(try_once(choices, place, {120.0, 100.0}));
+    EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
+    for (unsigned call = 0; call < 12; ++call) {
+        const Choices::Turn turn = choices.next(place);
+        EXPECT_EQ(turn.host, call % 4 != 3) << call;
+        EXPECT_FALSE(choices.tried(place, turn, 0, 0));
     }
 }
 
@@ -148,7 +181,7 @@ TEST(Choices, ShortCallsThatAreNearEachOtherAreTriedInMoreLongBlocks) {
     EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
     for (const bool decided : {false, true}) {
         const Tried stream = try_once(choices, place, {0.5, 0.5});
-        EXPECT_EQ(stream.calls, 2 * Choices::kRounds * 500);
+        EXPECT_EQ(stream.calls, 2 * Choices::kRounds * (decided ? 1000 : 500));
         EXPECT_EQ(choices.decide(place, rounds_of(decided ? 4 : 3, 0.5)), decided);
     }
     EXPECT_FALSE(choices.next(place).host);
@@ -162,7 +195,7 @@ TEST(Choices, AProgramThatWorksBetweenCallsIsTriedCallByCall) {
     static_cast<void>(try_once(choices, place, {0.5, 0.5}, 1000.0));
     EXPECT_FALSE(choices.decide(place, choices.blocks(place)));
     const Tried again = try_once(choices, place, {0.5, 0.5}, 1000.0);
-    EXPECT_EQ(again.calls, 2 * Choices::kRounds * Choices::kPace.block);
+    EXPECT_EQ(again.calls, 2 * Choices::kRounds * 2 * Choices::kPace.block);
     EXPECT_NEAR(Choices::medians(choices.blocks(place))[0], 0.5, 1e-6);
     EXPECT_TRUE(choices.decide(place, rounds_of(4, 0.5)));  // seven of eight, with those before
     EXPECT_FALSE(choices.next(place).host);
@@ -195,10 +228,11 @@ TEST(Choices, SlowCallsAtTheStartOfABlockAndASlowBlockDoNotCount) {
     Choices choices;
     const auto place = Choices::place_of(Kind::barrier, 0);
     const Choices::Pace pace = Choices::pace_of(place);
-    for (unsigned call = 0; call < pace.tried(); ++call) {
+    const unsigned calls = pace.warm + 2 * Choices::kRounds * pace.block;
+    for (unsigned call = 0; call < calls; ++call) {
         const bool host = choices.next(place).host;
         const bool cold = call < pace.warm || call % pace.block < pace.skipped();
-        const bool disturbed = !host && call == pace.tried() - 1;
+        const bool disturbed = !host && call == calls - 1;
         static_cast<void>(choices.tried(place, choices.next(place), 0,
                                         disturbed || cold ? 1000.0
                                         : host            ? 2.0
@@ -219,7 +253,7 @@ TEST(Choices, CollectivesAndSizesAreChosenForApart) {
          {Choices::place_of(Kind::broadcast, 1024), Choices::place_of(Kind::broadcast, 0),
           Choices::place_of(Kind::reduce, 1000), Choices::place_of(Kind::reduce_scatter, ~0UL)}) {
         EXPECT_FALSE(choices.decided(other));
-        EXPECT_FALSE(choices.next(other).host);
+        EXPECT_TRUE(choices.next(other).tried);
     }
 }
 

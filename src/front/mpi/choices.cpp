@@ -32,12 +32,17 @@ Choices::Turn Choices::next_tried(Place place) {
     auto& held = trials_[place];
     if (held == nullptr) {
         const Pace pace = pace_of(place);
-        held = std::make_unique<Trial>(Trial{.pace = pace, .warm_left = pace.warm});
+        const bool glimpse = place % kSizes >= kLongSize;
+        held = std::make_unique<Trial>(
+            Trial{.pace = pace, .glimpse = glimpse, .warm_left = glimpse ? 0 : pace.warm});
         ways_[place] = Way::trying;
     }
     Trial& trial = *held;
     Turn turn{.tried = true};
-    if (trial.warm_left != 0) return turn;
+    if (trial.warm_left != 0) {
+        turn.host = trial.in_block < trial.hosts_between;
+        return turn;
+    }
     trial.in_block += static_cast<unsigned>(trial.glances_given - trial.glances_left);
     trial.glances_given = trial.glances_left = 0;
     const Pace& pace = trial.pace;
@@ -51,7 +56,8 @@ Choices::Turn Choices::next_tried(Place place) {
 bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended_us) {
     Trial& trial = *trials_[place];
     if (trial.warm_left != 0) {
-        --trial.warm_left;
+        trial.in_block = turn.host ? trial.in_block + 1 : 0;
+        if (!turn.host) --trial.warm_left;
         return false;
     }
     if (turn.begins) trial.begun_us = begun_us;
@@ -59,7 +65,7 @@ bool Choices::tried(Place place, const Turn& turn, double begun_us, double ended
         trial.us[(turn.host ? kRounds : 0) + trial.block / 2] += ended_us - trial.begun_us;
     if (++trial.in_block < trial.pace.block) return false;
     trial.in_block = 0;
-    return ++trial.block == 2 * kRounds;
+    return ++trial.block == (trial.glimpse ? 2 : 2 * kRounds);
 }
 
 /// To look for a call's communicator and its arguments takes a fifth of the quickest calls of a
@@ -117,6 +123,12 @@ bool Choices::decide(Place place, const Blocks& longest) {
     Trial& trial = *trials_[place];
     trial.us = {};
     trial.block = 0;
+    if (trial.glimpse) {
+        trial.glimpse = false;
+        trial.warm_left = trial.pace.warm - trial.pace.block;
+        if (longest[0] > longest[kRounds]) trial.hosts_between = kHostsBetween;
+        return false;
+    }
     const unsigned calls = trial.streams_known ? 0 : calls_of_stream(trial, longest);
     if (!trial.as_stream && calls != 0) {
         trial.pace = {0, calls};
@@ -132,7 +144,13 @@ bool Choices::decide(Place place, const Blocks& longest) {
         count(trial, longest);
     }
     trial.streams_known = true;
-    if (!sure(trial.gained, trial.rounds) && trial.rounds < kRoundsMax) return false;
+    if (!sure(trial.gained, trial.rounds) && trial.rounds < kRoundsMax) {
+        if (trial.growth < kGrowthMax) {
+            trial.growth *= 2;
+            trial.pace.block *= 2;
+        }
+        return false;
+    }
     ways_[place] = 2 * trial.gained > trial.rounds ? Way::ours : Way::hosts;
     trials_[place].reset();
     return true;

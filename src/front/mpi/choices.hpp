@@ -39,7 +39,10 @@ class Choices {
     /// Microseconds with weft and with the host.
     using Times = std::array<double, 2>;
     static constexpr unsigned kRounds = 4;      ///< blocks of each library between comparisons
-    static constexpr unsigned kRoundsMax = 32;  ///< in all: what is not sure then is near enough
+    static constexpr unsigned kRoundsMax = 20;  ///< in all: what is not sure then is near enough
+    /// Blocks are twice as long after a comparison that was not sure, up to this: to change from
+    /// one library to the other costs time, which grows with how far ranks run ahead of others.
+    static constexpr unsigned kGrowthMax = 8;
     /// Microseconds of a call in each block: weft's, then the host's.
     using Blocks = std::array<double, 2 * std::size_t{kRounds}>;
 
@@ -50,14 +53,15 @@ class Choices {
         /// The first calls of a block may wait for ranks that come from the other library.
         [[nodiscard]] constexpr unsigned skipped() const { return block / 4; }
         [[nodiscard]] constexpr unsigned timed() const { return block - skipped(); }
-        /// Until the first comparison.
-        [[nodiscard]] constexpr unsigned tried() const { return warm + kRounds * 2 * block; }
     };
     static constexpr Pace kPace{128, 16};
     // Buffers of long calls are shared after up to 18 of them.
     static constexpr Pace kPaceOfLong{32, 4};     ///< of 256 KiB and more
     static constexpr Pace kPaceOfLongest{24, 4};  ///< of 1 MiB and more
-    static constexpr double kStreamUs = 250;      ///< of a long block
+    /// Where the host is quicker at first, so many long calls go there for each one that warms up
+    /// weft: 24 alone may be all that a program makes.
+    static constexpr unsigned kHostsBetween = 3;
+    static constexpr double kStreamUs = 250;  ///< of a long block
     static constexpr unsigned kStreamMax = 4096;
     /// Weft must be so much quicker: what is near the host's time is as well left to it.
     static constexpr double kGain = 0.97;
@@ -105,16 +109,19 @@ class Choices {
     /// Counted down and on, call by call: a division takes as long as a tenth of a short call.
     struct Trial {
         Pace pace;
-        unsigned warm_left = 0;
-        unsigned block = 0;      ///< the host's, weft's, the host's...
-        unsigned in_block = 0;   ///< calls of it that are over
-        bool as_stream = false;  ///< blocks are timed as a whole
+        bool glimpse = false;        ///< one round, whose verdict is for the warm calls
+        unsigned hosts_between = 0;  ///< calls of the host before each warm one
+        unsigned warm_left = 0;      ///< calls of weft
+        unsigned block = 0;          ///< the host's, weft's, the host's...
+        unsigned in_block = 0;       ///< calls of it that are over
+        bool as_stream = false;      ///< blocks are timed as a whole
         bool streams_known = false;
         Glances glances_given = 0;  ///< of these, glances_left are not used yet
         Glances glances_left = 0;
         double begun_us = 0;
-        Blocks calls_us{};  ///< of calls that were timed one by one
-        Blocks us{};        ///< sums over the calls of a block
+        Blocks calls_us{};    ///< of calls that were timed one by one
+        Blocks us{};          ///< sums over the calls of a block
+        unsigned growth = 1;  ///< of pace.block
         unsigned rounds = 0;
         unsigned gained = 0;  ///< of these, those in which weft was quicker
     };

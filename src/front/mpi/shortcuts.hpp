@@ -40,7 +40,7 @@ struct Shortcut {
             if (count != other.count) return false;
         if constexpr (kFields > 1)
             if (type != other.type) return false;
-        if constexpr (kFields > 2)
+        if constexpr (kFields == 3)  // with a root there is no operation to look at
             if (op != other.op) return false;
         if constexpr (kFields > 3)
             if (root != other.root) return false;
