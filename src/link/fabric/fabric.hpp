@@ -50,10 +50,10 @@ struct FabricOptions {
     Rank size = 1;         ///< ranks in the job
     std::size_t puts_in_flight = 256;  ///< bound over all peers
     std::size_t puts_in_flight_per_peer = 64;
-    /// Of other ranks, as far as they are the same processes here: without one the job cannot start.
+    /// Of other ranks, as far as they are the same processes here: without one no job can start.
     std::vector<std::int32_t> processes;
-    /// Called once by each rank before it makes an endpoint that is a file: waits for the others, so
-    /// that no file lies there while they load their libraries. May be empty.
+    /// Called once by each rank before it makes an endpoint that is a file: waits for the others,
+    /// so that no file lies there while they load their libraries. May be empty.
     std::function<base::Result<void>()> meet;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
     std::optional<Notify> notify;  ///< if the user forces one; the same on all ranks

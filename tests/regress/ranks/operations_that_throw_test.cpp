@@ -66,7 +66,7 @@ TEST(OperationsThatThrow, FailTheCallAndTheTeamCanBeFreed) {
     for (const Words& options : {Words{"-n", "2"}, Words{"-n", "3", "--nodes", "3"}}) {
         const Outcome outcome = run_part(options, "operations_that_throw", {"80"});
         EXPECT_EQ(outcome.status, 0) << outcome.errors;
-        EXPECT_LT(outcome.seconds, 20) << "the others learn of it at once, not by asking";
+        EXPECT_LT(outcome.seconds, 40) << "the others learn of it at once, not by asking";
     }
 }
 TEST(OperationsThatThrow, DoSoOnAProgressThread) {
