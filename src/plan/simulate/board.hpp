@@ -24,14 +24,19 @@ class Board {
   public:
     using Narrow = std::uint32_t;
 
-    Board(Rank ranks, std::uint32_t keys)
-        : ranks_(static_cast<std::uint64_t>(ranks)), entries_(ranks_ * keys) {
+    /// `by_rank`: what arrives at a rank lies together, for engines that go from rank to rank in the
+    /// order of time; no rows then.
+    Board(Rank ranks, std::uint32_t keys, bool by_rank = false)
+        : ranks_(static_cast<std::uint64_t>(ranks)),
+          entries_(ranks_ * keys),
+          key_stride_(by_rank ? 1 : ranks_),
+          rank_stride_(by_rank ? keys : 1) {
         if (entries_ > 0 && entries_ <= kDenseMax) narrow_ = zeros<Narrow>();
     }
 
     void set(Rank rank, std::uint32_t key, Time time) {
         make_room(time);
-        const std::uint64_t at = key * ranks_ + static_cast<std::uint64_t>(rank);
+        const std::uint64_t at = place_of(rank, key);
         if (narrow_)
             narrow_[at] = static_cast<Narrow>(time + 1);
         else if (wide_)
@@ -41,7 +46,7 @@ class Board {
     }
     /// The time, or -1 if there is none yet.
     [[nodiscard]] Time find(Rank rank, std::uint32_t key) const {
-        const std::uint64_t at = key * ranks_ + static_cast<std::uint64_t>(rank);
+        const std::uint64_t at = place_of(rank, key);
         if (narrow_) return static_cast<Time>(narrow_[at]) - 1;
         if (wide_) return wide_[at] - 1;
         const auto found = sparse_.find(at);
@@ -64,6 +69,10 @@ class Board {
     }
 
   private:
+    [[nodiscard]] std::uint64_t place_of(Rank rank, std::uint32_t key) const {
+        return key * key_stride_ + static_cast<std::uint64_t>(rank) * rank_stride_;
+    }
+
     static constexpr std::uint64_t kDenseMax = 1U << 27;
 
     struct Free {
@@ -88,6 +97,8 @@ class Board {
 
     std::uint64_t ranks_;
     std::uint64_t entries_;
+    std::uint64_t key_stride_;
+    std::uint64_t rank_stride_;
     Cells<Narrow> narrow_;
     Cells<Time> wide_;
     std::unordered_map<std::uint64_t, Time> sparse_;

@@ -20,13 +20,14 @@ Processors::Processors(std::span<const ImagePart> parts, const Surroundings& sur
       busy_base_(surroundings.model.busy(0)),
       ranks_(ranks_of(parts)),
       clocks_(static_cast<std::size_t>(ranks_)),
-      arrivals_(ranks_, keys_of(parts)),
-      waiting_(ranks_, keys_of(parts)) {
+      arrivals_(ranks_, keys_of(parts), true),
+      waiting_(ranks_, keys_of(parts), true) {
     for (const auto& [rank, start] : surroundings.starts)
         clocks_[static_cast<std::size_t>(rank)].now = start;
     for (const ImagePart& part : parts) {
         raises_ += part.raises();
         waits_ += part.waits();
+        lanes_.reserve(lanes_.size() + part.lanes().size());
         for (const ImageLane& lane : part.lanes()) {
             LaneState state{.part = &part, .lane = lane, .row = lane.first};
             state.ready = clocks_[static_cast<std::size_t>(lane.rank)].now;

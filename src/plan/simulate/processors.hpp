@@ -15,13 +15,13 @@
 // Next     generic.cpp delivers at once; lab/simulate/events.cpp by way of ports and links.
 #pragma once
 
-#include <queue>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "plan/simulate/board.hpp"
 #include "plan/simulate/lanes.hpp"
+#include "plan/simulate/time_queue.hpp"
 
 namespace weft::plan {
 
@@ -119,7 +119,7 @@ class Processors {
     Rank ranks_;
     std::vector<LaneState> lanes_;
     std::vector<Clock> clocks_;  ///< by rank
-    std::priority_queue<Possible, std::vector<Possible>, std::greater<>> possible_;
+    TimeQueue<Possible> possible_;
     Board arrivals_;
     Board waiting_;  ///< the lane that waits for such an arrival
     std::unordered_map<std::uint64_t, Time> cells_;

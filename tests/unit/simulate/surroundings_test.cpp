@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <queue>
 #include <set>
+#include <tuple>
 
 #include "ask.hpp"
 #include "base/random.hpp"
 #include "lab/simulate/event_queue.hpp"
 #include "lab/simulate/timeline.hpp"
+#include "plan/simulate/time_queue.hpp"
 
 namespace weft::lab::test {
 namespace {
@@ -134,6 +136,40 @@ TEST(Queue, GivesEventsInTheOrderOfTime) {
         }
     }
     EXPECT_EQ(queue.empty(), reference.empty());
+}
+
+struct Turn {
+    Time time = 0;
+    std::uint32_t lane = 0;
+
+    friend bool operator>(const Turn& a, const Turn& b) {
+        return std::tie(a.time, a.lane) > std::tie(b.time, b.lane);
+    }
+};
+
+TEST(Queue, OfProcessorsGivesTheOrderOfABinaryHeap) {
+    // Far and near, often equal times; now many wait, now few.
+    base::Random random(7);
+    TimeQueue<Turn> queue;
+    std::priority_queue<Turn, std::vector<Turn>, std::greater<>> reference;
+    Time now = 0;
+    for (std::uint32_t i = 0; i < 200'000; ++i) {
+        const bool grows = i / 10'000 % 2 == 0;
+        if (reference.empty() || random.chance(grows ? 70 : 35, 100)) {
+            const auto ahead = random.below(1U << random.below(31));
+            const Turn turn{now + static_cast<Time>(random.chance(30, 100) ? 0 : ahead),
+                            static_cast<std::uint32_t>(random.below(5'000))};
+            queue.push(turn);
+            reference.push(turn);
+        } else {
+            ASSERT_EQ(queue.top().time, reference.top().time) << i;
+            ASSERT_EQ(queue.top().lane, reference.top().lane) << i;
+            now = queue.top().time;
+            queue.pop();
+            reference.pop();
+        }
+        ASSERT_EQ(queue.empty(), reference.empty()) << i;
+    }
 }
 
 /// Allreduce in one stage: every rank receives from all others at once.
