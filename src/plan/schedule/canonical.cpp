@@ -13,13 +13,14 @@ namespace {
 /// Tables that are searched as they are.
 constexpr std::size_t kSearchedMax = 16;
 
-std::uint64_t hash_of(const Block& block) {
+std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind =
         pair(static_cast<std::uint64_t>(block.buffer) + 1, static_cast<std::uint32_t>(block.peer));
-    return base::mix(kind * 0x9e3779b97f4a7c15 + pair(block.index, block.first) +
-                     pair(block.count, block.stride) * 0xd1342543de82ef95 +
-                     pair(block.origin, block.advance) * 0xaf251af3b0f025b5);
+    return static_cast<std::uint32_t>(
+        base::mix(kind * 0x9e3779b97f4a7c15 + pair(block.index, block.first) +
+                  pair(block.count, block.stride) * 0xd1342543de82ef95 +
+                  pair(block.origin, block.advance) * 0xaf251af3b0f025b5));
 }
 
 /// What differs most often is compared first.
@@ -50,10 +51,15 @@ BlockList intern_blocks(std::vector<Block>& table, std::span<const Block> list) 
 BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> list) {
     if (list.empty()) return {};
     if (table.size() <= kSearchedMax) return intern_blocks(table, list);
-    while (known_ < table.size()) add(table, known_);
+    for (; known_ < table.size(); ++known_) {
+        if (2 * std::size_t{known_} >= places_.size()) grow();
+        add({known_ + 1, hash_of(table[known_])});
+    }
+    const std::uint32_t hash = hash_of(list.front());
     const std::size_t mask = places_.size() - 1;
-    for (std::size_t at = hash_of(list.front()) & mask; places_[at] != 0; at = (at + 1) & mask) {
-        const std::uint32_t start = places_[at] - 1;
+    for (std::size_t at = hash & mask; places_[at].position != 0; at = (at + 1) & mask) {
+        if (places_[at].hash != hash) continue;
+        const std::uint32_t start = places_[at].position - 1;
         if (stands_at(table, start, list)) return {start, static_cast<std::uint32_t>(list.size())};
     }
     const auto start = static_cast<std::uint32_t>(table.size());
@@ -63,18 +69,24 @@ BlockList BlockIndex::intern(std::vector<Block>& table, std::span<const Block> l
 
 /// Positions with the same hash are met in their order: the first run of blocks that fits is found
 /// first.
-void BlockIndex::add(const std::vector<Block>& table, std::uint32_t position) {
-    if (2 * std::size_t{known_} >= places_.size()) grow(table);
+void BlockIndex::add(Place place) {
     const std::size_t mask = places_.size() - 1;
-    std::size_t at = hash_of(table[position]) & mask;
-    while (places_[at] != 0) at = (at + 1) & mask;
-    places_[at] = position + 1;
-    known_ = std::max(known_, position + 1);
+    std::size_t at = place.hash & mask;
+    while (places_[at].position != 0) at = (at + 1) & mask;
+    places_[at] = place;
 }
 
-void BlockIndex::grow(const std::vector<Block>& table) {
-    places_.assign(std::max<std::size_t>(4 * kSearchedMax, 2 * places_.size()), 0);
-    for (std::uint32_t position = 0; position < known_; ++position) add(table, position);
+/// Equal hashes keep their order, if places are read from behind one that is empty.
+void BlockIndex::grow() {
+    const std::vector<Place> old = std::move(places_);
+    places_.assign(std::max<std::size_t>(4 * kSearchedMax, 4 * old.size()), {});
+    const auto empty = std::ranges::find(old, 0U, &Place::position);
+    std::for_each(empty, old.end(), [this](Place place) {
+        if (place.position != 0) add(place);
+    });
+    std::for_each(old.begin(), empty, [this](Place place) {
+        if (place.position != 0) add(place);
+    });
 }
 
 Program canonical(const Program& program) {

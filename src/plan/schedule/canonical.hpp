@@ -25,12 +25,16 @@ class BlockIndex {
     [[nodiscard]] BlockList intern(std::vector<Block>& table, std::span<const Block> list);
 
   private:
-    void add(const std::vector<Block>& table, std::uint32_t position);
-    void grow(const std::vector<Block>& table);
+    struct Place {
+        std::uint32_t position = 0;  ///< in the table, plus 1; 0: none
+        std::uint32_t hash = 0;      ///< of the block there
+    };
 
-    std::vector<std::uint32_t>
-        places_;               ///< open addressing; positions in the table plus 1, in order
-    std::uint32_t known_ = 0;  ///< positions that are in
+    void add(Place place);
+    void grow();
+
+    std::vector<Place> places_;  ///< open addressing, positions in order
+    std::uint32_t known_ = 0;    ///< positions that are in
 };
 
 [[nodiscard]] Program canonical(const Program& program);
